@@ -53,6 +53,8 @@ class MemoryCache:
 class MemoryClaims:
     """`Claims` with fencing tokens: who has lost a claim can pay for nothing more."""
 
+    spans_machines = False
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.tokens: dict[str, int] = {}

@@ -149,10 +149,9 @@ def test_the_manifest_knows_every_command(capsys: pytest.CaptureFixture[str]) ->
     }
     assert {"cwd", "output", "color", "json", "fields", "jq"} <= set(data["shared"])
     assert data["options"]["output"] == {
-        "choices": ["text", "json", "jsonl"],
+        "choices": ["text", "json"],
         "default": "text",
-        "help": "How to answer: for people, or for programs; "
-        "jsonl is one line, after the events of a run.",
+        "help": "How to answer: for people or for programs.",
         "key": True,
         "type": "choice",
         "variable": True,

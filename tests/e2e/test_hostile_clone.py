@@ -69,7 +69,17 @@ class Recipe:
         return f"{first} {rest[0]}" if first in GROUPS else first
 
 
-GROUPS = ("cache", "config", "prices", "publish", "quarantine", "runs", "skills", "tickets")
+GROUPS = (
+    "cache",
+    "config",
+    "fleet",
+    "prices",
+    "publish",
+    "quarantine",
+    "runs",
+    "skills",
+    "tickets",
+)
 OWN_RUN = "run pack.md --new-run --on-unknown retry"
 REHEARSAL = (".oraclepack/rehearsals/",)
 RUN = (".oraclepack/", "out/", "pack.state.json", "pack.report.json")
@@ -83,6 +93,15 @@ RECIPES = (
     Recipe("list pack.md"),
     Recipe("list --contracts old.md"),
     Recipe("prices list"),
+    Recipe("fleet run tickets", 2, 2),
+    Recipe("fleet status", 2, 2),
+    Recipe("fleet stop", 2, 2),
+    Recipe("fleet worker --job 0123456789abcdef", 2, 2),
+    Recipe("fleet unknown", 2, 2),
+    Recipe("fleet bury here --because gone", 2, 2),
+    Recipe("fleet limits", 2, 2),
+    Recipe("fleet init", 2, 2),
+    Recipe("fleet doctor", 2, 2),
     Recipe("prices show gpt-5.2"),
     Recipe("plan pack.md", archive=2, writes=REHEARSAL),
     Recipe("plan pack.md --new-run --format github", writes=REHEARSAL),
@@ -90,6 +109,7 @@ RECIPES = (
     Recipe("run pack.md --dry-run --new-run"),
     Recipe("run pack.md", archive=2, writes=RUN),
     Recipe("run pack.md --new-run", archive=3, writes=RUN),
+    Recipe(OWN_RUN, writes=RUN),
     Recipe(OWN_RUN, writes=RUN, first=(OWN_RUN,)),
     Recipe("run pack.md --engine rehearsal", writes=REHEARSAL),
     Recipe("run pack.md --engine rehearsal --in-place", 2, 2),
@@ -122,16 +142,12 @@ RECIPES = (
     Recipe("pipeline pack.md --new-run --on-unknown retry --export github", writes=RUN),
     Recipe("followup --run-dir .oraclepack/runs/{run}", 2, 2),
     Recipe("followup --run-dir answers", 2, 2),
-    Recipe("publish github --repo octo/shop --run-dir .oraclepack/runs/{run}", 2, 2),
     Recipe("publish github --repo octo/shop --dry-run", 2, 2),
-    Recipe("report {run}", 2, 2),
-    Recipe("report {run} --out page.html", writes=("page.html",)),
-    Recipe("report --out docs/out/report.html", 2, 2, writes=RUN, first=(OWN_RUN,)),
-    Recipe("report", writes=RUN, first=(OWN_RUN,)),
+    Recipe("publish github --repo octo/shop --run-dir .oraclepack/runs/{run}", 2, 2),
     Recipe("runs list"),
     Recipe("runs show {run}"),
     Recipe("runs prune --keep 0"),
-    Recipe("runs prune --keep 0", writes=RUN, first=(OWN_RUN,)),
+    Recipe("runs prune --keep 0", writes=RUN, first=(OWN_RUN, OWN_RUN)),
     Recipe("quarantine list"),
     Recipe("quarantine restore --force out/_failed/{run}", 2, 2),
     Recipe("generate --out generated.md", writes=("generated.md",)),

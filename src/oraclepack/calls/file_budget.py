@@ -80,7 +80,7 @@ class FileBudget:
         ceilings: Mapping[BudgetScope, Ceiling],
         unknown_price: UnknownPricePolicy,
     ) -> Shortfall | None:
-        """Reserve the worst case of a call, or return why it does not fit."""
+        """Reserve the worst case of a call, or tell why it does not fit."""
         short: Shortfall | None = None
 
         def change(ledger: BudgetLedger) -> BudgetLedger:
@@ -149,7 +149,7 @@ class FileBudget:
         )
 
     def _is_gone(self, one: Reservation) -> bool:
-        """Whether the command of a reservation has ended; its name contains machine and process."""
+        """Whether the command of a reservation has ended; its name tells machine and process."""
         match one.command.split():
             case [machine, boot, pid, started] if pid.isdecimal():
                 pass
@@ -165,7 +165,7 @@ class FileBudget:
         return found is None or found.is_dead or found.start_time != started
 
     def _is_old(self, one: Reservation) -> bool:
-        """Unknown here; dropping too early is safe, because `open` notices it."""
+        """Nobody can tell from here; dropping too early is safe, `open` notices it."""
         try:
             age = abs(self._clock.now() - datetime.fromisoformat(one.at))
         except (ValueError, TypeError):
@@ -175,7 +175,7 @@ class FileBudget:
 
 @cache
 def boot_id() -> str:
-    """An identifier of this boot of the machine; `-` where that is not known."""
+    """What tells this start of the machine from its earlier ones; `-` where that is not known."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:

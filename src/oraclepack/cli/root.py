@@ -49,10 +49,7 @@ COMMANDS = {
     "report": LazyCommand(
         f"{_PLACE}.report_command:report", "Write a run, its answers and its work into one file."
     ),
-    "runs": LazyCommand(
-        f"{_PLACE}.runs_commands:runs",
-        "Observe and steer runs; look at past ones, remove old ones.",
-    ),
+    "runs": LazyCommand(f"{_PLACE}.runs_commands:runs", "Look at past runs, and remove old ones."),
     "quarantine": LazyCommand(
         f"{_PLACE}.quarantine_commands:quarantine",
         "Look at outputs that were set aside, and get them back.",
@@ -92,6 +89,9 @@ COMMANDS = {
     ),
     "cache": LazyCommand(
         f"{_PLACE}.cache_commands:cache", "Look at and trim the cache of answers."
+    ),
+    "fleet": LazyCommand(
+        f"{_PLACE}.fleet_commands:fleet", "Run many packs on many machines, and look after them."
     ),
     "prices": LazyCommand(
         f"{_PLACE}.prices_commands:prices", "What models cost, who says so, and since when."

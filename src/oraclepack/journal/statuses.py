@@ -57,7 +57,7 @@ class Wait(StrEnum):
 
 
 class CallWait(msgspec.Struct, frozen=True, kw_only=True):
-    """One wait of a call, for displays."""
+    """One wait of a call, for whoever watches it."""
 
     call: int
     reason: str
@@ -93,7 +93,7 @@ class OutputRetry(msgspec.Struct, frozen=True, kw_only=True):
 
 WAITS = frozenset(Wait)
 PASSING = frozenset({Wait.SLOT, Wait.RATE_LIMIT})
-"""Waits that every busy run has: the journal records each one, summaries omit them."""
+"""Waits that every busy run has: the journal tells of each, a summary would drown in them."""
 
 
 class Status(StrEnum):

@@ -127,9 +127,9 @@ def prune(
     max_size: int | None,
     dry_run: bool = False,
 ) -> CachePruneReport:
-    """Remove old answers, then the oldest until the rest fits, and files without an entry.
+    """Remove old answers, then the oldest until the rest fits, and what belongs to nobody.
 
-    With `dry_run` nothing is removed.
+    With `dry_run` only tell which.
     """
     cache = _cache_of(root)
     listed = list(cache.entries())

@@ -36,7 +36,6 @@ from oraclepack.settings.project_rules import (
 from oraclepack.settings.run_settings import PIPELINE_SETTINGS, RUN_SETTINGS
 from oraclepack.settings.value_kinds import Bool, Choice, Names, Path, Text
 from oraclepack.system.environment import (
-    DETACHED_VARIABLE,
     MARKER_VARIABLE,
     REQUEST_VARIABLE,
     TRUST_KEY_VARIABLE,
@@ -47,16 +46,14 @@ CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
 
 _MOST_HINTS = 20
 """Unknown variables that are told one by one; to look for what was meant takes a while."""
-_NOT_SETTINGS = frozenset(
-    {CONFIG_VARIABLE, DETACHED_VARIABLE, MARKER_VARIABLE, REQUEST_VARIABLE, TRUST_KEY_VARIABLE}
-)
+_NOT_SETTINGS = frozenset({CONFIG_VARIABLE, MARKER_VARIABLE, REQUEST_VARIABLE, TRUST_KEY_VARIABLE})
 
 
 OUTPUT = Setting(
     "output",
-    Choice(("text", "json", "jsonl")),
+    Choice(("text", "json")),
     "text",
-    "How to answer: for people, or for programs; jsonl is one line, after the events of a run.",
+    "How to answer: for people or for programs.",
     project=FREE,
 )
 COLOR = Setting(

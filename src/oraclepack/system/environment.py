@@ -1,6 +1,7 @@
 """The process we are: its environment, its name, its private directory."""
 
 import os
+import pwd
 import re
 import stat
 from collections.abc import Iterator
@@ -106,12 +107,11 @@ def environment() -> dict[str, str]:
 
 
 def inherited(*, with_database: bool = True) -> dict[str, str]:
-    """What other programs get of it: all but the key that only we sign with, and our own pipe.
+    """What other programs get of it: all but the key that only we sign with.
 
     Without the variables of PostgreSQL where they lead to the store that machines share.
     """
-    hidden = {TRUST_KEY_VARIABLE, DETACHED_VARIABLE}
-    hidden |= set() if with_database else {STORE_VARIABLE}
+    hidden = {TRUST_KEY_VARIABLE} if with_database else {TRUST_KEY_VARIABLE, STORE_VARIABLE}
     return {
         name: value
         for name, value in os.environ.items()
@@ -121,6 +121,14 @@ def inherited(*, with_database: bool = True) -> dict[str, str]:
 
 def process_id() -> int:
     return os.getpid()
+
+
+def user_name() -> str:
+    """Who runs this process, as the system names them."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 def host() -> str:
@@ -236,5 +244,3 @@ MARKER_VARIABLE = "ORACLEPACK_ATTEMPT"
 TRUST_KEY_VARIABLE = "ORACLEPACK_TRUST_KEY"
 STORE_VARIABLE = "ORACLEPACK_STORE"
 """Holds a key that several machines share; read from the environment alone, never from a file."""
-DETACHED_VARIABLE = "ORACLEPACK_DETACHED"
-"""The descriptor of the pipe on which a detached command reports to the one that started it."""

@@ -170,6 +170,9 @@ TIMEOUT = 20.0
 LONG_TIMEOUT = 120.0
 """For what reads or writes contents."""
 
+REMOTE_TIMEOUT = 600.0
+"""For what talks to another repository."""
+
 MOST_MEMORY = 2 << 30
 """Bytes. A link to an endless device among git's own files would otherwise fill the machine."""
 
@@ -469,3 +472,56 @@ def changed_files(root: Path, environment: Mapping[str, str]) -> list[tuple[str,
             next(entries, None)
         changes.append((state.strip(), path))
     return sorted(changes, key=lambda pair: pair[1])
+
+
+_FETCHED_FROM = "file:git:http:https:ssh"
+"""What a person may name as the source of a repository; never `ext::`, which runs programs."""
+_FETCH_CONFIG = (("core.hooksPath", "/dev/null"), ("core.fsmonitor", "false"))
+
+
+def _remote(words: Sequence[str], root: Path, environment: Mapping[str, str]) -> bytes:
+    """Talk to a repository that the user named, with the user's own keys and credentials."""
+    options = [word for key, value in _FETCH_CONFIG for word in ("-c", f"{key}={value}")]
+    env = {
+        **{name: value for name, value in environment.items() if not name.startswith("GIT_")},
+        "GIT_ALLOW_PROTOCOL": _FETCHED_FROM,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "LC_ALL": "C",
+    }
+    env.pop(TRUST_KEY_VARIABLE, None)
+    code, out, err = _output(["git", *options, *words], root, env, b"", REMOTE_TIMEOUT)
+    if code:
+        raise GitError(_complaint(err), code=code)
+    return out
+
+
+def remote_commit(repo: str, ref: str, environment: Mapping[str, str]) -> str | None:
+    """The commit that a ref of a repository stands for; None where it has no such ref."""
+    if _COMMIT.fullmatch(ref):
+        return ref
+    local = Path(repo)
+    if local.is_dir():
+        git = Git(local, environment)
+        asked = git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        return asked.decode().strip() if asked else None
+    listed = _remote(("ls-remote", "--", repo, ref, f"{ref}^{{}}"), Path("/"), environment)
+    lines = [line.split("\t") for line in listed.decode("utf-8", "replace").splitlines()]
+    exact = {name: commit for commit, name in lines}
+    for name in (f"refs/tags/{ref}^{{}}", f"refs/tags/{ref}", f"refs/heads/{ref}", ref):
+        if name in exact and _COMMIT.fullmatch(exact[name]):
+            return exact[name]
+    return None
+
+
+def check_out(repo: str, commit: str, target: Path, environment: Mapping[str, str]) -> None:
+    """Make `target` a repository that stands on this commit; one that does already stays."""
+    if head_commit(target) == commit:
+        return
+    git = Git(target, environment, LONG_TIMEOUT)
+    files.make_directories(target)
+    git.run("init", "--quiet")
+    source = str(Path(repo).absolute()) if Path(repo).is_dir() else repo
+    words = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--depth=1", "--")
+    _remote((*words, source, commit), target, environment)
+    git.run("checkout", "--quiet", "--detach", "--force", commit)

@@ -74,6 +74,21 @@ def hold(path: Path) -> int | None:
     return descriptor
 
 
+def is_free(path: Path) -> bool:
+    """Whether no process holds the lock of a file. Changes nothing."""
+    try:
+        descriptor = files.open_regular(path)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
 @contextmanager
 def turn(path: Path, patience: float | None = None) -> Iterator[None]:
     """One process at a time; waits for the others, so it is held for a few small writes only.

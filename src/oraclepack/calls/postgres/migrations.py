@@ -17,16 +17,16 @@ ROLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "oraclepack_worker": {
         "SELECT": (
             *("runner", "claim", "verdict", "answer", "provider", "slot", "request_start"),
-            "schema_version",
+            *("job", "fleet_request", "schema_version"),
         ),
         "INSERT": ("runner", "claim", "verdict", "answer", "slot", "request_start"),
-        "UPDATE": ("runner", "claim", "slot"),
+        "UPDATE": ("runner", "claim", "slot", "job"),
         "DELETE": ("claim", "slot", "request_start"),
     },
     "oraclepack_observer": {
         "SELECT": (
             *("runner", "claim", "verdict", "provider", "slot", "request_start"),
-            "schema_version",
+            *("job", "fleet_request", "schema_version"),
         ),
     },
 }

@@ -84,6 +84,8 @@ class PostgresClaim:
 class PostgresClaims:
     """`Claims` of all runners of a store."""
 
+    spans_machines = True
+
     def __init__(self, database: Database, lease: RunnerLease) -> None:
         self.database = database
         self._lease = lease

@@ -117,3 +117,33 @@ create policy slot_read on slot for select using (true);
 create policy slot_insert on slot for insert with check (owner = session_user);
 create policy slot_delete on slot for delete
     using (owner = session_user or not runner_is_alive(runner));
+
+-- Fleets: one row per pack of a repository at a commit. The source says what is run; nothing in it
+-- is secret.
+create sequence job_token;
+create table job (
+    id text not null,
+    fleet text not null,
+    number bigint generated always as identity,
+    commit_id text not null,
+    source jsonb not null,
+    state text not null default 'queued'
+        check (state in ('queued', 'running', 'done', 'failed', 'undecided', 'stopped')),
+    token bigint not null default 0,
+    runner text references runner (id),
+    host text,
+    takes integer not null default 0,
+    exit_code integer,
+    summary jsonb not null default '{}',
+    run_dir text,
+    archive bytea,
+    changed timestamptz not null default clock_timestamp(),
+    primary key (fleet, id)
+);
+
+create table fleet_request (
+    fleet text primary key,
+    stop boolean not null default false,
+    asked_by text not null,
+    at timestamptz not null default clock_timestamp()
+);

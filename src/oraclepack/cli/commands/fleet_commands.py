@@ -1,0 +1,349 @@
+"""`fleet`: many packs on many machines."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from oraclepack import api
+from oraclepack.api import call_settings as cs
+from oraclepack.cli.command import Group, LazyCommand, command
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.signals import StopOnSignals
+from oraclepack.cli.text import columns
+from oraclepack.errors import ExitCode
+from oraclepack.system.printable import single_lines
+
+fleet = Group(
+    "fleet",
+    entries={
+        "run": LazyCommand(f"{__name__}:run", "Run the packs of a manifest, or packs."),
+        "status": LazyCommand(f"{__name__}:status", "Show how the jobs of a fleet stand."),
+        "stop": LazyCommand(f"{__name__}:stop", "Ask every worker of a fleet to end politely."),
+        "worker": LazyCommand(f"{__name__}:worker", "Run one job here. Fleets start this."),
+        "unknown": LazyCommand(
+            f"{__name__}:unknown", "List calls that may have been paid for and have no known end."
+        ),
+        "bury": LazyCommand(f"{__name__}:bury", "Declare a machine dead for good."),
+        "limits": LazyCommand(
+            f"{__name__}:limits", "Show or change the limits of providers for all machines."
+        ),
+        "init": LazyCommand(f"{__name__}:init", "Create the tables of the shared store."),
+        "doctor": LazyCommand(f"{__name__}:doctor", "Check the shared store."),
+    },
+    help="Run many packs on many machines, and look after them.",
+)
+
+_name = click.option("--name", default="default", show_default=True, help="The name of the fleet.")
+_move = click.option(
+    "--move",
+    type=click.Choice(("safe", "never")),
+    default="safe",
+    show_default=True,
+    help="Whether a pack whose machine died may go on elsewhere.",
+)
+_on_unknown = click.option(
+    "--on-unknown",
+    type=click.Choice(("fail", "retry")),
+    default="fail",
+    show_default=True,
+    help="What to do about calls that may have been paid for; retry may pay twice.",
+)
+_work_dir = click.option(
+    "--work-dir", metavar="DIR", default="", help="Where workers check repositories out."
+)
+
+
+@command(
+    "run",
+    data="fleet-report",
+    changes="the store of jobs; workers: run directories and outputs in their workspaces",
+    effect="execute",
+    starts="workers, which run the packs; their calls cost money",
+    settings=(cs.STORE,),
+    exit_codes=(ExitCode.STEP_FAILED,),
+    timed=True,
+    examples=(
+        "oraclepack fleet run fleet.jsonl",
+        "oraclepack fleet run ../shop/docs/pack.md ../api/docs/pack.md --at-once 4",
+        "oraclepack fleet run fleet.jsonl --scheduler tls://head.example.org:8786 --name weekly",
+    ),
+)
+@click.argument("sources", nargs=-1, required=True, metavar="MANIFEST|PACK...")
+@_name
+@click.option(
+    "--scheduler",
+    default="local",
+    show_default=True,
+    help="local, an address of a Dask scheduler (tls://… or tcp://…), slurm or kubernetes.",
+)
+@click.option(
+    "--at-once", type=click.IntRange(1, 1000), default=2, show_default=True, help="Packs at once."
+)
+@_move
+@_on_unknown
+@_work_dir
+@click.option("--insecure", is_flag=True, help="Allow tcp:// to another machine.")
+def run(  # noqa: PLR0913 - its options, given by name
+    sources: tuple[str, ...],
+    name: str,
+    scheduler: str,
+    at_once: int,
+    move: str,
+    on_unknown: str,
+    work_dir: str,
+    *,
+    insecure: bool,
+    settings: api.Settings,
+) -> Reply:
+    """Run the packs of a manifest, or packs.
+
+    A manifest has one JSON object per line: "repo" (a path or URL), "ref" (a branch, tag or
+    commit; HEAD if left out), "pack" (a path in the repository) or "generate" (options of
+    `generate`), and "settings". Refs become commits when the fleet is started.
+
+    Without a store and a scheduler everything runs on this machine. The same command again runs
+    only what is missing.
+    """
+    words = ["--move", move, "--on-unknown", on_unknown]
+    words += ["--work-dir", str(Path(work_dir).absolute())] if work_dir else []
+
+    def progress(totals: api.FleetTotals) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\x1b[K{_counts(totals)}")
+            sys.stderr.flush()
+
+    report = api.fleets(settings).run(
+        sources,
+        name,
+        scheduler=scheduler,
+        at_once=at_once,
+        insecure=insecure,
+        retry_undecided=on_unknown == "retry",
+        worker_words=words,
+        progress=progress,
+    )
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+    return _report(report)
+
+
+@command(
+    "status",
+    data="fleet-report",
+    settings=(cs.STORE,),
+    exit_codes=(ExitCode.STEP_FAILED,),
+    examples=("oraclepack fleet status", "oraclepack fleet status --name weekly --json"),
+)
+@_name
+def status(name: str, *, settings: api.Settings) -> Reply:
+    """Show how the jobs of a fleet stand.
+
+    Reads the store alone: it works from every machine, also while nothing runs.
+    """
+    report = api.fleets(settings).status(name)
+    return Reply(report, _text(report))
+
+
+@command(
+    "stop",
+    data="fleet-report",
+    changes="a request in the store",
+    settings=(cs.STORE,),
+    examples=("oraclepack fleet stop --name weekly",),
+)
+@_name
+def stop(name: str, *, settings: api.Settings) -> Reply:
+    """Ask every worker of a fleet to end politely.
+
+    Running calls are stopped as by Ctrl-C; `fleet run` goes on later without paying again.
+    """
+    report = api.fleets(settings).stop(name, api.user_name())
+    return Reply(report, f"asked the workers of {name} to stop\n")
+
+
+@command(
+    "worker",
+    data="fleet-job-result",
+    changes="a workspace, the run directory in it, the job in the store",
+    effect="execute",
+    starts="the bash of the pack and the tools it calls; their calls cost money",
+    settings=(cs.STORE,),
+    exit_codes=(ExitCode.STEP_FAILED, ExitCode.LOCKED, ExitCode.TERMINATED),
+    timed=True,
+    examples=("oraclepack fleet worker --name weekly --job 3f2a90c1d4e5b678",),
+)
+@_name
+@click.option("--job", required=True, metavar="ID", help="The id of the job.")
+@_move
+@_on_unknown
+@_work_dir
+def worker(
+    name: str, job: str, move: str, on_unknown: str, work_dir: str, *, settings: api.Settings
+) -> Reply:
+    """Run one job here. Fleets start this.
+
+    Keys come from the environment of this machine. The job's end is in the store.
+    """
+    with StopOnSignals() as signals:
+        signals.listen()
+        result = api.fleets(settings).work(
+            name, job, move=move, on_unknown=on_unknown, work_dir=work_dir, stop=signals.stop
+        )
+    code = ExitCode.DONE if result.ran else ExitCode.LOCKED
+    return Reply(result, f"{result.job.id}: {result.message or 'done'}\n", exit_code=code)
+
+
+@command(
+    "unknown",
+    data="fleet-unknown",
+    settings=(cs.STORE,),
+    examples=("oraclepack fleet unknown", "oraclepack fleet unknown --json"),
+)
+def unknown(*, settings: api.Settings) -> Reply:
+    """List calls that may have been paid for and have no known end.
+
+    Nothing asks them again by itself. Each line says what would end it.
+    """
+    report = api.shared_store(settings).unknown()
+    rows = [
+        (call.key[:12], call.asked_at[:19], call.host, call.step, call.resolution)
+        for call in single_lines(report).calls
+    ]
+    heads = ("question", "asked", "host", "step", "what ends it")
+    return Reply(report, columns(heads, rows) if rows else "no unknown calls\n")
+
+
+@command(
+    "bury",
+    data="fleet-burial",
+    changes="the store: runners of the machine, unknown calls, verdicts",
+    effect="destructive",
+    settings=(cs.STORE,),
+    examples=('oraclepack fleet bury worker-17 --because "the VM was deleted"',),
+)
+@click.argument("host", metavar="HOST")
+@click.option("--because", required=True, metavar="TEXT", help="How it is known to be dead.")
+def bury(host: str, because: str, *, settings: api.Settings) -> Reply:
+    """Declare a machine dead for good.
+
+    Its unknown calls are given up, each with a recorded verdict, and may be asked, and paid for,
+    again. Its runners can bring answers that they still have, and spend nothing more.
+    """
+    report = api.shared_store(settings).bury(host, api.user_name(), because)
+    return Reply(
+        report, f"{host}: {report.runners} runners buried, {report.calls} unknown calls given up\n"
+    )
+
+
+@command(
+    "limits",
+    data="fleet-limits",
+    changes="with a provider: its limits in the store",
+    settings=(cs.STORE,),
+    examples=(
+        "oraclepack fleet limits",
+        "oraclepack fleet limits openai --max-concurrent 20 --requests-per-minute 300",
+    ),
+)
+@click.argument("provider", required=False, metavar="[PROVIDER]")
+@click.option("--max-concurrent", type=click.IntRange(1), help="Calls in flight, of all machines.")
+@click.option("--requests-per-minute", type=click.IntRange(1), help="Of all machines together.")
+def limits(
+    provider: str | None,
+    max_concurrent: int | None,
+    requests_per_minute: int | None,
+    *,
+    settings: api.Settings,
+) -> Reply:
+    """Show or change the limits of providers for all machines.
+
+    A runner's own settings may only be stricter. An option that is left out means no limit.
+    """
+    store = api.shared_store(settings)
+    report = (
+        store.limits()
+        if provider is None
+        else store.set_limit(provider, max_concurrent, requests_per_minute)
+    )
+    rows = [
+        (
+            one.name,
+            f"{one.in_flight} of {one.max_in_flight or '-'}",
+            f"{one.begun_last_minute} of {one.per_minute or '-'}",
+        )
+        for one in single_lines(report).providers
+    ]
+    heads = ("provider", "in flight", "last minute")
+    return Reply(report, columns(heads, rows) if rows else "no limits\n")
+
+
+@command(
+    "init",
+    data="fleet-init",
+    changes="the tables and roles of the shared store",
+    settings=(cs.STORE,),
+    examples=("oraclepack fleet init",),
+)
+def init(*, settings: api.Settings) -> Reply:
+    """Create the tables of the shared store.
+
+    Tables of an earlier version are brought to this one. Run it once as the owner of the
+    database. It also makes the roles oraclepack_worker and oraclepack_observer; grant them to the
+    logins of your machines.
+    """
+    report = api.shared_store(settings).init()
+    return Reply(report, f"the store has version {report.after} (before: {report.before})\n")
+
+
+@command(
+    "doctor",
+    data="fleet-doctor",
+    settings=(cs.STORE,),
+    exit_codes=(ExitCode.POLICY,),
+    examples=("oraclepack fleet doctor",),
+)
+def doctor(*, settings: api.Settings) -> Reply:
+    """Check the shared store.
+
+    Versions, durability, encryption, and whether all runners are of one kind.
+    """
+    report = api.shared_store(settings).examine()
+    rows = [
+        ("ok" if check.ok else "WRONG", check.name, check.value, "" if check.ok else check.fix)
+        for check in single_lines(report).checks
+    ]
+    code = ExitCode.DONE if report.ok else ExitCode.POLICY
+    return Reply(report, columns(("", "check", "value", "what to do"), rows), exit_code=code)
+
+
+def _report(report: api.FleetReport) -> Reply:
+    done = report.totals.by_state.get("done", 0)
+    code = ExitCode.DONE if done == report.totals.jobs else ExitCode.STEP_FAILED
+    return Reply(report, _text(report), exit_code=code)
+
+
+def _counts(totals: api.FleetTotals) -> str:
+    states = ", ".join(f"{count} {state}" for state, count in totals.by_state.items())
+    cost = f", ${totals.cost}" if totals.cost is not None else ""
+    return f"{totals.jobs} jobs: {states}; {totals.ok} of {totals.steps} steps ok{cost}"
+
+
+def _text(report: api.FleetReport) -> str:
+    shown = single_lines(report)
+    rows = [
+        (
+            job.id,
+            job.state,
+            f"{job.summary.ok}/{job.summary.steps}",
+            job.host or "-",
+            f"{Path(job.source.repo).name}@{job.commit[:8]}",
+            job.source.pack or "generated",
+            job.summary.message,
+        )
+        for job in shown.jobs
+    ]
+    heads = ("job", "state", "steps", "host", "repository", "pack", "")
+    return f"{columns(heads, rows)}{_counts(shown.totals)}\n"

@@ -1,0 +1,198 @@
+"""Starting the workers of jobs through Dask. Dask starts things, and nothing depends on it.
+
+A task may run twice or not at all when machines die: the store decides who runs a job.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from oraclepack import __version__
+from oraclepack.errors import MachineError, UsageError
+
+if TYPE_CHECKING:
+    import distributed
+
+RESOURCE = "packs"
+"""What a Dask worker offers: how many packs it runs at once."""
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+_POLL = 0.2
+
+
+def start_worker(words: Sequence[str], log: str, version: str) -> int:
+    """Run `oraclepack fleet worker` in a session of its own; its exit code.
+
+    This is the Dask task. If the Dask worker is killed, the process goes on and reports by itself.
+    """
+    if version != __version__:
+        raise MachineError(
+            f"this worker has oraclepack {__version__}, the head {version}",
+            hint="install the same version on every machine",
+        )
+    path = Path(log)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "oraclepack", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    while (code := process.poll()) is None:
+        time.sleep(_POLL)
+    return code
+
+
+def check_scheduler(address: str, *, insecure: bool) -> None:
+    """Refuse an address over which anybody could run code here."""
+    parts = urlsplit(address)
+    is_open = parts.scheme == "tcp" and (parts.hostname or "") not in _LOOPBACK
+    if is_open and not insecure:
+        raise UsageError(
+            f"{address}: a scheduler without TLS runs the code of whoever can reach it",
+            hint="use tls://, or --insecure where the network is closed",
+        )
+
+
+class WorkerStarter:
+    """Starts workers of jobs on whatever machines a Dask client reaches."""
+
+    def __init__(self, client: distributed.Client) -> None:
+        self._client = client
+        self._running: list[distributed.Future[int]] = []
+
+    def start(self, job_id: str, words: Sequence[str], log: str) -> None:
+        """Hand a worker to Dask. Its result is never looked at: the store has it."""
+        self._running.append(
+            self._client.submit(
+                start_worker,
+                tuple(words),
+                log,
+                __version__,
+                key=f"{job_id}-{uuid.uuid4()}",
+                pure=False,
+                retries=0,
+                resources={RESOURCE: 1},
+            )
+        )
+
+    def count(self) -> int:
+        """How many workers were started and have not ended, as far as Dask knows."""
+        self._running = [future for future in self._running if not future.done()]
+        return len(self._running)
+
+
+@contextmanager
+def connected(scheduler: str, at_once: int, *, insecure: bool = False) -> Iterator[WorkerStarter]:
+    """The way to start workers of jobs."""
+    try:
+        import distributed
+    except ImportError:
+        raise UsageError(
+            "fleets need Dask, which is not installed", hint='pip install "oraclepack[fleet]"'
+        ) from None
+    with _cluster(scheduler, at_once, insecure=insecure) as target:
+        try:
+            client = distributed.Client(target, timeout=30, set_as_default=False)
+        except OSError as trouble:
+            raise MachineError(
+                f"the scheduler {scheduler} does not answer: {trouble}",
+                hint="start it with `dask scheduler`, and workers with"
+                f' `dask worker ADDRESS --resources "{RESOURCE}=2"`',
+            ) from None
+        try:
+            _check_workers(client, scheduler)
+            yield WorkerStarter(client)
+        finally:
+            client.close(timeout=5)
+
+
+@contextmanager
+def _cluster(scheduler: str, at_once: int, *, insecure: bool) -> Iterator[object]:
+    if scheduler == "local":
+        import distributed
+
+        # Threads are enough: each only waits for a process of its own.
+        with distributed.LocalCluster(
+            n_workers=1,
+            threads_per_worker=at_once,
+            processes=False,
+            dashboard_address=None,
+            resources={RESOURCE: at_once},
+            silence_logs=50,
+        ) as cluster:
+            yield cluster
+        return
+    if scheduler == "slurm":
+        with _jobqueue(at_once) as cluster:
+            yield cluster
+        return
+    if scheduler == "kubernetes":
+        with _kubernetes(at_once) as cluster:
+            yield cluster
+        return
+    check_scheduler(scheduler, insecure=insecure)
+    if urlsplit(scheduler).scheme not in {"tcp", "tls"}:
+        raise UsageError(
+            f"--scheduler {scheduler}: no such scheduler",
+            hint="local, slurm, kubernetes, or an address such as tls://head.example.org:8786",
+        )
+    yield scheduler
+
+
+@contextmanager
+def _jobqueue(at_once: int) -> Iterator[object]:
+    try:
+        from dask_jobqueue import SLURMCluster
+    except ImportError:
+        raise UsageError(
+            "--scheduler slurm needs dask-jobqueue", hint="pip install dask-jobqueue"
+        ) from None
+    # A requeued job would start its packs again while the first ones may still run.
+    with SLURMCluster(
+        worker_extra_args=["--resources", f"{RESOURCE}=1"],
+        job_extra_directives=["--no-requeue"],
+    ) as cluster:
+        cluster.scale(at_once)
+        yield cluster
+
+
+@contextmanager
+def _kubernetes(at_once: int) -> Iterator[object]:
+    try:
+        from dask_kubernetes.operator import KubeCluster
+    except ImportError:
+        raise UsageError(
+            "--scheduler kubernetes needs dask-kubernetes", hint="pip install dask-kubernetes"
+        ) from None
+    with KubeCluster(
+        n_workers=at_once,
+        worker_command=["dask", "worker", "--resources", f"{RESOURCE}=1"],
+    ) as cluster:
+        yield cluster
+
+
+def _check_workers(client: distributed.Client, scheduler: str) -> None:
+    """A resource that no worker offers would let jobs wait for ever."""
+    if scheduler in {"slurm", "kubernetes"}:
+        return  # their workers come when the cluster gives them
+    workers: Mapping[str, Mapping[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
+    if not workers:
+        raise MachineError(
+            f"the scheduler {scheduler} has no workers",
+            hint=f'start some with `dask worker {scheduler} --resources "{RESOURCE}=2"`',
+        )
+    if not any(worker.get("resources", {}).get(RESOURCE) for worker in workers.values()):
+        raise MachineError(
+            f"no worker of {scheduler} offers the resource {RESOURCE!r}",
+            hint=f'start the workers with --resources "{RESOURCE}=2"',
+        )

@@ -1,0 +1,180 @@
+"""The jobs of a fleet: one pack of one repository at one commit each. Pure."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from enum import StrEnum
+
+import msgspec
+
+from oraclepack.errors import Refusal, UsageError
+from oraclepack.system.digests import canonical_line, sha256_bytes
+
+FLEET_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ID_LENGTH = 16
+
+SettingText = str | int | float | bool
+
+
+class JobState(StrEnum):
+    """Where a job stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    """It ended, and some step failed; running the fleet again continues it."""
+    UNDECIDED = "undecided"
+    """It ended with calls that may have been paid for and have no known end."""
+    STOPPED = "stopped"
+
+
+OVER = frozenset({JobState.DONE, JobState.FAILED, JobState.UNDECIDED, JobState.STOPPED})
+
+
+class JobSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a job runs: a pack of the repository, a text, or a pack that is generated there."""
+
+    repo: str
+    """A path or a URL that git can fetch from."""
+    ref: str = "HEAD"
+    pack: str | None = None
+    """Relative to the top of the repository."""
+    pack_text: str | None = None
+    """Instead of the file that the commit has at that path."""
+    generate: dict[str, SettingText | list[str]] | None = None
+    settings: dict[str, SettingText] = {}
+
+
+class JobSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How far a job is, as its runner reports it."""
+
+    run_id: str | None = None
+    steps: int = 0
+    ok: int = 0
+    failed: int = 0
+    skipped: int = 0
+    calls: int = 0
+    from_cache: int = 0
+    undecided: int = 0
+    cost: str | None = None
+    """US dollars as a decimal number; None when nothing is known."""
+    message: str = ""
+    host: str = ""
+
+
+class FleetJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One job as the store has it."""
+
+    id: str
+    fleet: str
+    commit: str
+    source: JobSource
+    state: JobState = JobState.QUEUED
+    takes: int = 0
+    """How often a worker took it."""
+    host: str | None = None
+    exit_code: int | None = None
+    summary: JobSummary = msgspec.field(default_factory=JobSummary)
+    run_dir: str | None = None
+    """Where its worker keeps the run directory."""
+
+
+def make_job(fleet: str, source: JobSource, commit: str) -> FleetJob:
+    """A job whose id follows from what it runs, so that submitting it twice is one job."""
+    content = canonical_line({"commit": commit, "source": msgspec.to_builtins(source)})
+    return FleetJob(
+        id=sha256_bytes(content)[:_ID_LENGTH], fleet=fleet, commit=commit, source=source
+    )
+
+
+def check_name(fleet: str) -> str:
+    if not FLEET_NAME.fullmatch(fleet):
+        raise UsageError(
+            f"{fleet!r} is no name of a fleet",
+            hint="lower-case letters, digits, dots, dashes and underscores, at most 63",
+        )
+    return fleet
+
+
+def is_commit(text: str) -> bool:
+    return bool(_COMMIT.fullmatch(text))
+
+
+def read_manifest(data: bytes, name: str) -> tuple[JobSource, ...] | Refusal:
+    """The lines of a manifest: one JSON object each; empty lines and `#` lines count nothing."""
+    sources: list[JobSource] = []
+    for number, line in enumerate(data.splitlines(), start=1):
+        text = line.strip()
+        if not text or text.startswith(b"#"):
+            continue
+        try:
+            source = msgspec.json.decode(text, type=JobSource)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as trouble:
+            return Refusal(f"{name}:{number}: {trouble}", _MANIFEST_HINT)
+        if fault := _fault(source):
+            return Refusal(f"{name}:{number}: {fault}", _MANIFEST_HINT)
+        sources.append(source)
+    if not sources:
+        return Refusal(f"{name} names no job", _MANIFEST_HINT)
+    return tuple(sources)
+
+
+_MANIFEST_HINT = 'one line for each job, such as {"repo": "../shop", "pack": "docs/pack.md"}'
+
+
+def _fault(source: JobSource) -> str:
+    if not source.repo or source.repo.startswith("-") or source.ref.startswith("-"):
+        return "`repo` and `ref` must not be empty or begin with a dash"
+    if (source.pack is None) == (source.generate is None):
+        return "a job has either `pack` or `generate`"
+    path = source.pack or ""
+    if path.startswith("/") or ".." in path.split("/"):
+        return f"`pack` {path!r} is not a path inside the repository"
+    return ""
+
+
+def to_submit(
+    wanted: Iterable[FleetJob], existing: Mapping[str, FleetJob], *, retry_undecided: bool = False
+) -> tuple[FleetJob, ...]:
+    """The jobs to start: new ones and those that are not done, each once, in the given order.
+
+    One that is running is left to its worker. One with undecided calls waits for a decision.
+    """
+    seen: dict[str, FleetJob] = {}
+    for job in wanted:
+        known = existing.get(job.id, job)
+        waits = known.state is JobState.UNDECIDED and not retry_undecided
+        if known.state is not JobState.DONE and not waits:
+            seen.setdefault(job.id, known)
+    return tuple(seen.values())
+
+
+class FleetTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """How many jobs stand where, and their sums."""
+
+    jobs: int
+    by_state: dict[str, int]
+    steps: int
+    ok: int
+    failed: int
+    calls: int
+    undecided: int
+    cost: str | None
+
+
+def totals(jobs: Sequence[FleetJob]) -> FleetTotals:
+    summaries = [job.summary for job in jobs]
+    costs = [Decimal(one.cost) for one in summaries if one.cost is not None]
+    states = [job.state for job in jobs]
+    return FleetTotals(
+        jobs=len(jobs),
+        by_state={state: states.count(state) for state in JobState if state in states},
+        steps=sum(one.steps for one in summaries),
+        ok=sum(one.ok for one in summaries),
+        failed=sum(one.failed for one in summaries),
+        calls=sum(one.calls for one in summaries),
+        undecided=sum(one.undecided for one in summaries),
+        cost=str(sum(costs, Decimal(0))) if costs else None,
+    )

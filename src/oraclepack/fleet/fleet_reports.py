@@ -1,0 +1,94 @@
+"""What the commands of fleets answer."""
+
+import msgspec
+
+from oraclepack.fleet.fleet_job import FleetJob, FleetTotals
+
+
+class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that a shared store must have."""
+
+    name: str
+    ok: bool
+    value: str
+    fix: str = ""
+
+
+class UnknownCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that may have been paid for and has no known end."""
+
+    key: str
+    asked_at: str
+    host: str
+    runner: str
+    step: str
+    model: str | None
+    output_path: str | None
+    resolution: str
+    """What would end it."""
+
+
+class ProviderLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of a provider and what is in flight."""
+
+    name: str
+    in_flight: int
+    max_in_flight: int | None
+    per_minute: int | None
+    begun_last_minute: int
+
+
+class StoreHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """What `fleet doctor` answers."""
+
+    store: str
+    checks: tuple[StoreCheck, ...]
+
+    @property
+    def ok(self) -> bool:
+        return all(check.ok for check in self.checks)
+
+
+class FleetInit(msgspec.Struct, frozen=True, kw_only=True):
+    """What `fleet init` answers: the versions of the schema."""
+
+    before: int
+    after: int
+
+
+class FleetUnknown(msgspec.Struct, frozen=True, kw_only=True):
+    """What `fleet unknown` answers."""
+
+    calls: tuple[UnknownCall, ...]
+
+
+class Burial(msgspec.Struct, frozen=True, kw_only=True):
+    """What `fleet bury` answers."""
+
+    host: str
+    runners: int
+    calls: int
+    """Unknown calls that were given up, each with a verdict."""
+
+
+class FleetLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What `fleet limits` answers."""
+
+    providers: tuple[ProviderLoad, ...]
+
+
+class JobResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker did with a job."""
+
+    job: FleetJob
+    ran: bool
+    message: str = ""
+
+
+class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What `fleet run` and `fleet status` answer."""
+
+    name: str
+    totals: FleetTotals
+    jobs: tuple[FleetJob, ...]
+    submitted: int = 0

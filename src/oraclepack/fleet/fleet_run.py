@@ -1,0 +1,152 @@
+"""`fleet run`: start the jobs of a manifest where there is room, until all are over."""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.errors import InputError, Refusal
+from oraclepack.fleet.dask_cluster import WorkerStarter, connected
+from oraclepack.fleet.fleet_job import (
+    FleetJob,
+    FleetTotals,
+    JobSource,
+    make_job,
+    read_manifest,
+    to_submit,
+    totals,
+)
+from oraclepack.fleet.fleet_reports import FleetReport
+from oraclepack.fleet.job_store import JobStore
+from oraclepack.system import files, git
+from oraclepack.system.environment import environment
+
+_WINDOW = 3
+"""Jobs handed to Dask at once, as a multiple of what runs at once."""
+_LOOK_AGAIN = 1.0
+
+
+class FleetRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What `fleet run` was asked for."""
+
+    name: str
+    sources: tuple[JobSource, ...]
+    scheduler: str = "local"
+    at_once: int = 2
+    worker_words: tuple[str, ...] = ()
+    """Options that every worker gets."""
+    log_dir: str
+    insecure: bool = False
+    retry_undecided: bool = False
+
+
+Progress = Callable[[FleetTotals], None]
+
+
+def sources_of(arguments: Sequence[str]) -> tuple[JobSource, ...]:
+    """The jobs that the words of a command line mean: manifests and packs."""
+    found: list[JobSource] = []
+    for argument in arguments:
+        path = Path(argument)
+        data = files.read(path)
+        if data is None:
+            raise InputError(f"{argument} does not exist", hint="name a manifest or packs")
+        if path.suffix == ".md":
+            found.append(_source_of_pack(path, data))
+            continue
+        listed = read_manifest(data, argument)
+        if isinstance(listed, Refusal):
+            raise listed.error()
+        found += [_placed(source, path.parent) for source in listed]
+    return tuple(found)
+
+
+def _placed(source: JobSource, folder: Path) -> JobSource:
+    """A local repository is named relative to its manifest."""
+    local = folder / source.repo
+    if "://" not in source.repo and local.is_dir():
+        return msgspec.structs.replace(source, repo=str(local.resolve()))
+    return source
+
+
+def _source_of_pack(path: Path, data: bytes) -> JobSource:
+    root = git.top_level(path.absolute().parent, environment())
+    if root is None:
+        raise InputError(
+            f"{path} is not in a git repository",
+            hint="workers check repositories out; commit the project first",
+        )
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8", hint="see `oraclepack validate`") from None
+    relative = path.absolute().resolve().relative_to(root.resolve()).as_posix()
+    return JobSource(repo=str(root), pack=relative, pack_text=text)
+
+
+def jobs_of(name: str, sources: Sequence[JobSource]) -> tuple[FleetJob, ...]:
+    """Jobs with their refs resolved to commits, so that every machine runs the same."""
+    commits: dict[tuple[str, str], str] = {}
+    for source in sources:
+        place = (source.repo, source.ref)
+        if place in commits:
+            continue
+        try:
+            commit = git.remote_commit(source.repo, source.ref, environment())
+        except git.GitError as trouble:
+            raise InputError(
+                f"{source.repo}: {trouble}", hint="see that git can read this repository"
+            ) from None
+        if commit is None:
+            raise InputError(
+                f"{source.repo} has no commit {source.ref}", hint="name a branch, tag or commit"
+            )
+        commits[place] = commit
+    return tuple(make_job(name, source, commits[source.repo, source.ref]) for source in sources)
+
+
+def run_fleet(store: JobStore, request: FleetRequest, progress: Progress) -> FleetReport:
+    """Submit what is missing and wait until every job is over. Running it again goes on."""
+    wanted = jobs_of(request.name, request.sources)
+    store.add(wanted)
+    store.request_stop(request.name, "", stop=False)
+    existing = {job.id: job for job in store.jobs(request.name)}
+    due = to_submit(wanted, existing, retry_undecided=request.retry_undecided)
+    if due:
+        with connected(request.scheduler, request.at_once, insecure=request.insecure) as starter:
+            _submit_all(starter, store, request, due, progress)
+    return fleet_report(store, request.name, {job.id for job in wanted}, len(due))
+
+
+def _submit_all(
+    starter: WorkerStarter,
+    store: JobStore,
+    request: FleetRequest,
+    due: Sequence[FleetJob],
+    progress: Progress,
+) -> None:
+    waiting = list(due)
+    while waiting or starter.count():
+        if store.is_stopping(request.name):
+            waiting.clear()
+        while waiting and starter.count() < _WINDOW * request.at_once:
+            job = waiting.pop(0)
+            words = ("fleet", "worker", "--name", request.name, "--job", job.id)
+            log = f"{request.log_dir}/{job.id}.log"
+            starter.start(job.id, (*words, *request.worker_words), log)
+        time.sleep(_LOOK_AGAIN)
+        progress(totals(store.jobs(request.name)))
+
+
+def fleet_report(
+    store: JobStore, name: str, wanted: set[str] | None = None, submitted: int = 0
+) -> FleetReport:
+    """How the jobs of a fleet stand."""
+    jobs = store.jobs(name)
+    if not jobs:
+        raise InputError(
+            f"there is no fleet {name}", hint=f"known: {', '.join(store.fleets()) or 'none'}"
+        )
+    shown = tuple(job for job in jobs if wanted is None or job.id in wanted)
+    return FleetReport(name=name, totals=totals(shown), jobs=shown, submitted=submitted)

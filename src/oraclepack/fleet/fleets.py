@@ -1,0 +1,122 @@
+"""Everything a front end does with fleets, on the store that the settings name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oraclepack.errors import UsageError
+from oraclepack.fleet.fleet_job import FleetTotals, check_name
+from oraclepack.fleet.fleet_reports import FleetReport, JobResult
+from oraclepack.fleet.fleet_run import (
+    FleetRequest,
+    fleet_report,
+    run_fleet,
+    sources_of,
+)
+from oraclepack.fleet.job_store import FileJobStore, JobStore
+from oraclepack.fleet.job_worker import MovePolicy, WorkerOptions, run_job
+from oraclepack.system.environment import state_directory
+
+if TYPE_CHECKING:
+    from oraclepack.shell.stop import Stop
+
+
+class Fleets:
+    """The fleets of a store: the database of the settings, or files of this machine."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+
+    @property
+    def work_dir(self) -> Path:
+        """Where workers check repositories out, unless they are told otherwise."""
+        return state_directory() / "fleet-work"
+
+    def run(  # noqa: PLR0913 - each is optional and given by name
+        self,
+        arguments: Sequence[str],
+        name: str,
+        *,
+        scheduler: str = "local",
+        at_once: int = 2,
+        insecure: bool = False,
+        retry_undecided: bool = False,
+        worker_words: Sequence[str] = (),
+        progress: Callable[[FleetTotals], None] = lambda _: None,
+    ) -> FleetReport:
+        """Run the packs of a manifest, or packs; what is done already is not run again."""
+        request = FleetRequest(
+            name=check_name(name),
+            sources=sources_of(arguments),
+            scheduler=scheduler,
+            at_once=at_once,
+            insecure=insecure,
+            retry_undecided=retry_undecided,
+            worker_words=tuple(worker_words),
+            log_dir=str(state_directory() / "fleet-logs" / name),
+        )
+        if scheduler != "local" and not self._dsn:
+            raise UsageError(
+                f"--scheduler {scheduler} reaches other machines, which cannot read local files",
+                hint='set store = "postgresql://…" in your own config file',
+            )
+        with self._jobs() as store:
+            return run_fleet(store, request, progress)
+
+    def status(self, name: str) -> FleetReport:
+        with self._jobs() as store:
+            return fleet_report(store, check_name(name))
+
+    def names(self) -> tuple[str, ...]:
+        with self._jobs() as store:
+            return store.fleets()
+
+    def stop(self, name: str, asked_by: str) -> FleetReport:
+        """Ask every worker of a fleet to end politely."""
+        with self._jobs() as store:
+            report = fleet_report(store, check_name(name))
+            store.request_stop(name, asked_by)
+            return report
+
+    def work(
+        self,
+        name: str,
+        job_id: str,
+        stop: Stop,
+        *,
+        move: str = MovePolicy.SAFE,
+        on_unknown: str = "fail",
+        work_dir: str = "",
+    ) -> JobResult:
+        """Run one job here, as a worker."""
+        options = WorkerOptions(
+            work_dir=Path(work_dir) if work_dir else self.work_dir,
+            move=MovePolicy(move),
+            settings={"on_unknown": on_unknown},
+            publishes=bool(self._dsn),
+        )
+        with self._jobs(takes=True) as store:
+            return run_job(store, check_name(name), job_id, options, stop)
+
+    def archive(self, name: str, job_id: str) -> bytes | None:
+        """The run directory of a job, packed."""
+        with self._jobs() as store:
+            return store.archive(check_name(name), job_id)
+
+    @contextmanager
+    def _jobs(self, *, takes: bool = False) -> Iterator[JobStore]:
+        if not self._dsn:
+            yield FileJobStore()
+            return
+        try:
+            from oraclepack.fleet.postgres_jobs import opened_jobs
+        except ImportError:
+            raise UsageError(
+                "the store is a PostgreSQL database, and psycopg is not installed",
+                hint='pip install "oraclepack[fleet]"',
+            ) from None
+        with opened_jobs(self._dsn, takes=takes) as store:
+            yield store

@@ -1,0 +1,193 @@
+"""Where the jobs of fleets are: a port, and its implementation in files of one machine.
+
+A job is taken by one worker at a time. Whoever took it last may report on it; the reports of an
+earlier one, which was taken for dead, change nothing.
+"""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from oraclepack.errors import InputError
+from oraclepack.fleet.fleet_job import FleetJob, JobState, JobSummary, check_name
+from oraclepack.fleet.run_archive import pack_directory
+from oraclepack.system import files, locks
+from oraclepack.system.digests import canonical_file
+from oraclepack.system.environment import state_directory
+
+_JOB, _LOCK, _STOP = "job.json", "lock", "stop"
+
+
+class JobReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker says of a job."""
+
+    summary: JobSummary
+    run_dir: str | None = None
+    archive: bytes | None = None
+    """The run directory, packed, for stores that other machines read."""
+    state: JobState | None = None
+    """How it ended; None while it runs."""
+    exit_code: int | None = None
+
+
+class TakenJob(Protocol):
+    """A job that this worker may run and report on, until another one takes it."""
+
+    @property
+    def job(self) -> FleetJob: ...
+
+    @property
+    def archive(self) -> bytes | None:
+        """The run directory that an earlier worker published, packed."""
+
+    def report(self, report: JobReport) -> bool:
+        """Say how far it is; False when another worker has taken the job meanwhile.
+
+        A report with a state is the last one: the job is free afterwards.
+        """
+
+    def release(self) -> None:
+        """Let others take it; its state stays as it was reported."""
+
+
+class JobStore(Protocol):
+    """The jobs of fleets."""
+
+    def add(self, jobs: Iterable[FleetJob]) -> None:
+        """Remember jobs; those that are known already stay as they are."""
+
+    def jobs(self, fleet: str) -> tuple[FleetJob, ...]:
+        """The jobs of a fleet in the order in which they were added."""
+
+    def fleets(self) -> tuple[str, ...]:
+        """The names of all fleets."""
+
+    def take(self, fleet: str, job_id: str) -> TakenJob | None:
+        """The right to run a job; None while another worker runs it."""
+
+    def archive(self, fleet: str, job_id: str) -> bytes | None:
+        """The run directory of a job as its worker published it; None when there is none."""
+
+    def request_stop(self, fleet: str, asked_by: str, *, stop: bool = True) -> None:
+        """Ask all workers of a fleet to end politely, or take that back."""
+
+    def is_stopping(self, fleet: str) -> bool: ...
+
+
+class FileJobStore:
+    """A `JobStore` in a directory of the user: one directory per fleet and job."""
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self._directory = directory or state_directory() / "fleets"
+
+    def add(self, jobs: Iterable[FleetJob]) -> None:
+        for job in jobs:
+            folder = self._folder(job.fleet) / job.id
+            files.make_private(folder)
+            with locks.turn(self._folder(job.fleet) / _LOCK):
+                if not (folder / _JOB).exists():
+                    _write(folder, job)
+                    _append_order(self._folder(job.fleet), job.id)
+
+    def jobs(self, fleet: str) -> tuple[FleetJob, ...]:
+        order = files.read(self._folder(fleet) / "order") or b""
+        read = (self._read(fleet, name) for name in dict.fromkeys(order.decode().split()))
+        return tuple(job for job in read if job is not None)
+
+    def fleets(self) -> tuple[str, ...]:
+        with suppress(OSError):
+            return tuple(sorted(os.listdir(self._directory)))
+        return ()
+
+    def take(self, fleet: str, job_id: str) -> "FileTakenJob | None":
+        folder = self._folder(fleet) / job_id
+        if self._read(fleet, job_id) is None:
+            raise InputError(f"fleet {fleet} has no job {job_id}", hint="see `fleet status`")
+        descriptor = locks.hold(folder / _LOCK)
+        if descriptor is None:
+            return None
+        job = self._read(fleet, job_id)
+        assert job is not None
+        taken = replace(job, state=JobState.RUNNING, takes=job.takes + 1, host=os.uname().nodename)
+        _write(folder, taken)
+        return FileTakenJob(folder, taken, descriptor)
+
+    def archive(self, fleet: str, job_id: str) -> bytes | None:
+        """Packed when asked for: the run directory itself is on this machine."""
+        job = self._read(fleet, job_id)
+        if job is None or job.run_dir is None or not Path(job.run_dir).is_dir():
+            return None
+        return pack_directory(Path(job.run_dir))
+
+    def request_stop(self, fleet: str, asked_by: str, *, stop: bool = True) -> None:
+        path = self._folder(fleet) / _STOP
+        if stop:
+            files.write_atomic(path, asked_by.encode(), mode=files.PRIVATE_FILE)
+        else:
+            files.forget(path)
+
+    def is_stopping(self, fleet: str) -> bool:
+        return (self._folder(fleet) / _STOP).exists()
+
+    def _folder(self, fleet: str) -> Path:
+        return self._directory / check_name(fleet)
+
+    def _read(self, fleet: str, job_id: str) -> FleetJob | None:
+        """A job. One that runs and whose lock is free was killed with its worker."""
+        folder = self._folder(fleet) / job_id
+        data = files.read(folder / _JOB)
+        if data is None:
+            return None
+        try:
+            job = msgspec.json.decode(data, type=FleetJob)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as trouble:
+            raise InputError(
+                f"{folder / _JOB} cannot be read: {trouble}",
+                hint="remove its directory and submit the job again; its answers are kept",
+            ) from None
+        if job.state is JobState.RUNNING and locks.is_free(folder / _LOCK):
+            return replace(job, state=JobState.QUEUED)
+        return job
+
+
+class FileTakenJob:
+    """A `TakenJob` by a lock that the kernel frees when the worker dies."""
+
+    archive = None
+
+    def __init__(self, folder: Path, job: FleetJob, descriptor: int) -> None:
+        self._folder = folder
+        self.job = job
+        self._descriptor = descriptor
+
+    def report(self, report: JobReport) -> bool:
+        self.job = replace(
+            self.job,
+            state=report.state or self.job.state,
+            exit_code=report.exit_code,
+            summary=report.summary,
+            run_dir=report.run_dir or self.job.run_dir,
+        )
+        _write(self._folder, self.job)
+        if report.state is not None:
+            self.release()
+        return True
+
+    def release(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _append_order(folder: Path, job_id: str) -> None:
+    path = folder / "order"
+    files.write_atomic(path, (files.read(path) or b"") + f"{job_id}\n".encode())
+
+
+def _write(folder: Path, job: FleetJob) -> None:
+    files.write_atomic(folder / _JOB, canonical_file(job), mode=files.PRIVATE_FILE)

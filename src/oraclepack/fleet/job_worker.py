@@ -1,0 +1,286 @@
+"""One job on one machine: check the repository out, run the pack, publish the run.
+
+The worker is a process of its own. It outlives the Dask worker that started it and reports to the
+store by itself; nothing depends on another process waiting for it.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from oraclepack.authoring import generate as authoring
+from oraclepack.errors import ExitCode, InputError, OraclePackError
+from oraclepack.fleet.fleet_job import FleetJob, JobState, JobSummary
+from oraclepack.fleet.fleet_reports import JobResult
+from oraclepack.fleet.job_store import JobReport, JobStore, TakenJob
+from oraclepack.fleet.run_archive import pack_directory, unpack_directory
+from oraclepack.journal import events as j
+from oraclepack.journal import run_dir as journal_run_dir
+from oraclepack.journal.costs import total_cost
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import RunState, fold
+from oraclepack.journal.statuses import Cache, Status
+from oraclepack.journal.step_state import Invocation
+from oraclepack.run import run_pack, run_request
+from oraclepack.run.project_records import ProjectRecords
+from oraclepack.run.run_display import RunPreview
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.registry import TRUST_KEY_FILE, SettingValue
+from oraclepack.shell.attempt import StopLevel
+from oraclepack.shell.stop import Stop
+from oraclepack.system import files, git
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.environment import environment, host
+from oraclepack.system.path_jail import AllowedPath, jail
+from oraclepack.system.trust_key import use_file
+
+REPORT_SECONDS = 2.0
+"""The longest pause between a change and its report."""
+UNDECIDED_CODE = "UNDECIDED"
+
+
+class MovePolicy(StrEnum):
+    """Whether a job that another machine began may go on here."""
+
+    SAFE = "safe"
+    NEVER = "never"
+
+
+class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a worker runs its jobs."""
+
+    work_dir: Path
+    move: MovePolicy = MovePolicy.SAFE
+    settings: Mapping[str, Any] = {}
+    """On top of those of the job, by name."""
+    publishes: bool = False
+    """The store is read by other machines, so the run directory goes there too."""
+
+
+def run_job(
+    store: JobStore, fleet: str, job_id: str, options: WorkerOptions, stop: Stop
+) -> JobResult:
+    """Run a job, or go on with it; its end is in the store."""
+    taken = store.take(fleet, job_id)
+    if taken is None:
+        job = next(one for one in store.jobs(fleet) if one.id == job_id)
+        return JobResult(job=job, ran=False, message="another worker runs it")
+    try:
+        root = workspace(options.work_dir, taken.job)
+        refused = _bring_run(taken, root, options)
+        if refused:
+            return JobResult(job=taken.job, ran=False, message=refused)
+        return _run(store, taken, root, options, stop)
+    except OraclePackError as trouble:
+        summary = JobSummary(message=trouble.message, host=host())
+        code = int(ExitCode.INTERNAL if trouble.retryable else ExitCode.INVALID)
+        taken.report(JobReport(summary=summary, state=JobState.FAILED, exit_code=code))
+        return JobResult(job=taken.job, ran=True, message=trouble.message)
+    finally:
+        taken.release()
+
+
+def workspace(work_dir: Path, job: FleetJob) -> Path:
+    """The directory of a job, the same on every machine: the sessions of oracle name paths."""
+    source = job.source
+    name = source.pack or "generated"
+    parts = (
+        sha256_bytes(source.repo.encode())[:12],
+        job.commit,
+        sha256_bytes(f"{name}\0{source.pack_text or ''}".encode())[:12],
+    )
+    return work_dir.joinpath(*parts)
+
+
+def _check_out(job: FleetJob, root: Path) -> Path:
+    """The pack of a job, in its workspace."""
+    source = job.source
+    try:
+        git.check_out(source.repo, job.commit, root, environment())
+    except git.GitError as trouble:
+        raise InputError(
+            f"{source.repo} at {job.commit[:12]} cannot be fetched: {trouble}",
+            hint="see that this machine can reach the repository",
+        ) from None
+    if source.generate is not None:
+        return _generated(job, root)
+    assert source.pack is not None
+    place = jail(root, source.pack)
+    if not isinstance(place, AllowedPath):
+        raise InputError(f"the pack {source.pack} is refused: {place}")
+    if source.pack_text is not None:
+        files.make_directories(place.path.parent)
+        files.write_atomic(place.path, source.pack_text.encode())
+    return place.path
+
+
+def _generated(job: FleetJob, root: Path) -> Path:
+    given = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in (job.source.generate or {}).items()
+    }
+    try:
+        request = authoring.GenerateRequest(root=root, force=True, **given)  # type: ignore[arg-type]
+    except TypeError as trouble:
+        raise InputError(f"`generate` of the job: {trouble}") from None
+    return root / authoring.generate(request).data.path
+
+
+def _bring_run(taken: TakenJob, root: Path, options: WorkerOptions) -> str:
+    """Unpack the run that another machine began; why not, if it must stay there."""
+    archive, run_id = taken.archive, taken.job.summary.run_id
+    if archive is None or run_id is None:
+        return ""
+    run = RunDir(root, run_id)
+    if run.path.is_dir():
+        return ""  # this machine has more of it than the store
+    if options.move is MovePolicy.NEVER:
+        return f"it was begun on {taken.job.host}, and --move never keeps it there"
+    unpack_directory(archive, run.path)
+    state = fold(journal_run_dir.examine(run).reading.events)
+    reason = may_move(state)
+    if reason:
+        files.remove_tree(run.path)
+        return f"it was begun on {taken.job.host} and stays there: {reason}"
+    records = ProjectRecords(root).foreign
+    if journal_run_dir.examine(run).foreign is not None:
+        # The store is the user's own, and its access control says who may publish runs.
+        records.trust(records.find_run(run_id))
+    return ""
+
+
+def may_move(state: RunState) -> str:
+    """Why a run cannot go on in another work tree; empty when it can."""
+    if state.created is not None and state.created.mutating:
+        return "its steps change the work tree"
+    open_calls = [
+        call
+        for step in state.steps.values()
+        for call in step.invocations
+        if call.is_open and call.intent is not None and call.intent.key is None
+    ]
+    return "a call without a key has no known end" if open_calls else ""
+
+
+class _Reporter:
+    """A display that publishes how far a run is, from a thread of its own."""
+
+    def __init__(
+        self, taken: TakenJob, options: WorkerOptions, stop: Stop, store: JobStore
+    ) -> None:
+        self._taken, self._options, self._stop, self._store = taken, options, stop, store
+        self._changed = threading.Event()
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self._state: RunState | None = None
+        self.preview: RunPreview | None = None
+        self._finished_steps = False
+        self._thread = threading.Thread(target=self._publish, name="job-report", daemon=True)
+        self._thread.start()
+
+    def begin(self, preview: RunPreview) -> None:
+        self.preview = preview
+
+    def event(self, event: j.KnownEvent, state: RunState) -> None:
+        with self._lock:
+            self._state = state
+            self._finished_steps |= isinstance(event, j.StepFinished)
+        self._changed.set()
+
+    def close(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def report(self, state: JobState | None = None, exit_code: int | None = None) -> None:
+        """What is known now; with a state, for the last time."""
+        with self._lock:
+            current, packs = self._state, self._finished_steps or state is not None
+            self._finished_steps = False
+        run_dir = self.preview.run_dir if self.preview else None
+        archive = None
+        if packs and run_dir is not None and self._options.publishes:
+            archive = pack_directory(run_dir)
+        is_ours = self._taken.report(
+            JobReport(
+                summary=summary_of(current, self.preview),
+                run_dir=None if run_dir is None else str(run_dir),
+                archive=archive,
+                state=state,
+                exit_code=exit_code,
+            )
+        )
+        if not is_ours:
+            self._stop.ask(StopLevel.POLITE)  # another worker has the job
+
+    def _publish(self) -> None:
+        while not self._over.wait(REPORT_SECONDS):
+            try:
+                if self._store.is_stopping(self._taken.job.fleet):
+                    self._stop.ask(StopLevel.POLITE)
+                if self._changed.is_set():
+                    self._changed.clear()
+                    self.report()
+            except OraclePackError:
+                self._changed.set()  # the store does not answer; the run goes on
+
+
+def summary_of(state: RunState | None, preview: RunPreview | None) -> JobSummary:
+    """How far a run is, in figures."""
+    if state is None or preview is None:
+        return JobSummary(host=host())
+    steps = [state.step(step.step_id) for step in preview.steps]
+    statuses = [step.status for step in steps]
+    calls = [call for step in steps for call in step.invocations if call.outcome is not None]
+    cost = total_cost(calls).cost
+    failed = [step for step in steps if step.status is Status.FAILED and step.error is not None]
+    return JobSummary(
+        run_id=preview.run_id,
+        steps=len(steps),
+        ok=statuses.count(Status.OK),
+        failed=statuses.count(Status.FAILED),
+        skipped=statuses.count(Status.SKIPPED),
+        calls=len(calls),
+        from_cache=sum(one.outcome is not None and one.outcome.cache is Cache.HIT for one in calls),
+        undecided=sum(_is_undecided(step.invocations) for step in steps),
+        cost=None if cost is None else str(cost),
+        message=str(failed[0].error.message) if failed and failed[0].error else "",
+        host=host(),
+    )
+
+
+def _is_undecided(calls: Sequence[Invocation]) -> bool:
+    last = calls[-1].outcome if calls else None
+    return last is not None and last.error is not None and last.error.code == UNDECIDED_CODE
+
+
+def _run(
+    store: JobStore, taken: TakenJob, root: Path, options: WorkerOptions, stop: Stop
+) -> JobResult:
+    pack = _check_out(taken.job, root)
+    reporter = _Reporter(taken, options, stop, store)
+    try:
+        given = {**taken.job.source.settings, **options.settings}
+        values = {name: SettingValue(value, "the job") for name, value in given.items()}
+        settings = load_settings(values, str(pack))
+        use_file(settings[TRUST_KEY_FILE])
+        request = run_request.read_request(pack, settings, None, reporter, None)
+        result = run_pack.run_pack(request, stop=stop)
+    finally:
+        reporter.close()
+    summary = summary_of(result.state, reporter.preview)
+    reporter.report(end_state(result.exit_code, summary), result.exit_code)
+    return JobResult(job=taken.job, ran=True)
+
+
+def end_state(exit_code: int, summary: JobSummary) -> JobState:
+    """What a job is after its run ended with this code."""
+    if exit_code == ExitCode.DONE:
+        return JobState.DONE
+    if summary.undecided:
+        return JobState.UNDECIDED
+    stopped = {ExitCode.INTERRUPTED, ExitCode.TERMINATED}
+    return JobState.STOPPED if exit_code in stopped else JobState.FAILED

@@ -1,0 +1,157 @@
+"""The jobs of fleets in the shared database, with fencing tokens."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+
+import msgspec
+import psycopg
+
+from oraclepack import __version__
+from oraclepack.calls.postgres.database import Database, Row
+from oraclepack.calls.postgres.migrations import check_version
+from oraclepack.calls.postgres.runner_lease import RunnerLease
+from oraclepack.errors import InputError
+from oraclepack.fleet.fleet_job import FleetJob, JobSource, JobState, JobSummary
+from oraclepack.fleet.job_store import JobReport, TakenJob
+from oraclepack.system.digests import canonical_line
+from oraclepack.system.environment import host
+
+
+class PostgresJobStore:
+    """A `JobStore` that every machine reads and writes. `lease` is needed to take jobs."""
+
+    def __init__(self, database: Database, lease: RunnerLease | None = None) -> None:
+        check_version(database)
+        self.database = database
+        self._lease = lease
+
+    def add(self, jobs: Iterable[FleetJob]) -> None:
+        rows = [
+            (job.id, job.fleet, job.commit, canonical_line(job.source).decode()) for job in jobs
+        ]
+
+        def work(cursor: psycopg.Cursor[Row]) -> None:
+            cursor.executemany(
+                "insert into job (id, fleet, commit_id, source) values (%s, %s, %s, %s)"
+                " on conflict do nothing",
+                rows,
+            )
+
+        self.database.transaction(work)
+
+    def jobs(self, fleet: str) -> tuple[FleetJob, ...]:
+        rows = self.database.rows(
+            "select id, fleet, commit_id, source,"
+            " case when state = 'running' and not runner_is_alive(runner) then 'queued'"
+            " else state end, takes, host, exit_code, summary, run_dir"
+            " from job where fleet = %s order by number",
+            (fleet,),
+        )
+        return tuple(map(_job, rows))
+
+    def fleets(self) -> tuple[str, ...]:
+        return tuple(
+            row[0] for row in self.database.rows("select distinct fleet from job order by 1")
+        )
+
+    def take(self, fleet: str, job_id: str) -> TakenJob | None:
+        assert self._lease is not None, "only a runner takes jobs"
+        rows = self.database.rows(
+            "update job set state = 'running', token = nextval('job_token'), runner = %s,"
+            " host = %s, takes = takes + 1, changed = clock_timestamp()"
+            " where fleet = %s and id = %s"
+            " and (state <> 'running' or not runner_is_alive(runner))"
+            " returning id, fleet, commit_id, source, state, takes, host, exit_code, summary,"
+            " run_dir, token, archive",
+            (self._lease.id, host(), fleet, job_id),
+        )
+        if rows:
+            *job, token, archive = rows[0]
+            held = bytes(archive) if archive is not None else None
+            return PostgresTakenJob(self.database, self._lease.id, _job(job), int(token), held)
+        if not self.database.rows(
+            "select 1 from job where fleet = %s and id = %s", (fleet, job_id)
+        ):
+            raise InputError(f"fleet {fleet} has no job {job_id}", hint="see `fleet status`")
+        return None
+
+    def archive(self, fleet: str, job_id: str) -> bytes | None:
+        rows = self.database.rows(
+            "select archive from job where fleet = %s and id = %s", (fleet, job_id)
+        )
+        return bytes(rows[0][0]) if rows and rows[0][0] is not None else None
+
+    def request_stop(self, fleet: str, asked_by: str, *, stop: bool = True) -> None:
+        self.database.rows(
+            "insert into fleet_request (fleet, stop, asked_by) values (%s, %s, %s)"
+            " on conflict (fleet) do update set stop = excluded.stop,"
+            " asked_by = excluded.asked_by, at = clock_timestamp()",
+            (fleet, stop, asked_by),
+        )
+
+    def is_stopping(self, fleet: str) -> bool:
+        rows = self.database.rows("select stop from fleet_request where fleet = %s", (fleet,))
+        return bool(rows and rows[0][0])
+
+
+class PostgresTakenJob:
+    """A `TakenJob`, good for as long as its token is the last one."""
+
+    def __init__(
+        self, database: Database, runner: str, job: FleetJob, token: int, archive: bytes | None
+    ) -> None:
+        self._database = database
+        self._runner = runner
+        self.job = job
+        self._token = token
+        self.archive = archive
+
+    def report(self, report: JobReport) -> bool:
+        rows = self._database.rows(
+            "update job set state = coalesce(%s, state), exit_code = coalesce(%s, exit_code),"
+            " summary = %s, run_dir = coalesce(%s, run_dir), archive = coalesce(%s, archive),"
+            " runner = case when %s then null else runner end, changed = clock_timestamp()"
+            " where fleet = %s and id = %s and token = %s returning 1",
+            (
+                *(report.state, report.exit_code, canonical_line(report.summary).decode()),
+                *(report.run_dir, report.archive, report.state is not None),
+                *(self.job.fleet, self.job.id, self._token),
+            ),
+        )
+        return bool(rows)
+
+    def release(self) -> None:
+        self._database.rows(
+            "update job set state = case when state = 'running' then 'queued' else state end,"
+            " runner = null where fleet = %s and id = %s and token = %s",
+            (self.job.fleet, self.job.id, self._token),
+        )
+
+
+def _job(row: Row | list[object]) -> FleetJob:
+    job_id, fleet, commit, source, state, takes, where, exit_code, summary, run_dir = row
+    return FleetJob(
+        id=str(job_id),
+        fleet=str(fleet),
+        commit=str(commit),
+        source=msgspec.convert(source, JobSource),
+        state=JobState(str(state)),
+        takes=msgspec.convert(takes, int),
+        host=None if where is None else str(where),
+        exit_code=msgspec.convert(exit_code, int | None),
+        summary=msgspec.convert(summary, JobSummary),
+        run_dir=None if run_dir is None else str(run_dir),
+    )
+
+
+@contextmanager
+def opened_jobs(dsn: str, *, takes: bool) -> Iterator[PostgresJobStore]:
+    """The jobs of a database; with `takes` also the right to run them."""
+    with closing(Database(dsn)) as database:
+        check_version(database)
+        lease = RunnerLease(database, __version__) if takes else None
+        try:
+            yield PostgresJobStore(database, lease)
+        finally:
+            if lease is not None:
+                lease.close()

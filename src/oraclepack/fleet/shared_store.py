@@ -1,0 +1,240 @@
+"""The shared database as people look after it: its checks, unknown calls, burials, limits."""
+
+from collections.abc import Sequence
+from contextlib import closing
+
+import psycopg
+
+from oraclepack.calls.postgres.database import Database, Row
+from oraclepack.calls.postgres.migrations import SCHEMA_VERSION, installed_version, migrate
+from oraclepack.errors import InputError, UsageError
+from oraclepack.fleet.fleet_reports import (
+    Burial,
+    FleetInit,
+    FleetLimits,
+    FleetUnknown,
+    ProviderLoad,
+    StoreCheck,
+    StoreHealth,
+    UnknownCall,
+)
+
+_OLDEST = 150000
+"""PostgreSQL 15."""
+
+
+def examine_store(database: Database) -> tuple[StoreCheck, ...]:
+    """Whether a database keeps the promise: what is committed stays, and clocks decide nothing."""
+    names = ("fsync", "synchronous_commit", "full_page_writes", "synchronous_standby_names")
+    found = {
+        name: str(database.rows("select coalesce(current_setting(%s, true), '')", (name,))[0][0])
+        for name in names
+    }
+    number = int(database.rows("select current_setting('server_version_num')::int")[0][0])
+    version = installed_version(database)
+    fingerprints = (
+        database.rows(
+            "select count(distinct fingerprint) from runner where ended is null and buried is null"
+            " and lease_until > clock_timestamp()"
+        )[0][0]
+        if version
+        else 0
+    )
+    encrypted, local = database.rows(
+        "select coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false),"
+        " inet_server_addr() is null or inet_server_addr() << inet '127.0.0.0/8'"
+    )[0]
+    return (
+        StoreCheck(
+            name="version",
+            ok=number >= _OLDEST,
+            value=f"{number // 10000}.{number % 10000}",
+            fix="PostgreSQL 15 or newer is needed",
+        ),
+        StoreCheck(
+            name="schema",
+            ok=version == SCHEMA_VERSION,
+            value=str(version),
+            fix="run `oraclepack fleet init`",
+        ),
+        StoreCheck(
+            name="fsync",
+            ok=found["fsync"] == "on",
+            value=found["fsync"],
+            fix="set fsync = on: without it a crash of the server forgets paid calls",
+        ),
+        StoreCheck(
+            name="full_page_writes",
+            ok=found["full_page_writes"] == "on",
+            value=found["full_page_writes"],
+            fix="set full_page_writes = on",
+        ),
+        StoreCheck(
+            name="synchronous_commit",
+            ok=found["synchronous_commit"] not in {"off", "local"}
+            or (found["synchronous_commit"] == "local" and not found["synchronous_standby_names"]),
+            value=found["synchronous_commit"],
+            fix="set synchronous_commit = on: otherwise a crash forgets that calls were made",
+        ),
+        StoreCheck(
+            name="standby",
+            ok=True,
+            value=found["synchronous_standby_names"] or "none: a failover may forget paid calls",
+        ),
+        StoreCheck(
+            name="encryption",
+            ok=bool(encrypted or local),
+            value="TLS" if encrypted else ("local" if local else "none"),
+            fix="add sslmode=verify-full to the store",
+        ),
+        StoreCheck(
+            name="fingerprints",
+            ok=int(fingerprints) <= 1,
+            value=f"{fingerprints} kinds of runners",
+            fix="runners with different keys or configuration ask the same question twice",
+        ),
+    )
+
+
+def unknown_calls(database: Database) -> tuple[UnknownCall, ...]:
+    """Every call without a living holder whose end is not known."""
+    rows = database.rows(
+        "select claim.key, asked::text, runner.host, runner.id, claim.intent,"
+        " runner.buried is not null from claim join runner on runner.id = claim.asker"
+        " where claim.state = 'asking'"
+        " and (claim.holder is null or not runner_is_alive(claim.holder))"
+        " order by asked, key"
+    )
+    return tuple(_unknown(row) for row in rows)
+
+
+def _unknown(row: Row) -> UnknownCall:
+    key, asked, host, runner, intent, buried = row
+    return UnknownCall(
+        key=str(key),
+        asked_at=str(asked),
+        host=str(host),
+        runner=str(runner),
+        step=str(intent.get("step", "")),
+        model=intent.get("model"),
+        output_path=intent.get("output_path"),
+        resolution="its machine is buried: the next run asks again"
+        if buried
+        else f"the same job on {host} adopts it, `fleet bury {host}` gives it up,"
+        " `--on-unknown retry` asks again",
+    )
+
+
+def bury(database: Database, host: str, by_whom: str, why: str) -> tuple[int, int]:
+    """Declare all runners of a machine dead for good; how many runners and unknown calls.
+
+    Each unknown call of theirs gets a verdict, and may be asked again.
+    """
+    if not why.strip():
+        raise UsageError("a burial needs a reason", hint='--because "the VM was deleted"')
+
+    def work(cursor: psycopg.Cursor[Row]) -> tuple[int, int]:
+        cursor.execute(
+            "update runner set buried = clock_timestamp(), buried_by = %s, buried_why = %s"
+            " where host = %s and buried is null returning id",
+            (by_whom, why, host),
+        )
+        runners = [row[0] for row in cursor.fetchall()]
+        cursor.execute("select 1 from runner where host = %s limit 1", (host,))
+        if cursor.fetchone() is None:
+            raise InputError(f"no runner was ever on {host}", hint="see `fleet status`")
+        cursor.execute(
+            "insert into verdict (key, asker, decided, by_whom, why, intent)"
+            " select key, asker, 'given up', %s, %s, intent from claim"
+            " where state = 'asking' and asker in (select id from runner where host = %s)"
+            " and (holder is null or not runner_is_alive(holder))",
+            (by_whom, why, host),
+        )
+        cursor.execute(
+            "delete from claim where state = 'asking'"
+            " and asker in (select id from runner where host = %s)"
+            " and (holder is null or not runner_is_alive(holder))",
+            (host,),
+        )
+        return len(runners), cursor.rowcount
+
+    return database.transaction(work)
+
+
+def set_limit(
+    database: Database, provider: str, max_in_flight: int | None, per_minute: int | None
+) -> None:
+    """Change the limits of a provider for every runner; None is no limit."""
+    database.rows(
+        "insert into provider values (%s, %s, %s) on conflict (name) do update"
+        " set max_in_flight = excluded.max_in_flight, per_minute = excluded.per_minute",
+        (provider, max_in_flight, per_minute),
+    )
+
+
+def provider_loads(database: Database) -> Sequence[ProviderLoad]:
+    """The limits of every provider and what is in flight."""
+    rows = database.rows(
+        "select name, (select count(*) from slot where slot.provider = names.name),"
+        " max_in_flight, per_minute,"
+        " (select count(*) from request_start where request_start.provider = names.name"
+        "  and at > clock_timestamp() - interval '1 minute')"
+        " from (select name from provider union select provider from slot) as names(name)"
+        " left join provider using (name) order by name"
+    )
+    return [
+        ProviderLoad(
+            name=row[0],
+            in_flight=row[1],
+            max_in_flight=row[2],
+            per_minute=row[3],
+            begun_last_minute=row[4],
+        )
+        for row in rows
+    ]
+
+
+class SharedStore:
+    """The database of the settings, as people look after it."""
+
+    def __init__(self, dsn: str) -> None:
+        if not dsn:
+            raise UsageError(
+                "there is no shared store",
+                hint='set store = "postgresql://…" in your own config file, or ORACLEPACK_STORE',
+            )
+        self._dsn = dsn
+
+    def init(self) -> FleetInit:
+        """Create the schema, or bring it to this version."""
+        with closing(Database(self._dsn)) as database:
+            before, after = migrate(database)
+        return FleetInit(before=before, after=after)
+
+    def examine(self) -> StoreHealth:
+        """Whether the database keeps what it is told, and what to change."""
+        with closing(Database(self._dsn)) as database:
+            return StoreHealth(store=self._dsn, checks=examine_store(database))
+
+    def unknown(self) -> FleetUnknown:
+        """The calls that may have been paid for and have no known end."""
+        with closing(Database(self._dsn)) as database:
+            return FleetUnknown(calls=unknown_calls(database))
+
+    def bury(self, host: str, by_whom: str, why: str) -> Burial:
+        """Declare a machine dead for good."""
+        with closing(Database(self._dsn)) as database:
+            runners, calls = bury(database, host, by_whom, why)
+        return Burial(host=host, runners=runners, calls=calls)
+
+    def limits(self) -> FleetLimits:
+        with closing(Database(self._dsn)) as database:
+            return FleetLimits(providers=tuple(provider_loads(database)))
+
+    def set_limit(
+        self, provider: str, max_in_flight: int | None, per_minute: int | None
+    ) -> FleetLimits:
+        """Change the limits of a provider for every runner."""
+        with closing(Database(self._dsn)) as database:
+            set_limit(database, provider, max_in_flight, per_minute)
+        return self.limits()

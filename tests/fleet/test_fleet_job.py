@@ -1,0 +1,128 @@
+"""Jobs of fleets: what a manifest means, what is submitted, how a fleet stands."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from oraclepack.errors import ExitCode, Refusal, UsageError
+from oraclepack.fleet.fleet_job import (
+    FleetJob,
+    JobSource,
+    JobState,
+    JobSummary,
+    check_name,
+    make_job,
+    read_manifest,
+    to_submit,
+    totals,
+)
+from oraclepack.fleet.job_worker import end_state
+from oraclepack.fleet.run_archive import pack_directory, unpack_directory
+
+COMMIT = "a" * 40
+
+
+def a_job(pack: str = "p.md", state: JobState = JobState.QUEUED) -> FleetJob:
+    return replace(make_job("f", JobSource(repo="r", pack=pack), COMMIT), state=state)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param('{"repo": "r", "pack": "p.md"}', 1, id="one job"),
+        pytest.param('# weekly\n\n{"repo": "r", "generate": {}}\n', 1, id="comment, empty line"),
+        pytest.param("", "names no job", id="nothing"),
+        pytest.param('{"repo": "r"}', "m:1: a job has either `pack` or `generate`", id="neither"),
+        pytest.param(
+            '{"repo": "r", "pack": "p.md"}\n{"repo": "r", "pack": "../p.md"}',
+            "m:2: `pack` '../p.md' is not a path inside the repository",
+            id="a pack outside",
+        ),
+        pytest.param('{"repo": "--upload-pack=x", "pack": "p"}', "m:1: `repo`", id="an option"),
+        pytest.param("[1]", "m:1: Expected `object`", id="no object"),
+        pytest.param("{", "m:1:", id="no JSON"),
+    ],
+)
+def test_manifest(text: str, expected: int | str) -> None:
+    sources = read_manifest(text.encode(), "m")
+    if isinstance(sources, Refusal):
+        assert isinstance(expected, str)
+        assert expected in sources.reason
+    else:
+        assert len(sources) == expected
+
+
+def test_the_id_of_a_job_is_what_it_runs() -> None:
+    assert a_job().id == a_job().id
+    assert a_job().id != a_job("q.md").id
+    other = make_job("f", JobSource(repo="r", pack="p.md"), "b" * 40)
+    assert a_job().id != other.id
+
+
+@pytest.mark.parametrize(
+    ("state", "retry", "submitted"),
+    [
+        (None, False, True),
+        (JobState.QUEUED, False, True),
+        (JobState.FAILED, False, True),
+        (JobState.STOPPED, False, True),
+        (JobState.DONE, False, False),
+        (JobState.UNDECIDED, False, False),
+        (JobState.UNDECIDED, True, True),
+    ],
+)
+def test_only_what_is_missing_is_submitted(
+    state: JobState | None, retry: bool, submitted: bool
+) -> None:
+    known = {} if state is None else {a_job().id: a_job(state=state)}
+    due = to_submit([a_job(), a_job()], known, retry_undecided=retry)
+    assert len(due) == int(submitted)
+
+
+@pytest.mark.parametrize(
+    ("code", "undecided", "expected"),
+    [
+        (ExitCode.DONE, 0, JobState.DONE),
+        (ExitCode.STEP_FAILED, 0, JobState.FAILED),
+        (ExitCode.STEP_FAILED, 1, JobState.UNDECIDED),
+        (ExitCode.TERMINATED, 0, JobState.STOPPED),
+        (ExitCode.INTERRUPTED, 0, JobState.STOPPED),
+    ],
+)
+def test_end_state(code: int, undecided: int, expected: JobState) -> None:
+    assert end_state(code, JobSummary(undecided=undecided)) is expected
+
+
+def test_totals() -> None:
+    one = replace(a_job(), state=JobState.DONE, summary=JobSummary(steps=2, ok=2, cost="1.20"))
+    two = replace(a_job("q.md"), summary=JobSummary(steps=3, failed=1, cost="0.05"))
+    three = a_job("r.md")
+    result = totals([one, two, three])
+    assert (result.jobs, result.steps, result.ok, result.failed) == (3, 5, 2, 1)
+    assert result.by_state == {"queued": 2, "done": 1}
+    assert result.cost == "1.25"
+    assert totals([three]).cost is None, "unknown is never 0"
+
+
+@pytest.mark.parametrize("name", ["", "../x", "A", "a/b", "-a", "x" * 64])
+def test_names_of_fleets(name: str) -> None:
+    with pytest.raises(UsageError):
+        check_name(name)
+
+
+def test_an_archive_brings_a_directory_back(tmp_path: Path) -> None:
+    source = tmp_path / "run"
+    (source / "outputs").mkdir(parents=True)
+    (source / "journal.jsonl").write_text("{}\n")
+    (source / "outputs/01.md").write_text("answer\n")
+    (source / "lock").write_text("pid")
+    (source / "link").symlink_to("/etc/passwd")
+    data = pack_directory(source)
+    assert data is not None
+    assert data == pack_directory(source)
+    unpack_directory(data, tmp_path / "copy")
+    copied = sorted(
+        p.relative_to(tmp_path / "copy").as_posix() for p in (tmp_path / "copy").rglob("*.*")
+    )
+    assert copied == ["journal.jsonl", "outputs/01.md"]
