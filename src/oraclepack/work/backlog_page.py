@@ -160,9 +160,9 @@ class _Page:
     def _task(self, record: Record) -> str:
         box = "x" if record.task_id in self._ticked else " "
         lines = [f"- [{box}] {self.title(record)}"]
-        why = f" ({record.why})" if record.why else ""
-        lines.append(f"  - Priority {record.priority}{_escaped(why)}")
-        for text in record.actions:
+        why = f" ({_escaped(record.why)})" if record.why else ""
+        lines.append(f"  - Priority {record.priority}{why}")
+        for text in record.actions if record.actions != (record.title,) else ():
             lines += _quoted(text)
         lines += [f"  - Evidence: {_escaped(_without_label(text))}" for text in record.notes]
         where = cited_lines(record)
