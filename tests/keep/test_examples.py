@@ -31,6 +31,19 @@ def test_the_review_meets_every_strict_demand() -> None:
     assert ran.data["counts"]["oracle_questions"] == 20
 
 
+def test_the_backlog_of_work_lines_is_what_actionize_writes(tmp_path: Path) -> None:
+    folder = ROOT / "examples/work-lines"
+
+    made = oraclepack(
+        folder,
+        *("actionize", "--answers", "answers", "--pack", "pack.md", "--cwd", "."),
+        *("--out-dir", str(tmp_path), "--json"),
+    )
+
+    assert made.code == 0
+    assert (tmp_path / "backlog.md").read_bytes() == (folder / "backlog.md").read_bytes()
+
+
 def test_the_demo_runs() -> None:
     bin_dir = Path(sys.executable).parent
     done = subprocess.run(

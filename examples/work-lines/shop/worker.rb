@@ -1,0 +1,7 @@
+# Sends parcels.
+class Worker
+  def perform(order)
+    log("parcel", order)
+    Parcels.send(order)
+  end
+end
