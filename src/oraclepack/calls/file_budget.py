@@ -7,6 +7,7 @@ A process changes it while it holds a lock of the kernel, and puts a whole file 
 The file is in the user's own state directory, like the slots of providers.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
@@ -63,16 +64,28 @@ class _File(msgspec.Struct, frozen=True):
     ledger: msgspec.Raw
 
 
-class FileBudget:
-    """`Budget` in a directory of the user. Safe in several threads and processes."""
+class LedgerBudget(ABC):
+    """A `Budget` on a ledger that one process changes at a time, wherever the ledger is."""
 
-    def __init__(self, directory: Path, clock: Clock) -> None:
-        self._directory = directory
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    @property
-    def path(self) -> Path:
-        return self._directory / _NAME
+    @abstractmethod
+    def _change(self, change: Callable[[BudgetLedger], BudgetLedger]) -> None:
+        """Replace the ledger by what `change` makes of it, while everybody else waits."""
+
+    @abstractmethod
+    def ledger(self) -> BudgetLedger:
+        """What is spent and reserved now."""
+
+    def _recovered(self, ledger: BudgetLedger) -> BudgetLedger:
+        """Without what ended commands reserved and never opened."""
+        return recover(ledger, self._is_gone)
+
+    def _changed(
+        self, ledger: BudgetLedger, change: Callable[[BudgetLedger], BudgetLedger]
+    ) -> BudgetLedger:
+        return by_day(change(self._recovered(ledger)), _DAYS)
 
     def reserve(
         self,
@@ -112,42 +125,6 @@ class FileBudget:
         """The call was not made; one that was opened stays."""
         self._change(lambda ledger: release(ledger, reservation))
 
-    def ledger(self) -> BudgetLedger:
-        """What is spent and reserved now."""
-        files.make_private(self._directory)
-        with turn(self._directory / _LOCK, _PATIENCE):
-            return recover(self._read(), self._is_gone)
-
-    def _change(self, change: Callable[[BudgetLedger], BudgetLedger]) -> None:
-        files.make_private(self._directory)
-        with turn(self._directory / _LOCK, _PATIENCE):
-            before = self._read()
-            after = by_day(change(recover(before, self._is_gone)), _DAYS)
-            if after != before:
-                files.sweep(self._directory)
-                files.write_atomic(self.path, _encoded(after), mode=files.PRIVATE_FILE)
-
-    def _read(self) -> BudgetLedger:
-        try:
-            data = files.read(self.path)
-        except OraclePackError as trouble:
-            raise BudgetLedgerError(trouble.message, hint=self._way_out) from trouble
-        if data is None:
-            return BudgetLedger()
-        try:
-            return _decoded(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as trouble:
-            raise BudgetLedgerError(
-                f"the ledger of budgets {self.path} is damaged: {trouble}", hint=self._way_out
-            ) from trouble
-
-    @property
-    def _way_out(self) -> str:
-        return (
-            f"move {self.path} away to begin a new one; what was spent before does not count "
-            "there, so lower your limits until the day or the month is over"
-        )
-
     def _is_gone(self, one: Reservation) -> bool:
         """Whether the command of a reservation has ended; its name tells machine and process."""
         match one.command.split():
@@ -171,6 +148,54 @@ class FileBudget:
         except (ValueError, TypeError):
             return True
         return not one.is_open and age > _LONGEST_UNOPENED
+
+
+class FileBudget(LedgerBudget):
+    """`Budget` in a directory of the user. Safe in several threads and processes."""
+
+    def __init__(self, directory: Path, clock: Clock) -> None:
+        super().__init__(clock)
+        self._directory = directory
+
+    @property
+    def path(self) -> Path:
+        return self._directory / _NAME
+
+    def ledger(self) -> BudgetLedger:
+        """What is spent and reserved now."""
+        files.make_private(self._directory)
+        with turn(self._directory / _LOCK, _PATIENCE):
+            return self._recovered(self._read())
+
+    def _change(self, change: Callable[[BudgetLedger], BudgetLedger]) -> None:
+        files.make_private(self._directory)
+        with turn(self._directory / _LOCK, _PATIENCE):
+            before = self._read()
+            after = self._changed(before, change)
+            if after != before:
+                files.sweep(self._directory)
+                files.write_atomic(self.path, encoded(after), mode=files.PRIVATE_FILE)
+
+    def _read(self) -> BudgetLedger:
+        try:
+            data = files.read(self.path)
+        except OraclePackError as trouble:
+            raise BudgetLedgerError(trouble.message, hint=self._way_out) from trouble
+        if data is None:
+            return BudgetLedger()
+        try:
+            return decoded(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as trouble:
+            raise BudgetLedgerError(
+                f"the ledger of budgets {self.path} is damaged: {trouble}", hint=self._way_out
+            ) from trouble
+
+    @property
+    def _way_out(self) -> str:
+        return (
+            f"move {self.path} away to begin a new one; what was spent before does not count "
+            "there, so lower your limits until the day or the month is over"
+        )
 
 
 @cache
@@ -197,14 +222,14 @@ def budget_directory() -> Path:
     return state_directory() / "budget"
 
 
-def _encoded(ledger: BudgetLedger) -> bytes:
+def encoded(ledger: BudgetLedger) -> bytes:
     payload = canonical_line(
         {"version": VERSION, "sums": ledger.sums, "reservations": ledger.reservations}
     )
     return b'{"sha256":"%s","ledger":%s}\n' % (sha256_bytes(payload).encode(), payload)
 
 
-def _decoded(data: bytes) -> BudgetLedger:
+def decoded(data: bytes) -> BudgetLedger:
     """Raises MsgspecError where the bytes are not what was written."""
     file = msgspec.json.decode(data, type=_File)
     payload = bytes(file.ledger)

@@ -25,6 +25,9 @@ def server() -> Iterator[PostgresServer]:
 def database(server: PostgresServer) -> Iterator[Database]:
     """The schema without rows."""
     made = Database(server.dsn)
-    made.rows("truncate runner, claim, verdict, answer, provider, slot, request_start cascade")
+    made.rows(
+        "truncate runner, claim, verdict, answer, provider, slot, request_start, job,"
+        " fleet_request, budget_ledger cascade"
+    )
     yield made
     made.close()

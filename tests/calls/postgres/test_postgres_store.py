@@ -7,18 +7,29 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from oraclepack.calls.budget import (
+    BudgetRequest,
+    BudgetScope,
+    Ceiling,
+    Shortfall,
+    Spending,
+    UnknownPricePolicy,
+)
 from oraclepack.calls.cache import GOOD, CacheEntry
+from oraclepack.calls.file_budget import command_name
 from oraclepack.calls.file_store import project_cache
 from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.limits import Limit
 from oraclepack.calls.postgres.database import Database, StoreError, check_dsn
 from oraclepack.calls.postgres.migrations import SCHEMA_VERSION, check_version, migrate
 from oraclepack.calls.postgres.postgres_answers import PostgresAnswers
+from oraclepack.calls.postgres.postgres_budget import PostgresBudget
 from oraclepack.calls.postgres.postgres_claims import ClaimLostError, PostgresClaims
 from oraclepack.calls.postgres.postgres_limits import PostgresLimits
 from oraclepack.calls.postgres.postgres_store import postgres_store
@@ -27,6 +38,7 @@ from oraclepack.calls.store import Claim
 from oraclepack.errors import UsageError
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.machine import Machine, this_machine
 from tests.calls.office import ANSWER, Office, ScriptedShim, answering
@@ -332,6 +344,45 @@ def test_calls_of_a_run_share_answers_through_the_database(
     assert [len(shim.orders) for shim in shims] == [1, 0]
     assert database.rows("select count(*) from claim") == [(0,)]
     assert database.rows("select count(*) from runner where ended is null") == [(0,)]
+
+
+def test_machines_share_one_budget(server: PostgresServer, database: Database) -> None:
+    """Forty calls of a dollar by four machines at once, with ten dollars for the day."""
+    ceilings = {BudgetScope.DAY: Ceiling(cost=Decimal(10))}
+    made: list[str] = []
+    refused: list[Shortfall] = []
+
+    def spend(machine: int) -> None:
+        own = Database(server.dsn)
+        budget = PostgresBudget(own, SystemClock())
+        for number in range(10):
+            name = f"{machine}-{number}"
+            request = BudgetRequest(
+                reservation=name,
+                command=command_name(),
+                run=f"run-{machine}",
+                day="2026-11-17",
+                worst=Spending(Decimal(1), 1, 100),
+            )
+            short = budget.reserve(request, ceilings, UnknownPricePolicy.REFUSE)
+            if short is not None:
+                refused.append(short)
+                continue
+            assert budget.open(name)
+            budget.settle(name, Spending(Decimal(1), 1, 100))
+            budget.settle(name, Spending(Decimal(1), 1, 100))
+            made.append(name)
+        own.close()
+
+    threads = [threading.Thread(target=spend, args=(machine,)) for machine in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ledger = PostgresBudget(database, SystemClock()).ledger()
+    assert (len(made), len(refused)) == (10, 30)
+    assert sum(one.spent.cost for one in ledger.sums) == Decimal(10)
+    assert ledger.reservations == {}
 
 
 def test_two_inits_at_once(server: PostgresServer) -> None:

@@ -17,16 +17,19 @@ ROLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "oraclepack_worker": {
         "SELECT": (
             *("runner", "claim", "verdict", "answer", "provider", "slot", "request_start"),
-            *("job", "fleet_request", "schema_version"),
+            *("job", "fleet_request", "budget_ledger", "schema_version"),
         ),
-        "INSERT": ("runner", "claim", "verdict", "answer", "slot", "request_start"),
-        "UPDATE": ("runner", "claim", "slot", "job"),
+        "INSERT": (
+            *("runner", "claim", "verdict", "answer", "slot", "request_start"),
+            "budget_ledger",
+        ),
+        "UPDATE": ("runner", "claim", "slot", "job", "budget_ledger"),
         "DELETE": ("claim", "slot", "request_start"),
     },
     "oraclepack_observer": {
         "SELECT": (
             *("runner", "claim", "verdict", "provider", "slot", "request_start"),
-            *("job", "fleet_request", "schema_version"),
+            *("job", "fleet_request", "budget_ledger", "schema_version"),
         ),
     },
 }

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from oraclepack.calls.cache import GOOD
 from oraclepack.calls.file_cache import FileAnswerCache
-from oraclepack.calls.file_store import project_cache, run_answers, user_budget
+from oraclepack.calls.file_store import project_cache, run_answers
 from oraclepack.calls.postgres.database import Database, StoreError
 from oraclepack.calls.postgres.migrations import check_version
 from oraclepack.calls.postgres.postgres_answers import PostgresAnswers
+from oraclepack.calls.postgres.postgres_budget import PostgresBudget
 from oraclepack.calls.postgres.postgres_claims import PostgresClaims
 from oraclepack.calls.postgres.postgres_limits import PostgresLimits
 from oraclepack.calls.postgres.runner_lease import RunnerLease
@@ -27,10 +28,7 @@ def postgres_store(
     refresh: bool = False,
     call_timeout: float | None = None,
 ) -> Iterator[CallStore]:
-    """What the calls of a run share with every machine. Raises StoreError.
-
-    The budget is that of the user on this machine.
-    """
+    """What the calls of a run share with every machine. Raises StoreError."""
     database = Database(dsn)
     check_version(database)
     lease = RunnerLease(database, version)
@@ -43,7 +41,7 @@ def postgres_store(
             own,
             PostgresClaims(database, lease),
             PostgresLimits(database, lease, call_timeout),
-            user_budget(SystemClock()),
+            PostgresBudget(database, SystemClock()),
         )
         push_answers(own, answers)
     finally:

@@ -118,6 +118,12 @@ create policy slot_insert on slot for insert with check (owner = session_user);
 create policy slot_delete on slot for delete
     using (owner = session_user or not runner_is_alive(runner));
 
+-- What calls cost and have reserved, as one text with a checksum: `calls/budget.py` has the rules.
+create table budget_ledger (
+    id integer primary key default 1 check (id = 1),
+    content text not null
+);
+
 -- Fleets: one row per pack of a repository at a commit. The source says what is run; nothing in it
 -- is secret.
 create sequence job_token;
