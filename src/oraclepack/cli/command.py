@@ -12,6 +12,7 @@ import msgspec
 from oraclepack import api
 from oraclepack.api import call_settings as cs
 from oraclepack.cli.argument_errors import all_faults
+from oraclepack.cli.grouped_help import MANY, write_groups
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.reply_parts import ReplyParts, part_options, take_parts
 from oraclepack.cli.setting_options import (
@@ -115,6 +116,13 @@ class Command(_ReplyCommand):
         kwargs["context_settings"] = CONTEXT
         super().__init__(*args, **kwargs)
         self.facts = facts
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        if len(options) > MANY:
+            write_groups(options, ctx, formatter)
+        else:
+            super().format_options(ctx, formatter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_epilog(ctx, formatter)
