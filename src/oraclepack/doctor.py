@@ -1,4 +1,4 @@
-"""Looks at the machine and tells what would not work."""
+"""The doctor command: what is installed on this machine and what would not work."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class Presence(StrEnum):
     OK = "ok"
     MISSING = "missing"
     FAILED = "failed"
-    """It is there, but does not tell its version."""
+    """It is installed, but does not print its version."""
     OLD = "old"
     """It works, but is older than what is known to work well."""
 
@@ -154,7 +154,7 @@ def judge(need: Need, probed: ProgramProbe) -> ProgramCheck:
     if probed.path is None:
         status, problem = Presence.MISSING, "not found on PATH"
     elif probed.trouble or version is None:
-        status, problem = Presence.FAILED, probed.trouble or "does not tell its version"
+        status, problem = Presence.FAILED, probed.trouble or "does not print its version"
     elif need.oldest and _numbers(version) < need.oldest:
         oldest = ".".join(map(str, need.oldest))
         status, problem = Presence.OLD, f"older than {oldest}"
@@ -184,7 +184,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 VERSION_TIMEOUT = 30.0
-"""task-master alone takes up to nine seconds to tell its version."""
+"""task-master alone takes up to nine seconds to print its version."""
 
 
 def examine(root: Path, named: Mapping[str, tuple[str, str]] | None = None) -> Health:

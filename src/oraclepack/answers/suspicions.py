@@ -123,7 +123,7 @@ def _empty(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
     filled = {section for part in parts if part.body for section in part.sections}
     for part, following in pairwise(parts):
         named = part.sections
-        # A section may begin with a heading of its own, and be listed before it is told.
+        # A section may begin with a heading of its own, and be listed before its text.
         ends = not part.body and following.sections - named
         if ends and named and not named & filled:
             yield Suspicion("empty_section", "a section without any text", part.line)

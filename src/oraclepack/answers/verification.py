@@ -1,4 +1,4 @@
-"""What `verify-outputs` tells: the shape of its data."""
+"""The reply of `verify-outputs`: the shape of its data."""
 
 import msgspec
 
@@ -86,7 +86,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     doubtful: int
     unresolved: int
     skipped: int
-    """Outputs of steps that the run skipped: nobody owes them."""
+    """Outputs of steps that the run skipped: they are not required."""
     accepted: int = 0
     """Those among `ok` that a person took as they are."""
     rehearsed: int = 0

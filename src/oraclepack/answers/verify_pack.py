@@ -71,7 +71,7 @@ def _shape(output: Output) -> re.Pattern[str]:
 
 
 def _literal_length(output: Output) -> int:
-    """How many characters of a path the text tells."""
+    """How many characters of a path are literal."""
     return len(_EXPANSION.sub("", output.path.display_text))
 
 
@@ -96,7 +96,7 @@ class RecordedOutputs(msgspec.Struct, frozen=True):
 
     run_id: str
     paths: Mapping[str, tuple[str, ...]] = {}
-    """What each step wrote: these stand in for paths that the text does not tell."""
+    """What each step wrote: used for paths that are not written out in the pack."""
     skipped: frozenset[str] = frozenset()
     """The steps that were skipped in the run."""
     accepted: Mapping[str, Mapping[str, OutputRevised]] = {}

@@ -32,7 +32,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class CommandLine(msgspec.Struct):
-    """What the boundary must know of the command line, as far as it has been understood."""
+    """The parsed command line, as far as the error boundary needs it."""
 
     command: str = ""
     wants_json: bool = False
@@ -54,7 +54,7 @@ class CommandLine(msgspec.Struct):
 
 
 class CommandInfo(msgspec.Struct, frozen=True):
-    """What a command tells about itself to programs and to the documentation."""
+    """The facts of a command for programs and for the documentation."""
 
     changes: str
     """What it changes on disk; `nothing` for most."""
@@ -73,7 +73,7 @@ class CommandInfo(msgspec.Struct, frozen=True):
 
 
 class LazyCommand(msgspec.Struct, frozen=True):
-    """A command that is not imported yet: where it lives and its line in the help."""
+    """A command that is not imported yet: its module and its line in the help."""
 
     place: str
     """`module:attribute`."""
@@ -207,7 +207,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     """Make a function a command: parameters in, a reply out.
 
     A parameter `settings` receives the resolved settings.
-    Parameters named `pack` or `packs` tell which project the settings belong to.
+    Parameters named `pack` or `packs` decide to which project the settings belong.
     Without an `effect` a command that changes something is one that writes.
     `timed` is for commands that run something: their duration is worth milliseconds.
     """

@@ -21,7 +21,7 @@ def write_crash_log(text: str) -> Path | None:
     try:
         folder = user_log_path("oraclepack", appauthor=False)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # mkstemp: a name nobody else has, mode 0600, no race.
+        # mkstemp: a unique name, mode 0600, no race.
         descriptor, name = tempfile.mkstemp(prefix="crash-", suffix=".log", dir=folder)
         os.write(descriptor, text.encode("utf-8", "backslashreplace"))
         os.close(descriptor)

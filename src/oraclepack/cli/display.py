@@ -36,7 +36,7 @@ class DisplaySession:
         self._is_json = settings[OUTPUT] == "json"
         self._signals = StopOnSignals()
         self.ask = _asking(settings, self._screen, yes=yes)
-        """Who asks the person at the terminal; None where nobody is to be asked."""
+        """Asks the user at the terminal; None where nothing may be asked."""
 
     @property
     def stop(self) -> api.Stop:

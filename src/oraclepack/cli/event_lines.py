@@ -17,7 +17,7 @@ Write = Callable[[str], None]
 
 
 def to_stderr(text: str) -> None:
-    """Talk goes to stderr; when nobody listens any more, the run goes on all the same."""
+    """Progress goes to stderr; the run continues when stderr is closed."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -26,7 +26,7 @@ def to_stderr(text: str) -> None:
 
 
 class NullDisplay:
-    """A display that shows nothing; the others show what they care for."""
+    """A display that shows nothing; the base of the others."""
 
     shows_warnings = False
 
@@ -37,7 +37,7 @@ class NullDisplay:
         """Learn of an event."""
 
     def suspended(self) -> AbstractContextManager[None]:
-        """Leave the screen to somebody else for a while."""
+        """Suspend the display while a question is asked."""
         return nullcontext()
 
     def close(self) -> None:
@@ -82,7 +82,7 @@ class Lines(NullDisplay):
 
     def _say(self, line: str) -> None:
         with self._lock:
-            # A message may hold line ends; one event is one line all the same.
+            # A message may hold line ends; each event is still one line.
             self._write(" ".join(visible(line).split("\n")) + "\n")
 
 

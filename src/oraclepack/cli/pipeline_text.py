@@ -39,7 +39,7 @@ def failure_of(report: api.PipelineReport, code: int, way_on: str, suggestion: s
     """Why the exit code is not 0."""
     onwards = f"to continue: {way_on}"
     if code == ExitCode.INVALID:
-        fix = "fix the findings of severity error; `oraclepack explain RULE` tells how"
+        fix = "fix the findings of severity error; see `oraclepack explain RULE`"
         return ReplyError(
             "INVALID_PACK", f"not valid: {report.pack}", phase="validate", suggestion=fix
         )

@@ -60,7 +60,7 @@ class Envelope(msgspec.Struct, frozen=True):
 def reported_ms(elapsed_ns: int, *, timed: bool) -> int:
     """The duration an envelope reports.
 
-    A command that runs nothing gives the same bytes for the same input, so it tells no time.
+    A command that runs nothing gives the same bytes for the same input, so it has no duration.
     """
     return elapsed_ns // 1_000_000 if timed else 0
 
@@ -117,7 +117,7 @@ def partial_failure(
         "PARTIAL_FAILURE",
         f"{what}: {data.error}; {rollback_text}",
         detail=data.rollback_error or "",
-        # What a rollback could not take back somebody has to look at first.
+        # A person has to look first at what a rollback could not undo.
         retryable=data.retryable and data.rollback_status is not api.RollbackStatus.FAILED,
         phase=data.failed_step or "work",
         suggestion=data.suggestion or "fix the cause, then give the same command again",

@@ -13,7 +13,7 @@ COMMANDS = {
     ),
     "explain": LazyCommand(
         f"{_PLACE}.reference_commands:explain",
-        "Tell what RULE (an id or a name) means, with a bad and a good example.",
+        "Explain RULE (an id or a name), with a bad and a good example.",
     ),
     "list": LazyCommand(
         f"{_PLACE}.steps_commands:list_steps",
@@ -25,7 +25,7 @@ COMMANDS = {
     "run": LazyCommand(f"{_PLACE}.run_command:run", "Run a pack, or continue its run."),
     "call": LazyCommand(f"{_PLACE}.call_command:call", "Ask one question without a pack."),
     "why": LazyCommand(
-        f"{_PLACE}.steps_commands:why", "Tell why a step ran, was left, or would run."
+        f"{_PLACE}.steps_commands:why", "Explain why a step ran, was skipped, or would run."
     ),
     "verify-outputs": LazyCommand(
         f"{_PLACE}.verify_command:verify",
@@ -97,7 +97,7 @@ COMMANDS = {
         f"{_PLACE}.prices_commands:prices", "What models cost, who says so, and since when."
     ),
     "doctor": LazyCommand(
-        f"{_PLACE}.setup_commands:doctor", "Tell what is installed and what would not work."
+        f"{_PLACE}.setup_commands:doctor", "Check what is installed and what would not work."
     ),
     "config": LazyCommand(f"{_PLACE}.setup_commands:config", "Look at the settings."),
     "schema": LazyCommand(

@@ -77,7 +77,7 @@ def run_text(
 ) -> tuple[str | Styled, ...]:
     """How it went, and if not well: the end of the log, and the command that continues.
 
-    No command where the error that is told with it names it already.
+    No command where the error message names it already.
     """
     pieces: list[str | Styled] = []
     failed = [step for step in report.steps if step.step_id in report.failed_steps]

@@ -31,7 +31,7 @@ class Allowance(msgspec.Struct, frozen=True):
     reason: str
     span: Span
     step: str | None = None
-    """The step it stands in; None before the first step: it speaks for the whole pack."""
+    """The step it stands in; None before the first step: it applies to the whole pack."""
     lines: Span | None = None
     """The lines of that step."""
 
@@ -120,7 +120,7 @@ def complaints(
 ) -> Iterator[tuple[str, Problem]]:
     """What is wrong with the allow comments themselves: the name of a rule, and the problem.
 
-    A rule that was not asked this time cannot tell whether allowing it is of use.
+    Allowances of rules that were not selected are not judged.
     """
     for allowance in allowed:
         if not allowance.targets:

@@ -1,4 +1,4 @@
-"""What the world says about a pack: bash, shellcheck, and the paths the pack names."""
+"""External facts about a pack: bash, shellcheck, and the paths that the pack names."""
 
 import functools
 import os
@@ -68,7 +68,7 @@ class RunningChecks:
         self.bash = start_reading(block) if block is not None else None
 
     def stop(self) -> None:
-        """End both: the pack cannot be read, so nobody will ask for their results."""
+        """End both: the pack cannot be read, so their results are not needed."""
         self.shellcheck.drop("the pack cannot be read")
         if self.bash is not None:
             self.bash.stop()

@@ -1,4 +1,4 @@
-"""What the world says about a pack, handed to the rules as values: they never look themselves."""
+"""External facts about a pack, passed to the rules as values: rules do no I/O."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum

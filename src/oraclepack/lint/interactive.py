@@ -50,7 +50,7 @@ def _plain(command: SimpleCommand, lines: list[str]) -> Iterator[InteractiveComm
     if command.name in EDITORS and not given & _UNATTENDED and not command.function:
         message = f"{command.name} is for a terminal, and a step has none"
         yield InteractiveCommand(
-            command.span, message, "change the file with a command that asks nobody"
+            command.span, message, "change the file with a command that does not ask"
         )
     first = lines[command.span.line - 1 : command.span.end_line]
     # A here-string is no redirection of its own in what we read of a script.

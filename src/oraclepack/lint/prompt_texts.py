@@ -20,7 +20,7 @@ MEANT = (
     *("python3", "readlink", "realpath", "rg", "ruby", "seq", "sha256sum", "sort", "stat", "tac"),
     *("tail", "tr", "tree", "uname", "uniq", "wc", "which", "whoami", "yq"),
 )
-"""Commands that print something: whoever writes `$(…)` with them into a prompt means it."""
+"""Commands that print something: `$(…)` with them in a prompt is intended."""
 MEANT_GIT = (
     *("blame", "branch", "cat-file", "config", "describe", "diff", "for-each-ref", "grep", "log"),
     *("ls-files", "ls-tree", "merge-base", "name-rev", "remote", "rev-list", "rev-parse"),
@@ -68,7 +68,7 @@ class PromptText(msgspec.Struct, frozen=True):
         return [each for each in self.expansions if each.kind is kind]
 
     def is_set(self, name: str) -> bool:
-        """Whether something gives a variable its value, as far as can be told."""
+        """Whether something gives a variable its value, as far as the text shows."""
         if self.sets_anything or name in self.sets or name in _SPECIAL | _FROM_OUTSIDE:
             return True
         if name.isdecimal():
@@ -157,7 +157,7 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
         return not commands or not all(map(self.is_meant, own))
 
     def is_meant(self, command: SimpleCommand) -> bool:
-        """Whether nobody would write this command into a text without meaning to run it."""
+        """Whether this command is only written into a text in order to run it."""
         name = command.name
         if not command.words:
             return bool(command.redirects or command.heredocs or command.assignments)

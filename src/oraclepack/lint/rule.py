@@ -16,7 +16,7 @@ from oraclepack.pack.tool_call import ToolCall
 
 
 class Subject(msgspec.Struct, frozen=True, dict=True):
-    """What a rule looks at: the pack, and what the world says of it.
+    """What a rule looks at: the pack, and the external facts about it.
 
     What several rules ask of the pack is worked out once.
     """
@@ -61,7 +61,7 @@ class Problem(msgspec.Struct, frozen=True):
     hint: str = ""
     fix: Fix | None = None
     step: str | None = None
-    """The step it belongs to, where the line alone does not tell."""
+    """The step it belongs to, where the line alone does not show it."""
 
 
 class Rule(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Validate packs: read, ask the world, apply the rules, fix what can be fixed."""
+"""Validate packs: read, run the external checks, apply the rules, apply fixes."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

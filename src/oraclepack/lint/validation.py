@@ -1,4 +1,4 @@
-"""What `validate` tells about packs: the shape of its data."""
+"""The reply of `validate`: the shape of its data."""
 
 from collections.abc import Mapping
 

@@ -27,7 +27,7 @@ def losses(call: ToolCall) -> tuple[LostValue, ...]:
 
 
 def _loses_nothing(call: ToolCall) -> bool:
-    """Whether what was read of the call tells it: then its words need not be read again.
+    """Whether the parsed call shows it, so that its words need not be read again.
 
     The question has its flag, no certain word stands without one, and no file has a comma.
     """

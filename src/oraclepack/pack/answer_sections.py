@@ -373,7 +373,7 @@ def is_rehearsed(text: str) -> bool:
 
 
 def refuse_export(*, allowed: bool) -> None:
-    """What a rehearsal made up is not for a tracker, unless somebody says so."""
+    """Rehearsed answers are not exported to a tracker, unless that is requested."""
     if not allowed:
         raise UsageError(
             "--export: these answers come from a rehearsal, in which no model was asked",

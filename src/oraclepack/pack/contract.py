@@ -288,7 +288,7 @@ def contracts_of(
 ) -> tuple[OutputContract, ...]:
     """What each output of a step must hold, in the order of the outputs.
 
-    `named` are the outputs with their paths, where more is known of them than the text tells.
+    `named` are the outputs with their paths, where more is known of them than the text shows.
     """
     markers = [directive for directive in step.directives if directive.name == CONTRACT]
     outputs = (

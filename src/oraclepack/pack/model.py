@@ -75,7 +75,7 @@ class Header(msgspec.Struct, frozen=True):
 
 META_OPENS, META_CLOSES = "[oraclepack-meta]", "[/oraclepack-meta]"
 META_BLOCK = re.compile(f"{re.escape(META_OPENS)}(?P<body>.*?){re.escape(META_CLOSES)}", re.DOTALL)
-"""Where a prompt speaks of itself."""
+"""The metadata lines of a prompt."""
 
 
 class PromptMeta(msgspec.Struct, frozen=True):
@@ -88,7 +88,7 @@ class PromptMeta(msgspec.Struct, frozen=True):
 
 
 class Directive(msgspec.Struct, frozen=True):
-    """A comment that speaks to oraclepack: `# oraclepack: allow OP402 because …`."""
+    """A comment addressed to oraclepack: `# oraclepack: allow OP402 because …`."""
 
     name: str
     value: str
@@ -117,11 +117,11 @@ class Step(msgspec.Struct, frozen=True):
     calls: tuple[ToolCall, ...] = ()
     outputs: tuple[Output, ...] = ()
     reads: frozenset[str] = frozenset()
-    """Paths the step reads, as far as the text tells."""
+    """Paths the step reads, as far as the text shows."""
     writes: frozenset[str] = frozenset()
-    """Paths the step writes, as far as the text tells."""
+    """Paths the step writes, as far as the text shows."""
     writes_unknown: bool = False
-    """It may write to paths that the text does not tell."""
+    """It may write to paths that the text does not show."""
     meta: PromptMeta = msgspec.field(default_factory=PromptMeta)
     directives: tuple[Directive, ...] = ()
 
@@ -235,7 +235,7 @@ class Pack(msgspec.Struct, frozen=True):
     out_dir: str | None = None
     out_dir_sites: tuple[OutDirSite, ...] = ()
     directives: tuple[Directive, ...] = ()
-    """Directives before the first step: they speak for the whole pack."""
+    """Directives before the first step: they apply to the whole pack."""
     had_crlf: bool = False
     had_bom: bool = False
 

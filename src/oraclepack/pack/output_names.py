@@ -27,7 +27,7 @@ def output_names(
     """Where a run keeps a copy of each declared output, relative to its directory.
 
     Names given before (`known`, by declared path) stay, whatever is declared now; a name that
-    is taken gets `-2`, `-3`, … Case never tells two names apart, since some disks do not.
+    is taken gets `-2`, `-3`, … Names that differ only in case count as equal, as on some disks.
     """
     names = dict(known or {})
     used = {name.casefold() for name in names.values()}

@@ -53,7 +53,7 @@ def find_packs(paths: Iterable[str]) -> tuple[Path, ...]:
 
 
 def check_name(path: Path) -> None:
-    """Refuse a pack that cannot be run: records tell its path, and files are named after it."""
+    """Refuse a pack that cannot be run: records contain its path, and files are named after it."""
     try:
         encoded = str(path).encode()
     except UnicodeEncodeError:
@@ -100,7 +100,7 @@ def read_pack_text(path: Path) -> str:
 
 def _content(path: Path) -> bytes:
     try:
-        # A named pipe would keep us until somebody writes into it; /dev/stdin has its writer.
+        # Reading a named pipe would block until it has a writer; /dev/stdin has one.
         if not path.is_relative_to("/dev") and path.is_fifo():
             raise InputError(f"{path} is a named pipe", hint="save the pack to a file first")
         if path.is_relative_to("/dev"):
@@ -161,7 +161,7 @@ def directed(
 ) -> RedirectedPack:
     """The pack with another `out_dir` than its own, which must stay in the project.
 
-    `where` tells who gave it; without `complete` no bash is asked.
+    `where` names its source; without `complete` bash is not started.
     """
     verdict = jail(root, f"{out_dir.rstrip('/')}/x")
     if isinstance(verdict, Refusal):

@@ -112,7 +112,7 @@ def question_groups(step: Step) -> tuple[tuple[ToolCall, ...], ...]:
     for number, call in enumerate(asking_calls(step)):
         path = next((word.display_text for word in reversed(destinations(call))), "")
         known = path and not ("$" in path and _ARGUMENT.search(path))
-        # A NUL is in no path: calls whose output the text does not tell stay apart.
+        # A NUL is in no path: calls with unknown outputs stay apart.
         key = _without_section(path) if known else f"\0{number}"
         groups.setdefault(key, []).append(call)
     return tuple(tuple(group) for group in groups.values())

@@ -81,7 +81,7 @@ class Word(msgspec.Struct, frozen=True):
 
     @property
     def beginning(self) -> str:
-        """As much of an unknown value as the text tells for certain."""
+        """The certain beginning of an unknown value."""
         length = len(self.template)
         for sign in "$`<>":
             at = self.template.find(sign, 0, length)
@@ -172,7 +172,7 @@ class Comment(msgspec.Struct, frozen=True):
 
 
 class Script(msgspec.Struct, frozen=True):
-    """Everything the tree tells about a stretch of bash, in the order of the text."""
+    """Everything read from the tree of a stretch of bash, in the order of the text."""
 
     commands: tuple[SimpleCommand, ...] = ()
     heredocs: tuple[Heredoc, ...] = ()

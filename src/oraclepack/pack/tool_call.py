@@ -1,4 +1,4 @@
-"""Calls of the tools we know, as far as the text of a step tells."""
+"""Calls of known tools, as far as the text of a step shows."""
 
 from enum import StrEnum
 
@@ -50,7 +50,7 @@ class Attachment(msgspec.Struct, frozen=True):
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """The question of a call: its text if the script tells it, and where the text begins."""
+    """The question of a call: its text if the script contains it, and where the text begins."""
 
     text: str
     span: Span

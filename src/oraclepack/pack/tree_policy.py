@@ -23,7 +23,7 @@ class TreePolicy(StrEnum):
     MUTATES = "mutates"
     """It may change anything; what it changed is recorded."""
     UNWATCHED = "unwatched"
-    """It calls no tool we know: nobody looks."""
+    """It calls no known tool: nothing is checked."""
 
 
 class TreePolicyResult(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""What `pipeline` tells: its four stages, what the policy weighs, and the verdict on them."""
+"""The reply of `pipeline`: its four stages, the figures of the policy, and the verdict."""
 
 from collections.abc import Sequence
 from enum import StrEnum

@@ -254,7 +254,7 @@ class Pipeline:
         return further and not self._settings[rs.ROLLBACK_ON_FAILURE]
 
     def _verify(self, result: RunResult) -> None:
-        """Every output of the chosen steps that went well. The others are told by the run."""
+        """Every output of the chosen steps that went well. The run reports the others."""
         request = self.prepared
         chosen = {s.step_id for s in result.plan.steps if s.decision is not Decision.NOT_SELECTED}
         well = [
@@ -284,7 +284,7 @@ class Pipeline:
         self._end(PipelineStage.VERIFY, status, detail)
 
     def _manner(self) -> VerifyOptions:
-        """A rehearsal is checked for its structure; that its answers are none is only told."""
+        """A rehearsal is checked for its structure; that it is rehearsed is only noted."""
         rehearsal = bool(self.prepared.wish.rehearsal)
         return msgspec.structs.replace(manner_of(self._settings), rehearsal=rehearsal)
 

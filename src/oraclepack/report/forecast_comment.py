@@ -21,7 +21,7 @@ def comment(forecast: CostForecast, pack: str) -> str:
 
 
 def cost_words(cost: CostRange | None, unpriced: int) -> str:
-    """`$41.20 ($30.00 to $66.00)`, with the calls whose price nobody knows."""
+    """`$41.20 ($30.00 to $66.00)`, with the number of calls of unknown price."""
     parts = []
     if cost is not None:
         parts.append(f"{money(cost.likely)} ({money(cost.low)} to {money(cost.high)})")

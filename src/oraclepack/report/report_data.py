@@ -112,7 +112,7 @@ class CallPhase(StrEnum):
     TRYING = "trying"
     BACKOFF = "backing off"
     CALL = "call"
-    """Trying and waiting: the journal of earlier versions does not tell them apart."""
+    """Trying and waiting: the journal of earlier versions does not distinguish them."""
 
 
 class CallSegment(msgspec.Struct, frozen=True, kw_only=True):
@@ -272,7 +272,7 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     """A command works on the run now."""
     steps: tuple[ReportStep, ...] = ()
     records: tuple[Record, ...] = ()
-    """Work, the most valuable first; without those that another record speaks for."""
+    """Work, the most valuable first; without those merged into another record."""
     issues: tuple[Issue, ...] = ()
     ticked: tuple[str, ...] = ()
     """Tasks that a person ticked in the backlog."""

@@ -1,4 +1,4 @@
-"""The published shapes, by name. None is imported before somebody asks for it."""
+"""The published shapes, by name. Each is imported on demand."""
 
 import importlib
 from types import FunctionType
@@ -78,7 +78,7 @@ SCHEMAS = {
     "schema": ("oraclepack.report.schemas:SchemaNames", 1),
     "completion": ("oraclepack.report.schemas:CompletionScript", 1),
 }
-"""Name → where its type, or the function that describes it, lives, and its version."""
+"""Name → where its type, or the function that describes it, is defined, and its version."""
 
 UNTRUSTED: dict[str, tuple[str, ...]] = {
     "run-report": ("steps.title", "steps.message", "failure"),

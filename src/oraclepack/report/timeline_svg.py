@@ -230,7 +230,7 @@ def _bar(call: ReportCall, axis: TimeAxis, y: int) -> Iterator[str]:
 
 
 def _mark(end: CallEnd, x: float, y: float) -> str:
-    """A shape of its own for each end, so that colour is not all that tells them apart."""
+    """A shape of its own for each end, so that colour is not the only difference."""
     match end:
         case CallEnd.CACHED:  # a diamond
             return f"M{x:.1f},{y - 6}l6,6l-6,6l-6,-6Z"

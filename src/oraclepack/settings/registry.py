@@ -45,7 +45,7 @@ CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
 """Names the user's own config file in place of the usual one; not a setting itself."""
 
 _MOST_HINTS = 20
-"""Unknown variables that are told one by one; to look for what was meant takes a while."""
+"""How many unknown variables are reported one by one; finding the nearest name takes time."""
 _NOT_SETTINGS = frozenset({CONFIG_VARIABLE, MARKER_VARIABLE, REQUEST_VARIABLE, TRUST_KEY_VARIABLE})
 
 
@@ -149,7 +149,7 @@ BY_INVERSE = {setting.inverse: setting for setting in SETTINGS if setting.invers
 
 
 class SettingValue(msgspec.Struct, frozen=True):
-    """A value as somebody wrote it, and where: a file and key, a variable or a flag."""
+    """A value as written, and where: a file and key, a variable or a flag."""
 
     value: object
     where: str
@@ -184,7 +184,7 @@ class Settings(msgspec.Struct, frozen=True):
         return cast("T", self.values.get(setting.name, setting.default))
 
     def is_given(self, setting: Setting[Any]) -> bool:
-        """Somebody gave it: it is not merely the default."""
+        """It was given: it is not the default."""
         return self.origin(setting).source is not ValueSource.DEFAULT
 
     def origin(self, setting: Setting[Any]) -> ValueOrigin:
@@ -352,7 +352,7 @@ def _read(setting: Setting[T], given: SettingValue) -> T:
 
 
 class SettingReport(msgspec.Struct, frozen=True):
-    """A setting as `config show` tells it."""
+    """A setting as `config show` prints it."""
 
     name: str
     value: Any

@@ -60,7 +60,7 @@ class Attempt(msgspec.Struct, frozen=True):
     step_timeout: float | None = None
     """Seconds until the attempt is stopped."""
     idle_timeout: float | None = None
-    """Seconds without output until someone is told; the attempt goes on."""
+    """Seconds without output until that is reported; the attempt continues."""
     grace: Grace = msgspec.field(default_factory=Grace)
 
 
@@ -85,7 +85,7 @@ class StartedProcess(msgspec.Struct, frozen=True):
     pid: int
     pgid: int
     start_time: str
-    """Opaque; empty where the system does not tell."""
+    """Opaque; empty where the system does not report it."""
     token: str
 
 
@@ -140,7 +140,7 @@ class StopSwitch(Protocol):
 
 
 class AttemptCallbacks(msgspec.Struct, frozen=True):
-    """Who is told what while an attempt runs. Called in the thread that runs the attempt."""
+    """Callbacks of an attempt, called in the thread that runs it."""
 
     on_started: Callable[[StartedProcess], None] | None = None
     """Bash runs; the time to write it into the journal."""
@@ -150,4 +150,4 @@ class AttemptCallbacks(msgspec.Struct, frozen=True):
     """The shell has ended by itself: waits up to that many seconds for what must not be ended
     with it, and tells whether that is over. Asked again until it is, or the attempt has to end."""
     spared: Callable[[], frozenset[int]] = frozenset
-    """Processes to leave alone at the end: detached workers that someone else answers for."""
+    """Processes to leave alone at the end: detached workers with another owner."""

@@ -1,7 +1,7 @@
 """Runs one attempt in bash and stays with it to the end.
 
 Output goes from the kernel straight to the log files; this process only waits: for the end of
-the shell, for someone who wants it stopped, for a deadline.
+the shell, for a request to stop, for a deadline.
 """
 
 import os
@@ -101,7 +101,7 @@ def _size(path: str) -> int:
 
 
 _POLL_SECONDS = 0.1
-"""How often we look whether someone wants the end while answers are awaited."""
+"""How often a request to stop is checked while answers are awaited."""
 
 
 class _Running(msgspec.Struct, frozen=True):
@@ -122,7 +122,7 @@ def run_attempt(
 ) -> AttemptOutcome:
     """Run a body once. Whatever happens to it is in the outcome; safe in several threads.
 
-    `records` is for the prelude: where its shell tells what it holds.
+    `records` is for the prelude: where its shell writes its variables and functions.
     """
     started_at, begun = clock.now(), clock.monotonic_ns()
     if stop.level is not StopLevel.NONE:
@@ -215,7 +215,7 @@ class _Limits:
         return _soonest(self._deadline.rest(), self._silence.rest())
 
     def reached(self) -> AttemptEnd | None:
-        """Why the attempt has to end now, if it has to. Silence is told and goes on."""
+        """Why the attempt has to end now, if it has to. Idleness is only reported."""
         if self._stop.level is not StopLevel.NONE:
             return AttemptEnd.STOPPED
         if self._deadline.rest() == 0:

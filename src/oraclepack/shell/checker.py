@@ -34,7 +34,7 @@ class Checker:
         self._process: subprocess.Popen[bytes] | None = None
         with ExitStack() as stack:
             try:
-                # A file, not a pipe: nobody has to stand by and feed the text.
+                # A file, not a pipe: no thread has to feed the text.
                 given = file_in_memory(stack, text.encode("utf-8", "surrogateescape")).fd
                 os.lseek(given, 0, os.SEEK_SET)
                 self._process = _start(argv, given, language)
@@ -54,7 +54,7 @@ class Checker:
         return CheckerOutput(process.returncode, _words(out), _words(err))
 
     def stop(self) -> None:
-        """End it now; nobody wants to hear the rest."""
+        """End it now; its output is not needed."""
         if self._process is None:
             return
         kill_group(self._process)
@@ -101,7 +101,7 @@ def complete(text: str) -> bool:
     """Whether bash reads a text as a whole number of complete commands. False without bash."""
     # Extended patterns may have been switched on by lines before this stretch.
     result = read_text(text, extended=True)
-    # Of a `[[` that never ends and of such a heredoc bash only speaks: it exits with 0.
+    # For an unclosed `[[` or heredoc bash only prints a warning and exits with 0.
     return result is not None and result.exit_code == 0 and not any(complaints(result.err))
 
 

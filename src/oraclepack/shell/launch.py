@@ -1,4 +1,4 @@
-"""What bash is told for one attempt: its arguments, its environment, its entrance.
+"""The arguments, environment and start-up code of bash for one attempt.
 
 The body itself is the argument of `bash -lc`, so everything a body can notice is exactly
 what that gives: `$0`, `$-`, `$LINENO`, `BASH_SOURCE`, `return`, traps, messages. Whatever must
@@ -57,7 +57,7 @@ _lock = threading.Lock()
 def environment_ahead(env: Mapping[str, str], cwd: str) -> Iterator[None]:
     """Ask now, while there is other work to do, what the first step will want to know."""
     key = (env.get("HOME"), cwd)
-    with _lock, suppress(OSError):  # whoever needs the answer is told
+    with _lock, suppress(OSError):  # the reader of the answer gets the error
         if key not in _known:
             _asked[key] = _ask(env, cwd)
     try:

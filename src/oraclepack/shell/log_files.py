@@ -16,7 +16,7 @@ _SEARCHED = 1 << 22
 def last_lines(path: Path, count: int) -> tuple[str, ...]:
     """The last lines of a log, as far as its last 64 KiB hold them.
 
-    Logs are raw and stay where they are; what is shown of them must not tell our secrets.
+    Logs are raw and stay where they are; what is shown of them must not contain secrets.
     """
     try:
         with os.fdopen(open_regular(path), "rb") as file:

@@ -2,7 +2,7 @@
 
 A leftover is a process of the attempt's session, one that carries the attempt's marker in its
 environment (it may have started a session of its own), or a descendant of either. A process
-that did all of it (new session, cleaned environment, parent gone) cannot be told from a
+that did all of it (new session, cleaned environment, parent gone) cannot be distinguished from a
 stranger and is left alone.
 """
 
@@ -28,13 +28,13 @@ _KILL_PATIENCE = 2.0
 """A killed process is gone in no time, unless the kernel itself is stuck with it."""
 
 _awaited: set[int] = set()
-"""Children whose exit code some thread of ours waits for; nobody else may collect it."""
+"""Children whose exit code a thread of ours waits for; no other code may collect it."""
 
 _looking = Lock()
 """Held while a child is born, and while children are counted."""
 
 _strangers: set[int] = set()
-"""Dead children that cannot be told to be anyone's; seen once, they cost no second look."""
+"""Dead children of unknown origin; they are examined only once."""
 
 
 class OrphanTimeouts(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ def starting() -> Iterator[None]:
 
 
 def await_child(pid: int) -> None:
-    """Say that someone waits for this child: it is nobody's leftover."""
+    """Register a child that is waited for, so that it is no leftover."""
     _awaited.add(pid)
 
 
@@ -181,7 +181,7 @@ def _await_end(left: Iterable[ProcessInfo], seconds: float, hurry: Callable[[], 
 
 
 def _doze(pid: int, seconds: float) -> None:
-    """Sleep, but no longer than that process lives."""
+    """Sleep, but no longer than that process runs."""
     descriptor = processes.open_pidfd(pid)
     if descriptor is None:
         time.sleep(min(seconds, 0.01))

@@ -1,4 +1,4 @@
-"""Processes as the kernel tells of them, through /proc. Elsewhere it tells nothing here."""
+"""Processes as listed in /proc. Without /proc little is known."""
 
 import os
 import signal
@@ -56,7 +56,7 @@ def process_info(pid: int) -> ProcessInfo | None:
 
 
 def exists(pid: int) -> bool:
-    """Whether some process has this number; all that can be told without /proc."""
+    """Whether some process has this number; all that is known without /proc."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -33,7 +33,7 @@ class Stop:
 
     @property
     def urgent_fd(self) -> int:
-        """Readable once someone asked for an end at once."""
+        """Readable once an immediate end was requested."""
         return self._urgent[0]
 
     @property
@@ -92,7 +92,7 @@ class Termination:
             (signal.SIGKILL, KILL_PATIENCE),
         ]
         self.due: float | None = None
-        """When the next signal follows, or patience ends; None until someone wants the end."""
+        """When the next signal follows, or the deadline passes; None until a stop is requested."""
         self.sent: signal.Signals | None = None
         """The last signal."""
 

@@ -1,4 +1,4 @@
-"""Time as the machine tells it."""
+"""The system clock."""
 
 import random
 import time

@@ -36,7 +36,7 @@ def keyed_digest(key: bytes, purpose: str, *parts: bytes) -> str:
 
 
 def same_digest(one: str, other: str) -> bool:
-    """Compare two digests in a time that tells nothing about them."""
+    """Compare two digests in constant time."""
     return compare_digest(one.encode(), other.encode())
 
 

@@ -136,7 +136,7 @@ def host() -> str:
 
 
 def private_name() -> str:
-    """A name for a private directory that nobody else has."""
+    """A unique name for a private directory."""
     return f"op-{os.urandom(6).hex()}"
 
 

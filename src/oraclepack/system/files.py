@@ -1,4 +1,4 @@
-"""Whole files: written so that nobody ever sees half of one."""
+"""Files written atomically: readers never see half of one."""
 
 import errno
 import itertools
@@ -37,7 +37,7 @@ class Content(msgspec.Struct, frozen=True):
 
 PRIVATE_FILE = 0o600
 PUBLIC_FILE = 0o644
-"""For reports in the project: others may read them, whatever the umask, and nobody may write."""
+"""For reports in the project: readable for others, whatever the umask, and not writable."""
 PRIVATE_DIRECTORY = 0o700
 
 LARGEST = 256 * 1024 * 1024
@@ -179,7 +179,7 @@ def write_together(writes: Sequence[tuple[Path, bytes, int | None]]) -> None:
     try:
         for at, data, mode in writes:
             _fill(temporaries[at], data, _mode_for(at) if mode is None else mode, disk.begin_sync)
-        for at, temporary in temporaries.items():  # noqa: B007 - where trouble is told to be
+        for at, temporary in temporaries.items():  # noqa: B007 - named in the error
             disk.sync_file(temporary)
         for at, temporary in temporaries.items():
             disk.rename(temporary, at)
@@ -259,7 +259,7 @@ def make_directories(*directories: Path, mode: int = 0o777) -> None:
 def _hide_from_git(directory: Path) -> None:
     """Write `.gitignore` into a `.oraclepack` that is still empty.
 
-    Done before anything else is made in it: whoever is killed earlier leaves an empty one behind.
+    Done before anything else is made in it: a kill before that leaves an empty one.
     A file that a person removed or changed later stays as it is.
     """
     if directory.name != HOME or not directory.is_dir():
@@ -276,7 +276,7 @@ def _missing(directory: Path) -> list[Path]:
 
 
 def _is_made(path: Path, mode: int) -> bool:
-    """Make a directory, unless somebody else was faster."""
+    """Make a directory, unless another process already has."""
     try:
         disk.make_directory(path, mode)
     except FileExistsError:
@@ -305,7 +305,7 @@ def _open_up(folder: Path) -> None:
 
 
 def sweep(directory: Path) -> tuple[Path, ...]:
-    """Remove what killed processes left half written; tells what it removed."""
+    """Remove what killed processes left half written; returns what it removed."""
     stale = [
         directory / name
         for name in _names_in(directory)

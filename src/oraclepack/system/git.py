@@ -1,7 +1,7 @@
 """Every call of the `git` program, made so that looking at a repository runs nothing of its own.
 
 A repository can name programs in its configuration and attributes: filters, hooks, monitors, diff
-and transport programs. Nobody who clones or unpacks one has agreed to run them, so every call goes
+and transport programs. Cloning or unpacking is no consent to run them, so every call goes
 through `Git.run`, which switches all of them off. Submodules are not entered, nothing is fetched,
 and a call that takes too long is ended together with whatever it started.
 """
@@ -38,7 +38,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def head_commit(root: Path) -> str | None:
-    """The commit HEAD stands on; None where the files do not tell (no commit, other formats)."""
+    """The commit of HEAD; None where git's files do not give it (no commit, other formats)."""
     try:
         folder, shared = _places(f"{root}/.git")
         head = _text(f"{folder}/HEAD")
@@ -51,7 +51,7 @@ def head_commit(root: Path) -> str | None:
 
 
 def is_unborn(root: Path) -> bool:
-    """Whether the files tell that there is no commit yet; False where they do not tell."""
+    """Whether git's files show that there is no commit yet; False where that is unknown."""
     try:
         folder, shared = _places(f"{root}/.git")
         head = _text(f"{folder}/HEAD") or ""
@@ -256,7 +256,7 @@ class Git(msgspec.Struct, frozen=True):
             return None
 
     def filters(self, **variables: str) -> tuple[str, ...]:
-        """The names of all configured filters, whoever configured them."""
+        """The names of all configured filters, of every level of configuration."""
         query = ("config", "-z", "--name-only", "--get-regexp", r"^filter\.")
         try:
             listed = self._call(_CONFIG, query, b"", variables)
@@ -401,13 +401,13 @@ def _head(git: Git) -> str | None:
 def begin_work_tree_state(
     root: Path, environment: Mapping[str, str]
 ) -> Callable[[], WorkTreeState]:
-    """The same while something else is done; what is given waits for git, then tells."""
+    """Start reading the state; the returned function waits for git and returns it."""
     results: list[WorkTreeState | Exception] = []
 
     def read() -> None:
         try:
             results.append(work_tree_state(root, environment))
-        except Exception as fault:  # noqa: BLE001  told to whoever asks
+        except Exception as fault:  # noqa: BLE001  raised by the returned function
             results.append(fault)
 
     # A daemon: a command that fails meanwhile, and so never asks, does not wait for git.
@@ -455,7 +455,7 @@ def tracked(root: Path, environment: Mapping[str, str], pathspec: str) -> tuple[
 def changed_files(root: Path, environment: Mapping[str, str]) -> list[tuple[str, str]] | None:
     """Git's two letters and the path of every changed or untracked file, sorted by path.
 
-    None outside a repository, or where git does not tell.
+    None outside a repository, or where git fails.
     """
     command = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all")
     try:

@@ -64,7 +64,7 @@ class RunLock:
 
 
 def hold(path: Path) -> int | None:
-    """A descriptor that holds the lock of a file; None when somebody else does."""
+    """A descriptor that holds the lock of a file; None when another process does."""
     descriptor = _opened(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -115,7 +115,7 @@ def _wait_for(descriptor: int, path: Path, patience: float) -> None:
             if time.monotonic() > end:
                 raise MachineError(
                     f"another process has held {path} for {patience:g} s",
-                    hint=f"`fuser -v {path}` tells which one; let it go on, or end it",
+                    hint=f"`fuser -v {path}` shows which one; let it finish, or end it",
                     retryable=True,
                 ) from None
             time.sleep(_PAUSE)
@@ -138,7 +138,7 @@ def acquire(directory: Path, holder: Holder) -> RunLock | Holder:
 
 
 def holder_of(directory: Path) -> Holder | None:
-    """Who works on a run now, if anybody. Changes nothing."""
+    """The process that works on a run now, if any. Changes nothing."""
     try:
         descriptor = files.open_regular(directory / NAME)
     except OSError:
@@ -172,7 +172,7 @@ def _sign(lock: RunLock, descriptor: int, path: Path, holder: Holder) -> RunLock
 
 
 def _read_and_close(descriptor: int) -> Holder:
-    """Who holds it; whoever has only just got it needs a moment to sign."""
+    """The holder; a process that has just got the lock needs a moment to sign."""
     try:
         for _ in range(_LOOKS):
             holder = _read(descriptor)

@@ -66,7 +66,7 @@ def code_block(text: str, info: str = "") -> str:
 
 
 def quotable(text: str) -> str:
-    """Somebody's Markdown for a quotation: as it is, or as a code block.
+    """Foreign Markdown for a quotation: as it is, or as a code block.
 
     It is code where it holds images, links, HTML, mentions or references, and also where its code
     blocks are not closed. Headings, lists and emphasis stay: a quotation is meant to be read.

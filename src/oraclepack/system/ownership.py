@@ -1,6 +1,6 @@
 """Whether a place below `.oraclepack` can hold records of ours: no link, nothing that git tracks.
 
-Git is asked only where its index speaks of `.oraclepack` at all, and once for each state of the
+Git is started only where its index contains `.oraclepack`, and once for each state of the
 index: most projects ignore the folder, and then reading the index is enough.
 """
 
@@ -18,10 +18,10 @@ from oraclepack.system.git import git_folder
 
 
 class ForeignReason(StrEnum):
-    """How a record shows that it may have come from somebody else."""
+    """Why a record may have come from another person."""
 
     UNSIGNED = "unsigned"
-    """It has no signature: oraclepack 0.1.0 wrote it, or anybody."""
+    """It has no signature: written by oraclepack 0.1.0 or by another person."""
     OTHER_KEY = "other_key"
     """Its signature is not one of this user's key."""
     TRACKED = "tracked"
@@ -144,12 +144,12 @@ def folder_tracks(root: Path, folder: Path, name: str) -> bool:
 
 
 def came_with_repository(root: Path, relative: str) -> bool:
-    """Whether git tracks a file anywhere in the project; where git cannot tell, it may."""
+    """Whether git tracks a file anywhere in the project; True where git fails."""
     return bool(tracked_files(root, relative))
 
 
 def tracked_files(root: Path, relative: str) -> tuple[str, ...]:
-    """What git tracks at or below any path of the project; where git cannot tell, all of it."""
+    """What git tracks at or below any path of the project; everything where git fails."""
     index = _index_of(root)
     if index is None or not Path(index).exists():
         return ()
@@ -193,7 +193,7 @@ def _tracked_paths(root: Path, index: str, _version: tuple[int, int, int]) -> tu
     if _holds_every_path(data) and HOME.encode() not in data.lower():
         return ()
     paths = git.tracked(root, environment.environment(), f":(icase){HOME}")
-    # Where git cannot tell, nothing is known to be ours.
+    # Where git fails, nothing is known to be ours.
     return (HOME,) if paths is None else paths
 
 

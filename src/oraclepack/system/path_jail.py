@@ -153,7 +153,7 @@ def refuse_own_links_out(root: Path) -> None:
         with os.scandir(own_folder) as entries:
             linked = sorted(entry.path for entry in entries if entry.is_symlink())
     except OSError:
-        return  # there is none, or whoever needs it says why it cannot be read
+        return  # there is none, or its reader reports why it cannot be read
     for path in linked:
         refuse_link_out(root, Path(path))
 

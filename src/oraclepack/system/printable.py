@@ -1,4 +1,4 @@
-"""Words and names from outside may hold bytes that are no text; records are UTF-8 all the same.
+"""Words and names from outside may hold bytes that are no text; records are always UTF-8.
 
 They may also hold characters that are not seen and steer what is: a terminal, or the direction and
 order of a line. `spelled` shows these, `visible` leaves them out, `screen_json` escapes them.
@@ -78,7 +78,7 @@ def changed_texts(value: object, change: Callable[[str], str]) -> object:
 def spelled(text: str) -> str:
     r"""The text with everything that is not seen spelled out, as `\x1b` or `\u202e`.
 
-    For text files: nothing is lost, and nothing steers whoever shows the file.
+    For text files: nothing is lost, and no control character reaches a terminal.
     """
     if text.isascii() and text.isprintable():
         return text

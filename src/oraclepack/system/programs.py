@@ -100,7 +100,7 @@ def probe(argv: Sequence[str], timeout: float = 10.0) -> Probe:
             elapsed = time.monotonic_ns() - started
             return Probe(None, "", elapsed, f"no answer in {timeout:g} s")
         except BaseException:
-            # Ctrl-C: whoever asked is gone, and leaving the block would wait for the answer.
+            # Ctrl-C: leaving the block would wait for the answer, which is no longer needed.
             kill_group(process)
             raise
     answer = output[:MOST_BYTES].decode("utf-8", "replace")
@@ -112,7 +112,7 @@ def probe(argv: Sequence[str], timeout: float = 10.0) -> Probe:
 def kill_group(process: subprocess.Popen[bytes]) -> None:
     """End a child that leads a group, with all of that group, and collect it.
 
-    Its pipes are closed unread: whoever else holds them open would keep us waiting.
+    Its pipes are closed unread: another holder of them would keep us waiting.
     """
     # Not collected yet, so its number is still its own.
     try:

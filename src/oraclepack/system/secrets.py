@@ -26,7 +26,7 @@ ORDINARY = frozenset(
     {"PATH", "HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TMPDIR", "TZ"}
     | {"HOSTNAME", "EDITOR", "PAGER", "DISPLAY", "VIRTUAL_ENV", "PYTHONPATH", "SHLVL", "_"}
 )
-"""Never secret, whoever says so: records are made of their values."""
+"""Never secret, whatever the settings say: records consist of their values."""
 _USERINFO = re.compile(
     r"\b[A-Za-z][A-Za-z0-9+.-]{0,20}://(?P<user>[^\s/?#@:]{0,256})(?::(?P<password>[^\s/?#@]{0,512}))?@"
 )
@@ -52,7 +52,7 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 def is_secret_name(name: str, more: Iterable[str] = ()) -> bool:
     """Whether the value of such a variable is secret, whatever the case of its name.
 
-    `more` are names and patterns that somebody added.
+    `more` are added names and patterns.
     """
     upper = _NUMBER.sub("", name.upper())
     if upper in ORDINARY or name.upper() in ORDINARY:

@@ -11,7 +11,7 @@ _YES = frozenset({"y", "yes"})
 
 
 def can_ask() -> bool:
-    """Somebody sits at a terminal: both what we say and what they type go through it."""
+    """Whether stderr and stdin are both a terminal."""
     try:
         return sys.stdin.isatty() and sys.stderr.isatty()
     except (AttributeError, ValueError):
@@ -19,7 +19,7 @@ def can_ask() -> bool:
 
 
 def ask(question: str, pause: Callable[[float], bool]) -> bool:
-    """Ask, and wait for a line; no when `pause` says that nobody waits for the answer any more."""
+    """Ask, and wait for a line; no when `pause` returns False."""
     sys.stderr.write(f"\n{question} [y/N] ")
     sys.stderr.flush()
     while not select.select([sys.stdin], [], [], 0)[0]:
@@ -32,7 +32,7 @@ _USUAL = (80, 24)
 
 
 def is_terminal() -> bool:
-    """Somebody watches stderr on a terminal that can move its cursor."""
+    """Whether stderr is a terminal that can move its cursor."""
     try:
         return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     except (AttributeError, ValueError):

@@ -63,7 +63,7 @@ def find_key() -> bytes | None:
 def make_key() -> bytes:
     """The key; one is made if there is none."""
     path = key_file()
-    files.sweep(path.parent)  # whoever was killed while making it may have left half a file
+    files.sweep(path.parent)  # a process killed while making it may have left half a file
     existing = find_key()
     if existing is not None:
         return existing

@@ -21,7 +21,7 @@ from oraclepack.tickets.ticket import (
 T = TypeVar("T")
 
 MOST_CRITERIA = 100
-"""More than anybody judges in one answer."""
+"""The most judgements in one answer."""
 
 _MOST_BRACES = 500
 """Where an object may begin in an answer; text of nothing but braces must not take forever."""
@@ -120,7 +120,7 @@ def _decoded(raw: str, shape: type[T]) -> T | UnusableAnswer:
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Every JSON object that begins at some brace, outermost ones only."""
-    # The standard library tells where a value ends; msgspec wants the whole text.
+    # The standard library reports where a value ends; msgspec needs the whole text.
     decoder = JSONDecoder()
     at = text.find("{")
     for _ in range(_MOST_BRACES):

@@ -70,7 +70,7 @@ def _sign(sign: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SameId:
-    """Two or more tickets that claim one id: nobody can tell which is meant."""
+    """Two or more tickets that claim one id: it is ambiguous."""
 
     id: str
     paths: tuple[str, ...]

@@ -169,7 +169,7 @@ def _answer_content(
 
 
 def note_missing(desk: TicketOutDir, tool: str) -> TicketsReply:
-    """Write down that a reviewer was not there, so that nobody looks for its answer."""
+    """Record that a reviewer was not installed, so that its answer is not missed."""
     note = f"{tool} was not found; it reviewed nothing."
     if tool == "codex":
         path = desk.write("codex-verify.md", f"SKIP: {note}\n".encode())

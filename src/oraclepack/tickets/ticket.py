@@ -41,14 +41,14 @@ class Owner(StrEnum):
     TICKETIFY = "ticketify"
     """Made from the tickets alone: can be made again at any time."""
     TASK_MASTER = "task-master"
-    """Made by a model: an input from then on, replaced only when somebody asks."""
+    """Made by a model: an input from then on, replaced only on request."""
     STEP = "step"
     """Made by a step of the pack."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnedFile:
-    """A file of the ticket road: what nobody but oraclepack and its steps writes."""
+    """A file of a ticket pack that only oraclepack and its steps write."""
 
     name: str
     owner: Owner
@@ -145,7 +145,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What one ticket file says, as far as its own text tells."""
+    """One ticket file, as far as its own text shows."""
 
     path: str
     """POSIX, relative to the tickets directory."""

@@ -184,7 +184,7 @@ def ticketify(request: TicketifyRequest) -> TicketifyResult:
 
 
 def manifest_of(root: Path, out_dir: str) -> TicketManifest | None:
-    """What the last command wrote down; None when it did not, or nobody can read it."""
+    """What the last command wrote down; None where there is none or it is unreadable."""
     return read_manifest(files.read(root / out_dir / names.MANIFEST))
 
 
@@ -265,7 +265,7 @@ def _refuse_foreign_prd(
     there = files.read(request.root / prd)
     if there is not None and not is_ours(prd, there, manifest_of(request.root, options.out_dir)):
         raise InputError(
-            f"{prd} was written or edited by somebody else",
+            f"{prd} was written or edited by another program or person",
             hint="move what is new into a ticket, then pass --force (the file is set aside), "
             "or choose another --prd-path",
         )
@@ -312,7 +312,7 @@ def _backed_up_prd(request: TicketifyRequest, options: TicketOptions) -> tuple[s
 def _ordered(
     request: TicketifyRequest, options: TicketOptions, pieces: Sequence[FileWrite]
 ) -> list[FileWrite]:
-    """All of them: the PRD late, and the manifest, which tells what it should be, last.
+    """All of them: the PRD late, and the manifest, which records the expected files, last.
 
     Killed in between, the PRD is what is wanted anyway; the other way round it would look edited.
     A rollback leaves it, too: people and Task Master read it, so nothing may move it away.

@@ -117,7 +117,7 @@ class Token(msgspec.Struct, frozen=True):
 
     at: int
     text: str | None
-    """What is known of it; None if that does not even tell whether it is a flag."""
+    """What is known of it; None if it is unknown whether it is a flag."""
     begun: bool = False
     """More follows that is not known."""
     cut: int = 0
@@ -251,7 +251,7 @@ class Scan(msgspec.Struct):
             if number and self.rules.numbers_are_values:
                 self._plain(token)
             elif token.begun and "=" not in text:
-                # `--fi$x`: a flag, but nobody knows which.
+                # `--fi$x`: an unknown flag.
                 self._plain(Token(token.at, None))
             else:
                 self.unknown.append(token)

@@ -1,4 +1,4 @@
-"""Which files a call attaches: told by its words alone, or only by the tool itself."""
+"""Which files a call attaches: read from its arguments, or reported by the tool."""
 
 import os
 import re

@@ -15,7 +15,7 @@ _PACKAGE = "@steipete/oracle"
 
 
 def version_of_oracle(program: str = "") -> str | None:
-    """The version of the oracle that would be called; None when it does not tell."""
+    """The version of the oracle that would be called; None when it is unknown."""
     path = program or find_program("oracle")
     if path is None:
         return None

@@ -40,7 +40,7 @@ _EXCERPT_LINES = 3
 
 
 def crash_line(text: str) -> str | None:
-    """The line of an uncaught exception that tells why; None where there is no stack trace."""
+    """The message line of an uncaught exception; None where there is no stack trace."""
     lines = text.splitlines()
     return _python_error(lines) or _node_error(lines)
 
@@ -210,7 +210,7 @@ _ABOUT_THE_CALL = re.compile(
 def _words(out: str, err: str, record: SessionRecord | None) -> str:
     """Where to look for the reason.
 
-    After the last `ERROR: `, or before the answer: an answer may speak of rate limits itself.
+    After the last `ERROR: `, or before the answer: an answer may mention rate limits itself.
     """
     starts = [match.start() for match in _ERROR.finditer(out)]
     message = out[starts[-1] :] if starts else _before_answer(out)
@@ -234,9 +234,9 @@ def _message(out: str, err: str, record: SessionRecord | None) -> str:
 
 
 def last_words(text: str) -> str:
-    """The line in a tool's words that tells why it failed; empty when there is none.
+    """The line of a tool's output that says why it failed; empty when there is none.
 
-    A crash is told by its error line: frames, source lines and what follows them tell nothing.
+    For a crash that is its error line, not frames or source lines.
     """
     return _short(crash_line(text) or _last_line(without_frames(text)))
 

@@ -1,6 +1,6 @@
 """Which of the files there are oracle would attach, where the tool itself is not asked.
 
-Only a rehearsal relies on this imitation; for a real call the tool tells it itself.
+Only a rehearsal relies on this imitation; for a real call the tool lists the files.
 """
 
 import re

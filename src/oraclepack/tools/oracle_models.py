@@ -8,13 +8,13 @@ import re
 import msgspec
 
 DEFAULT_MODEL = "gpt-5.5-pro"
-"""What oracle asks when nobody names a model."""
+"""The model that oracle asks by default."""
 
 _DEFAULT_LIMIT = 200_000
 """Input tokens that oracle allows a model it does not know."""
 
 _DEFAULT_OUTPUT = 128_000
-"""The most output tokens of most models, and of those that nobody here knows."""
+"""The most output tokens of most models, and of unknown models."""
 
 
 class OracleModel(msgspec.Struct, frozen=True):

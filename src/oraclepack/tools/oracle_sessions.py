@@ -1,4 +1,4 @@
-"""The session records that oracle leaves on disk, and the processes they speak of."""
+"""The session records that oracle leaves on disk, and the processes they name."""
 
 import os
 from collections.abc import Iterator

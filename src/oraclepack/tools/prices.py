@@ -85,7 +85,7 @@ def shipped_prices() -> PriceTable:
 def price_of(
     model: str | None, own: Mapping[str, TokenPrice], table: PriceTable | None = None
 ) -> ModelPrice | None:
-    """The price of a model as a call names it; None where nobody knows it.
+    """The price of a model as a call names it; None where it is unknown.
 
     The user's own price wins, be it given for the name in the call, for the model that
     oracle takes it for, or for the name that is billed.

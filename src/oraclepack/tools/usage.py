@@ -44,7 +44,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Whose price a computed cost is based on."""
 
     def plus(self, other: "Usage") -> "Usage":
-        """The sum, where what nobody tells stays unknown."""
+        """The sum; unknown parts stay unknown."""
         return Usage(
             input_tokens=add_known(self.input_tokens, other.input_tokens),
             output_tokens=add_known(self.output_tokens, other.output_tokens),

@@ -36,7 +36,7 @@ class _Wrapper(msgspec.Struct, frozen=True):
     """Words of its own before the command (the duration of `timeout`)."""
     assignments: bool = False
     questions: str = ""
-    """Short options that make it tell about the command instead of running it."""
+    """Short options that print the command instead of running it."""
     escapes: str | None = None
     adds_arguments: bool = False
 
@@ -199,7 +199,7 @@ def _own_words(words: Sequence[str | None], at: int, wrapper: _Wrapper) -> _Wrap
             options += (read := _options_of(word, at, wrapper))
             at += 2 if any(value == at + 1 for _, value in read) else 1
             continue
-        # env 'A=$b' is a hidden word here; nobody names the command itself that way after env.
+        # env 'A=$b' is a hidden word here; the command after env is not written that way.
         if wrapper.assignments and (word is None or _is_assignment(word)):
             assignments.append(word or "")
         elif operands:
@@ -236,7 +236,7 @@ def _is_assignment(word: str) -> bool:
 def _shell(
     words: Sequence[str | None], at: int, base: str, unwrapped: UnwrappedCommand
 ) -> UnwrappedCommand | None:
-    """`bash -lc TEXT`: the text is a script of its own. A shell that runs a file tells nothing."""
+    """`bash -lc TEXT`: the text is a script of its own. A file is not read."""
     own = _own_words(words, at + 1, _SHELL)
     if own is None or not own.has("-c") or own.end >= len(words):
         return None

@@ -91,7 +91,7 @@ def actionize_and_weigh(  # noqa: PLR0913 - each is optional and given by name
         allow_rehearsal,
         IssuesPer(per) if per else None,
     )
-    # A run directory tells its project, unless it was moved elsewhere.
+    # A run directory lies in its project, unless it was moved elsewhere.
     home = project_of(Path(run_dir)) if run_dir else None
     done = actionize_request(request, home or Path(settings.root))
     actionable = done.report.tasks[WorkStatus.ACTIONABLE]
@@ -109,7 +109,7 @@ def actionize_and_weigh(  # noqa: PLR0913 - each is optional and given by name
 
 
 def actionize_request(request: ActionizeRequest, root: Path) -> ActionizeResult:
-    """Answer a request of the command line. `root` is the project the answers speak of."""
+    """Answer a request of the command line. `root` is the project of the answers."""
     if bool(request.run_dir) == bool(request.answers):
         raise UsageError("give --run-dir DIR, or --answers DIR with --pack PACK")
     if bool(request.answers) != bool(request.pack):
@@ -242,7 +242,7 @@ def report_of(
 
 @contextmanager
 def locked(run_dir: Path, command: str = "actionize") -> Iterator[None]:
-    """Hold a run's lock, so that nobody runs its steps meanwhile."""
+    """Hold a run's lock, so that its steps do not run meanwhile."""
     holder = locks.Holder(
         pid=environment.process_id(),
         host=environment.host(),

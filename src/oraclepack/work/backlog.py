@@ -74,12 +74,12 @@ def _export(word: str) -> Export:
 
 
 class StepQuestion(msgspec.Struct, frozen=True):
-    """What a step asked, as far as the pack tells."""
+    """What a step asked, as far as the pack shows."""
 
     step_id: str
     title: str = ""
     text: str = ""
-    """The question itself, where the prompt tells it."""
+    """The question itself, where the prompt contains it."""
     question_id: str | None = None
     category: str | None = None
     reference: str | None = None
@@ -106,11 +106,11 @@ class AnsweredStep(msgspec.Struct, frozen=True):
     absent: str = ""
     """Why there is no answer, when something is known about that."""
     silent: bool = False
-    """The step promises no answer in words, and nobody waits for one."""
+    """The step promises no answer in words, and none is required."""
     remark: str = ""
     """What every record of this answer has to note."""
     attached: tuple[QuestionFile, ...] | None = None
-    """None when nobody knows what was attached."""
+    """None when the attachments are unknown."""
     attached_known: bool = True
     """`attached` is all there was; False when there may have been more."""
 
@@ -210,9 +210,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     depends_on: tuple[str, ...] = ()
     """Ids that come first; an id that was merged into another record is in its `merged`."""
     merged: tuple[str, ...] = ()
-    """Ids of the records of other answers that are the same work; this one speaks for them."""
+    """Ids of the records of other answers that are the same work, merged into this one."""
     same_as: str | None = None
-    """The id of the record that speaks for this one; such a record is not counted or planned."""
+    """The id of the record that this one is merged into; it is not counted or planned itself."""
 
 
 class Issue(msgspec.Struct, frozen=True, kw_only=True):
@@ -242,7 +242,7 @@ class Issue(msgspec.Struct, frozen=True, kw_only=True):
     records: tuple[Record, ...] = ()
     """What was raised here first."""
     elsewhere: tuple[tuple[str, str], ...] = ()
-    """Ids of this issue that another record speaks for, and the id of that record."""
+    """Ids of this issue merged into another record, and the id of that record."""
 
 
 class Artifact(msgspec.Struct, frozen=True):

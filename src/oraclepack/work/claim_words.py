@@ -1,4 +1,4 @@
-"""The words and forms by which claims are told apart: mood, modality, negation, defects.
+"""The words and forms that distinguish claims: mood, modality, negation, defects.
 
 They are general English of engineering: none of them names a subject. A word belongs here only if
 it means the same in an answer about any program.

@@ -1,4 +1,4 @@
-"""The commands that an answer hands on: to run, verbatim, not those it only speaks of."""
+"""The commands that an answer hands on: to run, verbatim, not those it only mentions."""
 
 import re
 from collections.abc import Iterator, Sequence

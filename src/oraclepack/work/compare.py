@@ -26,7 +26,7 @@ _MARKS = ",;:.!?()—–"
 
 
 class ComparedStatement(msgspec.Struct, frozen=True):
-    """What somebody said about some evidence."""
+    """A statement about some evidence."""
 
     text: str
     evidence: Evidence

@@ -45,7 +45,7 @@ def actionize(
     texts = read_kept_texts(earlier_backlog)
     steps = {step.question.step_id: step for step in sorted(pack.steps, key=_by_id)}
     ordered = replace(pack, steps=tuple(map(_sorted, steps.values())))
-    if pack.rehearsal:  # nothing that nobody was asked about counts as verified
+    if pack.rehearsal:  # nothing from a rehearsal counts as verified
         ordered = replace(
             ordered, steps=tuple(replace(one, attached=None) for one in ordered.steps)
         )
@@ -79,7 +79,7 @@ def actionize(
 
 
 def _rehearsed(record: Record) -> Record:
-    """A record that says wherever it goes that nobody was asked."""
+    """A record marked as rehearsed wherever it is exported."""
     return replace(
         record,
         title=_marked(record.title),

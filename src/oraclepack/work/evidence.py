@@ -18,7 +18,7 @@ class CitationState(StrEnum):
     OUT_OF_RANGE = "out_of_range"
     """The file has fewer lines."""
     UNKNOWN = "unknown"
-    """Nobody recorded what was attached."""
+    """The attachments were not recorded."""
 
     @property
     def is_bad(self) -> bool:
@@ -84,7 +84,7 @@ class QuestionFile(msgspec.Struct, frozen=True):
 
     path: str
     recorded: str | None = None
-    """SHA-256 when the question was asked; None when nobody recorded it."""
+    """SHA-256 when the question was asked; None when it was not recorded."""
     current: str | None = None
     """SHA-256 now; None when the file is gone or cannot be read."""
     lines: int | None = None

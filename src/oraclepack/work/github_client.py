@@ -115,7 +115,7 @@ class GithubClient:
         return str(entry.get("login", ""))
 
     def create(self, fields: Mapping[str, Any]) -> RemoteIssue:
-        """File an issue. Raises UnknownOutcomeError where it may exist although nobody said so."""
+        """File an issue. Raises UnknownOutcomeError where it is unknown whether it was created."""
         return _issue(_object_of(self._request("POST", self._issues, fields)))
 
     def update(self, number: int, fields: Mapping[str, Any]) -> RemoteIssue:

@@ -130,7 +130,7 @@ class AttachmentLookup:
     def about(
         self, step: Step | None, state: StepState | None
     ) -> tuple[tuple[QuestionFile, ...] | None, bool]:
-        """The files of a step, None when nobody knows them, and whether those were all."""
+        """The files of a step, None when unknown, and whether those are all."""
         calls = _recorded_calls(state)
         if calls is not None:
             return self._files(calls), True
@@ -165,7 +165,7 @@ def _is(name: str) -> bool:
 
 
 def _literal(step: Step | None) -> tuple[tuple[str, ...], bool]:
-    """The files that the text of a step attaches by name, and whether the text tells all."""
+    """The files that the text of a step attaches by name, and whether that is all."""
     calls = asking_calls(step) if step is not None else ()
     every = [attachment for call in calls for attachment in call.attachments]
     named = tuple(a.value for a in every if a.kind is AttachmentKind.LITERAL)
@@ -195,7 +195,7 @@ def from_directory(answers: Path, pack_path: Path, root: Path) -> LoadedAnswers:
     pack = read_pack(pack_path)
     if not pack.steps:
         raise InputError(
-            f"{pack_path}: no steps found", hint=f"oraclepack validate {pack_path} tells why"
+            f"{pack_path}: no steps found", hint=f"see oraclepack validate {pack_path}"
         )
     refuse_link_out(root, answers)
     files = find_answers(answers)
@@ -241,7 +241,7 @@ def from_run(directory: Path, root: Path) -> LoadedAnswers:
 def answers_of_state(
     directory: Path, root: Path, state: RunState, *, is_foreign: bool = False
 ) -> LoadedAnswers:
-    """The answers of a run as its journal tells it.
+    """The answers of a run as recorded in its journal.
 
     A foreign run may name any file as attached, so none of them is looked up.
     """
@@ -286,7 +286,7 @@ def refuse_foreign(directory: Path) -> JournalContent:
 
 
 def _rehearsed(steps: Iterable[AnsweredStep]) -> bool:
-    """Some answer is a rehearsed one, whoever put it there."""
+    """Whether any answer is a rehearsed one."""
     return any(is_rehearsed(part.text) for step in steps for part in step.parts)
 
 
@@ -323,7 +323,7 @@ def _pack_of(run: RunManifest, root: Path) -> tuple[Pack | None, tuple[str, ...]
 
 
 def _entries(directory: Path, pack: Pack | None, state: RunState) -> tuple[StepEntry, ...]:
-    """The steps of a run: as the journal knows them, with what `steps.json` tells of each."""
+    """The steps of a run: as the journal knows them, with the fields of `steps.json`."""
     written = _decoded(directory / "steps.json", StepsManifest)
     if state.created is None:
         return written.steps if written is not None else ()

@@ -25,7 +25,7 @@ _MOST_PAIRS = 400
 """Pairs of two answers that are compared for one key; more are left alone."""
 _SHARED_WORDS = 3
 _ABOUT_ONE = 0.35
-"""The share of words of two titles that speak of one thing."""
+"""The share of words of two titles about one subject."""
 
 Place = tuple[str, int]
 
@@ -110,7 +110,7 @@ def relate(first: AnswerTask, second: AnswerTask, mine: Profile, other: Profile)
 
 
 def _refuses(mine: Profile, other: Profile) -> bool:
-    """One title asks for what the other refuses, and both speak of one thing."""
+    """One title asks for what the other refuses, and both are about one subject."""
     shared = mine.title_words & other.title_words
     if mine.act * other.act != -1 or len(shared) < _SHARED_WORDS:
         return False

@@ -68,7 +68,7 @@ def by_id(
 ) -> tuple[dict[str, RemoteIssue], tuple[str, ...]]:
     """The issue of each id, the oldest where there are several, and warnings about the others.
 
-    Anybody can open an issue with a marker in it, so the author has to be somebody who may.
+    Anyone can open an issue with a marker in it, so its author has to be allowed.
     """
     issues: dict[str, RemoteIssue] = {}
     warnings: list[str] = []

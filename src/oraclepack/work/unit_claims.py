@@ -254,7 +254,7 @@ def _says_defect(clause: str, *, replied: bool) -> bool:
 
 
 def _is_about_doing(statement: ClaimText) -> bool:
-    """It speaks of doing something: `adding a guard`, `parallelizing steps`."""
+    """It describes doing something: `adding a guard`, `parallelizing steps`."""
     claim = _core(statement)
     turn = CONTRAST.search(claim)
     tail = claim[turn.end() :].lstrip() if turn is not None else claim

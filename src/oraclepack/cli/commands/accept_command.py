@@ -51,7 +51,7 @@ def accept(
     """Take an answer that misses its contract, or an edited one, as it is.
 
     The file at its path becomes the recorded output; what was recorded before is kept in the run
-    directory. The step is ok and shown as accepted, and nobody is asked for the answer again. It
+    directory. The step is ok and shown as accepted, and its question is not asked again. It
     does not enter the cache: other runs ask for themselves. A missing or empty file and a
     rehearsal are never accepted.
     """

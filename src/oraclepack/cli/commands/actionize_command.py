@@ -56,7 +56,7 @@ def actionize(*, settings: api.Settings, **options: Unpack[api.ActionizeOptions]
     What comes from a rehearsal is marked in every file, and exported only with --allow-rehearsal.
 
     With --ci the policy decides: fewer actionable tasks per answered step than --min-yield is
-    exit code 5, and the files are written all the same. It never asks a question, so
+    exit code 5, but the files are still written. It never asks a question, so
     --non-interactive changes nothing; --json-log writes a line of JSON per file and one for the
     figures on stderr.
     """

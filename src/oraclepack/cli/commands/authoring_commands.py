@@ -91,7 +91,7 @@ def _advice(report: api.UpgradeReport) -> str:
 def new(pack: str, template: str, *, force: bool, settings: api.Settings) -> Reply:
     """Write an empty pack that teaches the format.
 
-    It is valid as it is; its comments tell what each part is for.
+    It is valid as it is; its comments explain each part.
     """
     report = api.new_pack(pack, template, settings[api.CWD], force=force)
     return Reply(data=report, text=f"{report.path}: written from the template {report.template}\n")

@@ -23,7 +23,7 @@ cache = Group(
         "list": LazyCommand(f"{__name__}:list_all", "List the cached answers, the newest first."),
         "show": LazyCommand(f"{__name__}:show", "Show a cached answer and what was asked."),
         "explain": LazyCommand(
-            f"{__name__}:explain", "Tell why a step's calls were or were not cached."
+            f"{__name__}:explain", "Explain why a step's calls were or were not cached."
         ),
         "prune": LazyCommand(
             f"{__name__}:prune_old", "Remove old answers, or as many as it takes."
@@ -38,7 +38,7 @@ cache = Group(
 def list_all(limit: int | None, cursor: str | None, settings: api.Settings) -> Reply:
     """List the cached answers, the newest first.
 
-    An answer that somebody edited is listed as changed; it is asked for again. A foreign one is not
+    An answer that was edited is listed as changed; it is asked for again. A foreign one is not
     signed with your key: it is never served, unless you take it over with `oraclepack trust`.
     """
     every = api.cache(settings.root).list()
@@ -70,7 +70,7 @@ def show(key: str, settings: api.Settings) -> Reply:
 @click.argument("step", metavar="NN")
 @click.option("--run-id", help="The run to look at (or the beginning of its name), not the last.")
 def explain(step: str, run_id: str | None, settings: api.Settings) -> Reply:
-    """Tell why a step's calls were or were not cached.
+    """Explain why a step's calls were or were not cached.
 
     For each call: what its key is made of and, where the cache has no answer, in which parts
     it differs from the question most like it.
@@ -92,7 +92,7 @@ def explain(step: str, run_id: str | None, settings: api.Settings) -> Reply:
 )
 @click.option("--older-than", metavar="DURATION", help="Remove what was stored longer ago.")
 @click.option("--max-size", metavar="SIZE", help="Remove the oldest until the rest fits.")
-@click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
+@click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
 def prune_old(
     older_than: str | None, max_size: str | None, *, dry_run: bool, settings: api.Settings
 ) -> Reply:

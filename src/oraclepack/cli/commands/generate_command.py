@@ -136,7 +136,7 @@ def generate(*, settings: api.Settings, explain: bool, **wishes: Any) -> Reply:
 
 
 def _no_progress(_done: int, _files: int) -> None:
-    """Nobody is watching."""
+    """Report no progress."""
 
 
 def _progress(done: int, files: int) -> None:

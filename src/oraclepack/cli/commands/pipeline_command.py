@@ -72,7 +72,7 @@ def pipeline(
     """Validate, run, verify and actionize a pack in one go.
 
     What fails ends the pipeline and is kept; the same command continues. With --keep-going or
-    --ci the stages after it have their turn all the same, and with --ci the policy decides:
+    --ci the stages after it still run, and with --ci the policy decides:
     --min-completion and --min-yield.
     """
     allowed = bool(flags.pop("allow_rehearsal"))

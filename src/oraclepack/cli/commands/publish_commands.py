@@ -39,7 +39,7 @@ publish = Group(
 @click.option("--repo", metavar="OWNER/NAME", required=True, help="The repository.")
 @click.option("--run-dir", metavar="DIR", default="", help="The run; by default the newest one.")
 @per_option
-@click.option("--dry-run", is_flag=True, help="Only tell what would be created or updated.")
+@click.option("--dry-run", is_flag=True, help="Only list what would be created or updated.")
 @click.option(
     "--allow-rehearsal", is_flag=True, help="Publish even what a rehearsal answered, marked so."
 )

@@ -87,7 +87,7 @@ def _whole_manifest() -> CommandManifest:
 @click.argument("rule", required=False)
 @paged
 def explain(rule: str | None, limit: int | None, cursor: str | None) -> Reply:
-    """Tell what RULE (an id or a name) means, with a bad and a good example.
+    """Explain RULE (an id or a name), with a bad and a good example.
 
     Without RULE, list all rules with their weight by default and under --strict.
     """

@@ -42,7 +42,7 @@ from oraclepack.errors import ExitCode
 )
 @click.argument("pack")
 @picking
-@click.option("--dry-run", is_flag=True, help="Only tell what would be done with every step.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be done with every step.")
 def run(pack: str, *, settings: api.Settings, dry_run: bool, **flags: object) -> Reply:
     """Run a pack, or continue its run.
 

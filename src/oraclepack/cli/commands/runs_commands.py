@@ -80,7 +80,7 @@ def show(run: str, settings: api.Settings) -> Reply:
 )
 @click.option("--older-than", metavar="DURATION", help="Only runs that nothing happened to since.")
 @click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N of each pack.")
-@click.option("--dry-run", is_flag=True, help="Only tell what would be removed.")
+@click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
 def prune(
     older_than: str | None, keep: int | None, *, dry_run: bool, settings: api.Settings
 ) -> Reply:
@@ -88,7 +88,7 @@ def prune(
 
     Kept whatever you say: runs that are in use, unfinished, damaged or foreign; the only copy of
     an answer or of a file that one replaced; the newest run of a pack, unless the cache has all of
-    its answers, so that the next `run` pays for nothing again; and what somebody else put there.
+    its answers, so that the next `run` pays for nothing again; and files that are not of the run.
     Each one is named with its reason. Of rehearsals only those in use, and what they replaced.
 
     A change that a removed run made in the work tree stays, but `undo` can no longer take it back.

@@ -77,14 +77,14 @@ def _spelled(value: object) -> str:
     "--run-id", metavar="ID", help="With --rebuild: only this run.", shell_complete=run_ids
 )
 def doctor(*, settings: api.Settings, rebuild: bool, run_id: str | None) -> Reply:
-    """Tell what is installed and what would not work.
+    """Check what is installed and what would not work.
 
     Asks each program for its version and times a login shell. Exit code 2 when bash is missing:
     nothing can be run without it; or when --oracle-bin, or its variable or user setting, names
     no program. Every other program is optional.
 
     With --rebuild, runs are fixed instead: run.json, steps.json, the state and the report file
-    are computed again from the journal. A damaged journal is told exactly, nothing of its run is
+    are computed again from the journal. Damage of a journal is reported, nothing of its run is
     touched, and the exit code is 2; 6 when a run is in use.
     """
     if rebuild:

@@ -86,7 +86,7 @@ def show(agent: str, skill: str) -> Reply:
 @click.argument("agents", type=NAMES, nargs=-1, required=True)
 @_directory
 @_skills
-@click.option("--force", is_flag=True, help="Replace also a copy that somebody has changed.")
+@click.option("--force", is_flag=True, help="Replace also a copy that was changed.")
 def install(
     agents: tuple[str, ...],
     directory: str,

@@ -24,7 +24,7 @@ from oraclepack.system.printable import one_line, single_lines
 @click.argument("pack")
 @click.argument("step", metavar="NN", shell_complete=complete_step)
 def why(pack: str, step: str, settings: api.Settings) -> Reply:
-    """Tell why a step ran, was left, or would run.
+    """Explain why a step ran, was skipped, or would run.
 
     For each call of its last attempt: whether it was asked or answered from the cache, and in
     which parts its question differs from the one asked before.
@@ -64,7 +64,7 @@ def list_steps(
     """
     steps = api.list_steps(pack, settings)
     if not steps.steps:
-        raise InputError(f"{pack}: no steps found", hint=f"oraclepack validate {pack} tells why")
+        raise InputError(f"{pack}: no steps found", hint=f"see oraclepack validate {pack}")
     steps = api.page(steps, "steps", lambda step: step.step_id, limit, cursor)
     text = _contracts(steps.steps) if contracts else _steps(steps.steps)
     return Reply(data=steps, text=text)

@@ -65,7 +65,7 @@ MOST_TICKETS = 200
     help="Also write pipelines.md or autopilot.md, or ask one agent alone.",
 )
 @click.option("--only", type=click.Choice(PARTS), help="Refresh this part alone.")
-@click.option("--check", is_flag=True, help="Only tell whether the files say what the tickets say.")
+@click.option("--check", is_flag=True, help="Only check whether the files match the tickets.")
 @click.option("--report", type=click.Choice(REPORTS), help="With --check: write it down.")
 @click.option("--force", is_flag=True, help="Replace a PRD that was edited; it is set aside.")
 @click.option(
@@ -78,7 +78,7 @@ def ticketify(
 
     A ticket is a Markdown file. Its id is `id`, `ticket` or `key` of the front matter, else the
     file name. Its actions are its task-list items and the bullets below "Acceptance Criteria", also
-    in blocks marked ```ticket. How many tickets name no action is told. The same tickets and
+    in blocks marked ```ticket. Tickets that name no action are counted. The same tickets and
     options give the same bytes.
     """
     wishes |= {"rollback_on_failure": settings[api.run_settings.ROLLBACK_ON_FAILURE]}

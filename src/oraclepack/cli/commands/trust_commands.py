@@ -13,12 +13,12 @@ from oraclepack.system.printable import visible
 from oraclepack.system.terminal import ask, can_ask
 
 _RUN_MEANS = """From then on its answers count as verified, `run` continues it and finishes what it
-left undone, and `undo` and rollback change files as it says. Whoever wrote it could have written
-anything into it: take over only what you made yourself or got from somebody you trust.
+left undone, and `undo` and rollback change files as it says. Its author could have written
+anything into it: take over only what you made yourself or got from a person you trust.
 """
 _CACHE_MEANS = """From then on these answers are served as verified answers to their questions, and
-nobody is asked. Whoever wrote them could have written anything: take over only answers that you
-paid for yourself, or got from somebody you trust.
+no call is made. Their author could have written anything: take over only answers that you
+paid for yourself, or got from a person you trust.
 """
 
 
@@ -88,7 +88,7 @@ def _agree(about: str, question: str, *, is_agreed: bool) -> None:
         return
     if not can_ask():
         raise UsageError(
-            "nobody is there to be asked whether it is yours",
+            "there is no terminal to ask whether it is yours",
             hint="--yes takes it over without asking",
             detail=about,
         )

@@ -37,7 +37,7 @@ def validate(
     what a rule means.
 
     With --fix the exit code is about what is left: 0 when no error is, also where files were
-    changed; 2 when one is, and the fixes that could be made are written all the same. Each
+    changed; 2 when one is, and the fixes that could be made are still written. Each
     changed file is named with the number of its fixes; in JSON that is `fixed`.
     """
     outcome = api.validate(packs, settings, fix=fix)
@@ -75,5 +75,5 @@ def _failure(outcome: api.ValidateResult) -> ReplyError:
         f"not valid: {', '.join(broken)}",
         detail="; ".join(fixed),
         phase="validate",
-        suggestion="fix the findings of severity error; `oraclepack explain RULE` tells how",
+        suggestion="fix the findings of severity error; see `oraclepack explain RULE`",
     )

@@ -1,4 +1,4 @@
-"""The live table at work: hears events from every thread, paints from one of its own."""
+"""The live table: receives events from every thread, paints in a thread of its own."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class LiveTable(NullDisplay):
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
-        """Leave the screen to somebody else for a while; then go on below what they wrote."""
+        """Suspend the table while a question is asked, then continue below it."""
         self._suspended.set()
         try:
             yield

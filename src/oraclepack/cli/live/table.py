@@ -1,4 +1,4 @@
-"""The live table as lines of text. The only home of rich."""
+"""The live table as lines of text. The only module that imports rich."""
 
 import re
 from collections.abc import Iterator

@@ -129,7 +129,7 @@ def read_script(
         reader.visit(root, frozenset())
         sets = Assignments.names_in(root)
     except RecursionError:
-        # Nested deeper than anybody writes: keep what was read, mark the whole as misread.
+        # Nested too deeply: keep what was read, mark the whole as misread.
         reader.misread.append(place.span(root.start_point, root.end_point))
     reader.commands.sort(key=lambda command: command.span)
     script = Script(

@@ -1,4 +1,4 @@
-"""What a step reads and writes, as far as its text tells."""
+"""What a step reads and writes, as far as its text shows."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -45,7 +45,7 @@ def pieces_of(text: bytes, *, quoted: bool) -> tuple[ExpansionPiece, ...]:
     try:
         return tuple(_Scanner(text).text(0, quoted=quoted)[0])
     except RecursionError:
-        return ()  # nested deeper than anybody writes
+        return ()  # nested too deeply
 
 
 def without_prose(place: Locator) -> Locator:
@@ -282,7 +282,7 @@ def reads_of(script: Script, outputs: Iterable[Output]) -> frozenset[str]:
 
 
 def writes_of(script: Script, outputs: Iterable[Output]) -> tuple[frozenset[str], bool]:
-    """The paths a step writes, and whether it may write to paths the text does not tell."""
+    """The paths a step writes, and whether it may write to paths the text does not show."""
     words = [output.path for output in outputs]
     words.extend(word for command in script.commands for word in _targets(command))
     known = frozenset(_clean(word.value) for word in words if word.value)

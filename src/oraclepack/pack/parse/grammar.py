@@ -92,7 +92,7 @@ def _parse(source: bytes) -> "Tree":
 
 
 def check_nodes(count: int) -> None:
-    """Refuse bash with more parts than anybody writes: each costs time and memory."""
+    """Refuse bash with too many parts: each costs time and memory."""
     if count > MOST_NODES:
         raise InputError(
             f"more than {MOST_NODES} words and signs of bash",

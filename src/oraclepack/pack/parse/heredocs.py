@@ -125,7 +125,7 @@ def all_end(root: "Node", lines: Sequence[bytes]) -> bool:
     """Whether each heredoc of a tree ends where bash ends it: at a line that is its word.
 
     The tree also takes an indented word for the end, one with a blank behind it, or none at all,
-    and tells no error.
+    and reports no error.
     """
     return all(body.end == body.tree_end for body in _bodies(root, lines))
 
@@ -153,7 +153,7 @@ class _Body(msgspec.Struct, frozen=True):
     end: int
     """The row that ends it for bash."""
     tree_end: int | None
-    """The row that ends it as the tree tells it."""
+    """The row that ends it according to the tree."""
 
 
 def _bodies(root: "Node", lines: Sequence[bytes]) -> Iterator[_Body]:

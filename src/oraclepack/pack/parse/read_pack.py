@@ -58,7 +58,7 @@ def parse_pack(
 
     Only bash of a size that no author writes is an error: to read it would take too long.
 
-    `found` hears of the block before it is read, for whoever else has work to do on it.
+    `on_block` receives the block before it is parsed, so that other checks can start.
     """
     text = plain_text(raw)
     markdown = read_markdown(text)

@@ -53,7 +53,7 @@ _SPELLING = {field.lower(): field for field in HEADER_FIELDS}
 
 
 def has_attributes(text: str) -> bool:
-    """A comment carries header attributes: nobody writes `ROI=` by accident."""
+    """A comment carries header attributes: `ROI=` is not written by accident."""
     return _FIELD.search(text) is not None
 
 
@@ -172,7 +172,7 @@ class Boundaries(msgspec.Struct):
 def find_boundaries(place: Locator, complete: Complete | None) -> Boundaries:
     """The step headers of a block.
 
-    A header is a comment between complete commands. The tree tells that; where the tree could not
+    A header is a comment between complete commands. The tree shows that; where the tree could not
     read the block, bash decides; where bash cannot read it either, the tree of its readable form
     does, and failing that the lines outside heredocs.
     """
@@ -295,7 +295,7 @@ def _in_function(node: "Node") -> bool:
 
 
 def _without_tree(place: Locator, rows: list[int], complete: Complete | None) -> set[int] | None:
-    """The rows between complete commands as bash tells; None where it cannot read the block."""
+    """The rows between complete commands according to bash; None where it cannot read the block."""
     if complete is None or not complete(_text(place, 0, len(place.lines))):
         return None
     lines: set[int] = set()

@@ -289,7 +289,7 @@ def _value(use: FlagUse, argv: Sequence[Word]) -> Word | None:
 
 
 def _argv_word(word: Word) -> ArgvWord:
-    """The word as far as the text tells it: whole, its beginning, or not at all."""
+    """The word as far as the text shows it: whole, its beginning, or not at all."""
     if word.value is not None:
         return word.value
     return PartialWord(word.beginning) if word.beginning else None

@@ -1,4 +1,4 @@
-"""What the text of a script tells about its variables at a given point."""
+"""The values of a script's variables at a given point, as far as its text shows."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from oraclepack.pack.model import OutDirSite
 from oraclepack.pack.script import Expansion, Span
 
 LONGEST_VALUE = 100_000
-"""Characters. `a=$a$a` in a few lines would fill the memory; nobody writes longer prompts."""
+"""Characters. `a=$a$a` in a few lines would fill the memory; prompts are shorter."""
 
 
 _MOST_EXPANSIONS = 500
@@ -17,7 +17,7 @@ _MOST_EXPANSIONS = 500
 
 
 class Value(msgspec.Struct, frozen=True):
-    """The value of a word as far as the text tells it."""
+    """The value of a word as far as the text shows it."""
 
     text: str
     """The value, with what is unknown left as it was written."""
