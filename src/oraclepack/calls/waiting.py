@@ -92,8 +92,11 @@ def asking_alone(
     """
     key, call = prepared.key_value, prepared.call
     if key is None:
-        yield Unclaimed()
-        return
+        if not context.store.claims.spans_machines:
+            yield Unclaimed()
+            return
+        # No other call asks the same, but a runner that was taken for dead must not spend.
+        key = f"unkeyed:{context.run_id}:{call.step}:{call.attempt}:{call.number}"
     message = "the same question is being asked already; waiting for its answer"
     asked = CallWait(call=call.number, reason="same question asked by another call")
     with recorded_wait(context, call, shim, Wait.SAME_QUESTION, message, asked) as pause:

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 import msgspec
 import psycopg
 
 from oraclepack import __version__
-from oraclepack.calls.postgres.database import Database, Row
+from oraclepack.calls.postgres.database import Database, Row, StoreError
 from oraclepack.calls.postgres.migrations import check_version
+from oraclepack.calls.postgres.postgres_store import fingerprint_of
 from oraclepack.calls.postgres.runner_lease import RunnerLease
 from oraclepack.errors import InputError
 from oraclepack.fleet.fleet_job import FleetJob, JobSource, JobState, JobSummary
@@ -56,6 +58,7 @@ class PostgresJobStore:
 
     def take(self, fleet: str, job_id: str) -> TakenJob | None:
         assert self._lease is not None, "only a runner takes jobs"
+        self._refuse_mixture(fleet, self._lease.fingerprint)
         rows = self.database.rows(
             "update job set state = 'running', token = nextval('job_token'), runner = %s,"
             " host = %s, takes = takes + 1, changed = clock_timestamp()"
@@ -74,6 +77,21 @@ class PostgresJobStore:
         ):
             raise InputError(f"fleet {fleet} has no job {job_id}", hint="see `fleet status`")
         return None
+
+    def _refuse_mixture(self, fleet: str, fingerprint: str) -> None:
+        """Workers of different kinds give the same question different keys, and pay twice."""
+        others = self.database.rows(
+            "select distinct runner.host from job join runner on runner.id = job.runner"
+            " where job.fleet = %s and job.state = 'running' and runner.fingerprint <> %s"
+            " and runner_is_alive(runner.id)",
+            (fleet, fingerprint),
+        )
+        if others:
+            raise StoreError(
+                f"this worker is set up differently from {', '.join(row[0] for row in others)}",
+                hint="give every worker the same API keys, base URLs and configuration of oracle",
+                retryable=False,
+            )
 
     def archive(self, fleet: str, job_id: str) -> bytes | None:
         rows = self.database.rows(
@@ -149,7 +167,9 @@ def opened_jobs(dsn: str, *, takes: bool) -> Iterator[PostgresJobStore]:
     """The jobs of a database; with `takes` also the right to run them."""
     with closing(Database(dsn)) as database:
         check_version(database)
-        lease = RunnerLease(database, __version__) if takes else None
+        lease = None
+        if takes:
+            lease = RunnerLease(database, __version__, fingerprint=fingerprint_of(Path("/")))
         try:
             yield PostgresJobStore(database, lease)
         finally:

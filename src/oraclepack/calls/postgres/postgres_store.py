@@ -16,6 +16,9 @@ from oraclepack.calls.postgres.postgres_limits import PostgresLimits
 from oraclepack.calls.postgres.runner_lease import RunnerLease
 from oraclepack.calls.store import CallStore
 from oraclepack.system.clock import SystemClock
+from oraclepack.system.digests import canonical_line, sha256_bytes
+from oraclepack.system.environment import environment
+from oraclepack.tools.oracle_config import around_call
 
 
 @contextmanager
@@ -31,7 +34,7 @@ def postgres_store(
     """What the calls of a run share with every machine. Raises StoreError."""
     database = Database(dsn)
     check_version(database)
-    lease = RunnerLease(database, version)
+    lease = RunnerLease(database, version, fingerprint=fingerprint_of(root))
     try:
         own = run_answers(root, run_dir)
         answers = PostgresAnswers(database, project_cache(root), lease.id, refresh=refresh)
@@ -46,6 +49,20 @@ def postgres_store(
         push_answers(own, answers)
     finally:
         lease.close()
+
+
+def fingerprint_of(folder: Path) -> str:
+    """What decides about the keys of questions on this machine: runners of one kind share it.
+
+    Whether a key is set decides which engine oracle chooses; its value is not part of it.
+    """
+    around = around_call(str(folder), environment())
+    content = {
+        "variables": dict(around.variables),
+        "has_key": around.has_key,
+        "configs": list(around.configs),
+    }
+    return sha256_bytes(canonical_line(content))[:16]
 
 
 def push_answers(own: FileAnswerCache, shared: PostgresAnswers) -> None:

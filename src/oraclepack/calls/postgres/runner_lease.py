@@ -32,6 +32,7 @@ class RunnerLease:
     ) -> None:
         here = machine or this_machine()
         self.id = str(uuid.uuid4())
+        self.fingerprint = fingerprint
         self._database = database
         self._seconds = seconds
         self._ended = threading.Event()
