@@ -128,6 +128,10 @@ RECIPES = (
         writes=(*REHEARSAL, *TICKETS),
         first=(DESK,),
     ),
+    Recipe("call -p Why -f src/a.py --preflight", writes=RUN),
+    Recipe("call -p Why -f src/a.py", writes=RUN),
+    Recipe("call -p Why -f src/key.py", 3, 3, writes=RUN),
+    Recipe("call -p Why --write-output docs/out/answer.md", 2, 2, writes=RUN),
     Recipe("why pack.md 01", archive=2),
     Recipe("why pack.md 01", writes=RUN, first=(OWN_RUN,)),
     Recipe("verify-outputs pack.md"),
@@ -456,7 +460,9 @@ def check_harmless(victim: Victim, recipe: Recipe, ran: Ran, before: Snapshot) -
     assert not [name for name in ("OPENAI_API_KEY", "GH_TOKEN") if USER[name] in said]
     assert _STEERING.findall(said) == []
     for call in (*victim.oracle.calls, *victim.codex.calls):
-        assert not [word for word in call["argv"] if word.partition("=")[0] in STEERING_FLAGS]
+        named = {word.partition("=")[0] for word in call["argv"]} & STEERING_FLAGS
+        assert named <= ({"--file"} if recipe.command == "call" else set())
+        assert "id_rsa" not in str(call["argv"])
         assert call["hosts"] == {"OPENAI_BASE_URL": USER["OPENAI_BASE_URL"]}
         assert SECRET not in str(call)
 
