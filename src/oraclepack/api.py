@@ -495,6 +495,10 @@ def call(
     settings = settings or load_settings()
     root = Path(settings.root)
     pack, output = single_call.write_call(root, single_call.SingleQuestion(**question))
+    if not settings.is_given(run_settings.LEGACY_FILES):
+        # The Go tool has no such command, and the files would lie in the project root.
+        values = {**settings.values, run_settings.LEGACY_FILES.name: False}
+        settings = msgspec.structs.replace(settings, values=values)
     outcome = run(pack, settings, arguments, display=display, stop=stop, ask=ask)
     answer = content_at(root, output).data
     result = single_call.CallResult(
