@@ -187,3 +187,11 @@ def test_only_the_broken_end_is_dropped(end: str, kept: list[str]) -> None:
     assert [unit.text for unit in read.units[1:]] == kept
     assert read.broken is not None
     assert read.broken.text == end
+
+
+def test_a_lone_word_between_paragraphs_is_a_caption() -> None:
+    text = "Direct answer\n\nIt is bounded.\n\nPoolNotes\n\nUnknown names are open.\n\nYes\n"
+
+    units = [unit.text for unit in read_answer_text(text).units]
+
+    assert units == ["It is bounded.", "Unknown names are open.", "Yes"]

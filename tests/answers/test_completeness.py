@@ -33,6 +33,9 @@ def is_cut(end: str) -> bool:
         pytest.param("- **Cache", id="open bold"),
         pytest.param("src/cache.py\n\nNext s", id="the beginning of a heading"),
         pytest.param("- src/a.py\n-", id="an empty item"),
+        pytest.param("src/a.py\n\nAny", id="a capital letter"),
+        pytest.param("The files of the pool, typically", id="an adverb that leads on"),
+        pytest.param("What the page calls “pool order", id="an open quotation"),
         pytest.param("The store would show whether entries are dropped when two", id="a clause"),
     ],
 )
@@ -44,6 +47,7 @@ def test_it_is_cut_off(end: str) -> None:
     "end",
     [
         pytest.param("src/cache.py", id="a path"),
+        pytest.param("Any configured host: deploy/nginx/*.conf", id="an extension, half a word"),
         pytest.param("src/**/*policy*.*) and docs/**", id="a glob is no open bracket"),
         pytest.param("src/routes/**cache**", id="a glob is no bold"),
         pytest.param("Any file with callers of put( in src/cache.py", id="a call that is named"),
@@ -83,3 +87,22 @@ def test_a_cut_before_the_last_section_is_always_noticed(text: str) -> None:
         assert read.is_partial, text[:place][-40:]
         whole = " ".join(text[:place].split())
         assert all(" ".join(unit.text.split()) in whole for unit in read.units)
+
+
+@pytest.mark.parametrize(
+    ("end", "kept"),
+    [
+        pytest.param("The pool is never drained. (src/pool.py)", True, id="a citation"),
+        pytest.param("The pool leaks when take() throws", False, id="no mark"),
+        pytest.param("Both writers swallow errors: put(...).catch(()", False, id="an open bracket"),
+        pytest.param("The entry has `name`, `size`", False, id="code in the middle of a list"),
+        pytest.param("Nothing drains it before (a)", False, id="a point of a list"),
+    ],
+)
+def test_the_last_unit_before_missing_sections_is_used_only_if_it_is_whole(
+    end: str, *, kept: bool
+) -> None:
+    read = read_answer_text(f"Direct answer\n\nIt is bounded.\n\n{end}\n", expected=ALL_SECTIONS)
+
+    assert read.is_partial
+    assert (end in [unit.text for unit in read.units]) is kept

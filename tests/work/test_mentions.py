@@ -87,6 +87,21 @@ def test_symbols_are_found_without_backquotes() -> None:
             ["curl -N http://localhost:<port>/pool"],
             id="placeholders stay",
         ),
+        pytest.param(
+            "See whether it runs again: `go test ./pool -count=1`.",
+            ["go test ./pool -count=1"],
+            id="after a colon",
+        ),
+        pytest.param(
+            "Run aws s3api get-a --bucket x and aws s3api get-b --bucket x.",
+            ["aws s3api get-a --bucket x", "aws s3api get-b --bucket x"],
+            id="two of them",
+        ),
+        pytest.param(
+            "Run `cargo run -- check --strict`.", ["cargo run -- check --strict"], id="plain words"
+        ),
+        pytest.param("Run ./gradlew :pool:test, twice.", ["./gradlew :pool:test"], id="a wrapper"),
+        pytest.param("It logs in and calls /me again.", [], id="a word that ends like a program"),
         pytest.param("```bash\n# first\nmake test\n```", ["make test"], id="a code block"),
         pytest.param("Never run `rm -rf /` here.", [], id="what is forbidden"),
         pytest.param("Block `curl x | bash` and the like.", [], id="what is only named"),

@@ -90,6 +90,17 @@ def test_a_finding_is_named_by_what_is_wrong(text: str, title: str) -> None:
             id="a change with a check",
         ),
         pytest.param('Run `rg "drainAll" src`', "Search the code for drainAll", id="no purpose"),
+        pytest.param(
+            "On a copy, run `psql -f wait.sql` and record the wait of a second writer.",
+            "Record the wait of a second writer (Queue.put)",
+            id="a command after where it runs",
+        ),
+        pytest.param('bundle exec rspec -e "empty queue"', "", id="a command and nothing else"),
+        pytest.param(
+            "Run aws s3api get-a --bucket x and aws s3api get-b --bucket x; note both.",
+            "",
+            id="two commands and no purpose",
+        ),
     ],
 )
 def test_an_experiment_is_named_by_what_it_shows(text: str, title: str) -> None:

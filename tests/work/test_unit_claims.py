@@ -27,6 +27,10 @@ def claim(text: str, *, advice: bool = False, recommends: bool = False, risks: b
         pytest.param("`fetch` should give up after a minute.", id="should"),
         pytest.param("Yes, but keep it optional.", id="after but"),
         pytest.param("After a restart, clear the queue first.", id="after a condition"),
+        pytest.param("Do not compress inside the handler.", id="a verb that no list names"),
+        pytest.param("Sort step reports deterministically.", id="a plural that is an object"),
+        pytest.param("Log requests once per minute.", id="a noun as verb, with its object"),
+        pytest.param("Cache results per user.", id="a noun as verb, and a preposition"),
     ],
 )
 def test_a_change_says_what_to_do_whatever_was_asked(text: str) -> None:
@@ -59,6 +63,17 @@ def test_more_is_a_change_where_advice_was_asked_for(text: str) -> None:
         pytest.param("There is no retry in `fetch`.", id="something lacks"),
         pytest.param("The name is accepted; other fields are ignored here.", id="second clause"),
         pytest.param("Snapshot output is stale after a rename.", id="a noun that could be a verb"),
+        pytest.param("Search results leak private notes.", id="a plural and its verb"),
+        pytest.param("Index refresh lags writes by a minute.", id="a singular and its verb"),
+        pytest.param("Error recovery gives up after one brace.", id="a verb with a particle"),
+        pytest.param("Reads are locked, so a crash loses the entry.", id="a consequence"),
+        pytest.param("The total is counted each time, which is slow.", id="a relative clause"),
+        pytest.param("Partly. Entries are read before they are written.", id="partly"),
+        pytest.param("The period is hard-coded to a week while the page says a month.", id="while"),
+        pytest.param("Limits exist only in memory.", id="only"),
+        pytest.param("Visibility is poor.", id="a word for poor quality"),
+        pytest.param("Replies are unsigned and unvalidated.", id="words that begin with un"),
+        pytest.param("Lost updates are possible.", id="a fault that is possible"),
     ],
 )
 def test_a_finding_says_what_is_wrong(text: str) -> None:
@@ -75,6 +90,11 @@ def test_a_finding_says_what_is_wrong(text: str) -> None:
         pytest.param("Evidence: `take` calls `put`.", id="only evidence"),
         pytest.param("The entry is removed when there are no readers.", id="a condition"),
         pytest.param("`set` additionally requires a name.", id="code that looks like a verb"),
+        pytest.param("Unknown keys are not accepted.", id="what is bad is refused"),
+        pytest.param("Mismatches are reported to the caller.", id="a fault that is handled"),
+        pytest.param("Debug lines are dropped by design.", id="on purpose"),
+        pytest.param("It exposes two functions.", id="an interface"),
+        pytest.param("The name is unchanged, so clients that omit it are rejected.", id="refused"),
     ],
 )
 def test_a_fact_is_no_work(text: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from oraclepack.answers.sentences import word_set
 from oraclepack.pack.answer_sections import Section, numbered
 
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?P<mark>[-*+•‣◦–]|\(?(?:\d{1,2}|[a-z])[.)])[ \t]+(?=\S)")
@@ -22,6 +23,8 @@ _SAYS = re.compile(r"\w")
 _BROKEN_OFF = re.compile(r"[a-z]")
 _CHIP = re.compile(r"\+\d{1,3}|copy code|[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+", re.IGNORECASE)
 """Captions that a chat page puts beside text: names of its sources, its buttons."""
+_LONE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_REPLIES = word_set("yes no none partly partially mostly unknown unclear")
 _WIDE = 130
 """Characters; where a line is longer, lines are not wrapped by hand."""
 _SHORT_CHILD = 110
@@ -71,6 +74,11 @@ def is_caption(line: str) -> bool:
     return _CHIP.fullmatch(line.strip()) is not None
 
 
+def _is_lone_word(text: str) -> bool:
+    """A single word is a caption too, unless it is an answer or a point below a lead-in."""
+    return _LONE_WORD.fullmatch(text) is not None and text.lower() not in _REPLIES
+
+
 def units_of(section: Section, body: Sequence[BodyLine], *, wrapped: bool) -> tuple[Unit, ...]:
     """The units of a section, in order."""
     drafts: list[_Draft] = []
@@ -80,11 +88,13 @@ def units_of(section: Section, body: Sequence[BodyLine], *, wrapped: bool) -> tu
         if not stripped and not line.in_code:
             gap = True
             continue
-        if not line.in_code and is_caption(line.text) and section is not Section.MISSING_EVIDENCE:
-            if drafts:
-                drafts[-1].split = True
-            continue
         current = drafts[-1] if drafts else None
+        follows = current is not None and not current.leads()
+        is_noise = is_caption(line.text) or (follows and _is_lone_word(stripped))
+        if is_noise and not line.in_code and section is not Section.MISSING_EVIDENCE:
+            if current is not None:
+                current.split = True
+            continue
         if current is not None and current.takes(line, gap=gap, wrapped=wrapped):
             current.add(line)
         else:
@@ -122,7 +132,7 @@ class _Draft:
         indent = _indent(line.text)
         marker = _MARKER.match(line.text)
         text = line.text.strip()
-        leads = self._leads()
+        leads = self.leads()
         if marker is not None:
             below = indent > self._indent or (leads and not self._has_marker)
             return below and (indent > self._indent or len(text) <= _SHORT_CHILD)
@@ -152,7 +162,7 @@ class _Draft:
     def _last(self) -> str:
         return self._lines[-1][-1].text.rstrip(" *_")
 
-    def _leads(self) -> bool:
+    def leads(self) -> bool:
         """A lead-in owns what follows it; its own points do not end that."""
         first = self._lines[0][0].text.rstrip(" *_")
         return first.endswith(":") or self._last().endswith(":")

@@ -10,12 +10,24 @@ from oraclepack.answers.sentences import masked, open_brackets, sentence_spans, 
 from oraclepack.pack.answer_sections import FENCE, Section, numbered
 
 _BARE_MARKER = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s*$")
+_JOINTS = sorted(
+    word_set(
+        "and or but nor the an of to in with for from that because which whose if is are was were "
+        "be been by as at on into than when while where whether its their your our any each every "
+        "some not these those other via per plus including especially typically such will would "
+        "should must can could may has have does do did"
+    )
+)
+"""Words after which a sentence goes on."""
 _DANGLING = re.compile(
-    r"(?:[,:;(\[{—–&=]|\s[-+/]|\b(?:and|or|but|nor|the|a|an|of|to|in|with|for|from|that|because"
-    r"|which|whose|if|is|are|was|were|be|been|by|as|at|on|into|than|when|while|where|whether"
-    r"|it[’']s|there[’']s|its|their|your|any|each|every|some|not|e\.g\.?,?|i\.e\.?,?))[*_]*$"
+    rf"(?:[,:;(\[{{—–&=]|\s[-+/]|\b(?:{'|'.join((*_JOINTS, *map(str.capitalize, _JOINTS)))}|a"
+    r"|it[’']s|there[’']s|e\.g\.?,?|i\.e\.?,?))[*_]*$"
 )
 _CLOSED = re.compile(r"(?:[.!?…。！？)\]}\"'”’»`|>]|\*\*|__)[*_]*$")
+_FINISHED = re.compile(r"[.!?…。！？][\"'”’»)\]}`*_]*$")
+_CITES = re.compile(r"[.!?”\"`*\w]\s*\([^()]*[/.`]\w[^()]*(?:\([^()]*\)[^()]*)*\)[*_]*$")
+"""Ends with what it stands on, in brackets."""
+_NAMED_FILE = re.compile(r"\S*[/*]\S*\.[a-z][a-z0-9]{1,4}$")
 _OPEN_BOLD = re.compile(r"(?:^|[\s(])\*\*(?=[A-Za-z`“\"])(?![^\s*]*[*/])(?!.*?[\w.:)`”\"?!]\*\*)")
 _LAST_WORD = re.compile(r"(?P<before>[^A-Za-z]?)(?P<word>[A-Za-z]+)$")
 _WORD = re.compile(r"[A-Za-z]+")
@@ -102,9 +114,9 @@ def find_cut(
 
 def whole_sentences(unit: Unit) -> Unit | None:
     """What is left of a broken unit: its whole sentences or points; None when too little is."""
-    text = unit.texts[-1]
-    if len(unit.texts) > 1:
-        return None
+    *before, text = unit.texts
+    if before:
+        return msgspec.structs.replace(unit, texts=tuple(before), spans=unit.spans[:-1])
     if text.rstrip(" *_").endswith(":"):
         return unit
     if unit.section is Section.MISSING_EVIDENCE:
@@ -133,7 +145,7 @@ def _lacks(lacking: Sequence[Section], units: Sequence[Unit], end: int) -> Cut |
     if not later:
         return None
     names = ", ".join(one.heading for one in later)
-    open_end = not _is_closed(units[-1].text)
+    open_end = not _is_finished(units)
     return Cut(f"it stops before these sections: {names}", end, breaks_unit=open_end)
 
 
@@ -155,7 +167,7 @@ def _broken_end(last: str, lines: Sequence[str], units: Sequence[Unit], context:
 def _opens_something(last: str) -> bool:
     """Code, bold or brackets that the last line does not close."""
     plain = masked(last).replace("\0", "x")
-    if _unpaired(last) or _OPEN_BOLD.search(plain):
+    if _unpaired(last) or _OPEN_BOLD.search(plain) or plain.rfind("“") > plain.rfind("”"):
         return True
     return not _is_closed(last) and bool(open_brackets(last))
 
@@ -193,6 +205,8 @@ def _is_broken_word(last: str, lines: Sequence[str], context: str) -> bool:
     if len(word) == 1:
         alone = not before.strip(" -*•")
         return alone or (word not in "AI" and before.endswith(" ") and not _NAMED.search(before))
+    if _NAMED_FILE.search(last):
+        return False
     text = "\n".join((*lines[:-1], before, context))
     known = {one.lower() for one in _WORD.findall(text)}
     folded = word.lower()
@@ -223,9 +237,21 @@ def _stops_short(last: str, units: Sequence[Unit]) -> bool:
     return all(closed)
 
 
+def _is_finished(units: Sequence[Unit]) -> bool:
+    """The last unit ends as its neighbours do: with a sentence, or with what it stands on."""
+    *others, last = (one.text.rstrip() for one in units if one.section is units[-1].section)
+    if _FINISHED.search(last[-_TAIL:]) or last.endswith("|"):
+        return True
+    if open_brackets(last):
+        return False
+    if _CITES.search(last[-_LONGEST_CITATION:]):
+        return True
+    return _is_closed(last) and not all(_FINISHED.search(one[-_TAIL:]) for one in others)
+
+
 def _is_closed(text: str) -> bool:
     """A text ends with a mark."""
     return _CLOSED.search(text.rstrip()[-_TAIL:]) is not None
 
 
-_TAIL = 20
+_TAIL, _LONGEST_CITATION = 20, 400

@@ -26,59 +26,7 @@ REPLY = re.compile(
 )
 LABEL = re.compile(r"[*_“\"]*(?P<label>[^:.!?]{2,90}?)[*_”\"]*:[*_]*\s+(?=\S)")
 CLAUSE = re.compile(
-    r"(?<=[:;—–])\s+|(?:^|\s)\(?[a-d1-4]\)\s+|,?\s+(?:and|then|but)\s+(?:also\s+|then\s+|still\s+)?"
-)
-SENTENCE_OPENER = re.compile(
-    r"[*_(]*(?:(?:but|and|so|then|instead|also|first|next|finally|still|additionally|specifically"
-    r"|today|explicitly|practically|concretely|either|otherwise|ideally|initially|just|simply"
-    r"|only|always|please|at minimum|at least|for now|long-term|if possible"
-    r"|on \w+(?: specifically)?|(?:after|before|when|if|for|in|on|at"
-    r"|with) [^,:;]{2,60}),?\s+)*(?:\(?[a-d1-4]\)\s+)?[*_]*",
-    re.IGNORECASE,
-)
-VERBS = (
-    "accept|adapt|add|adjust|adopt|agree|align|allow|annotate|append|apply|ask|assert|assign"
-    "|attach|audit|avoid|backfill|batch|benchmark|bind|block|bound|bring|bump|cache|call|cap"
-    "|capture|centralise|centralize|change|check|choose|clamp|clarify|clean|clear|clone|close"
-    "|collapse|collect|combine|commit|compare|compute|configure|confirm|consider|consolidate"
-    "|constrain|convert|copy|count|create|debounce|decide|declare|decode|decouple|default|defer"
-    "|define|delay|delete|deny|deploy|deprecate|derive|design|detect|disable|disallow|discuss"
-    "|document|drop|emit|enable|encode|enforce|ensure|error|escape|establish|estimate|evaluate"
-    "|exclude|expand|explore|expose|extend|extract|fail|fall|fetch|fix|flag|flush|forbid|force"
-    "|format|freeze|gate|generate|give|group|guard|handle|harden|hash|hide|hoist|ignore|implement"
-    "|include|increase|inform|inject|inline|insert|inspect|install|instrument|introduce"
-    "|invalidate|investigate|invoke|isolate|join|keep|leave|let|limit|link|list|load|lock|log"
-    "|look|lower|maintain|make|map|mark|match|measure|merge|migrate|mirror|mitigate|mock|model"
-    "|monitor|mount|move|name|narrow|normalise|normalize|notify|omit|open|order|parse|pass|patch"
-    "|pause|persist|pick|pin|place|plan|poll|populate|port|postpone|prefer|prefix|preserve"
-    "|prevent|print|profile|prompt|propagate|protect|prototype|prove|provide|prune|publish|push"
-    "|put|queue|raise|read|rebuild|record|redact|redirect|reduce|refactor|refuse|register|reject"
-    "|release|rely|remove|rename|render|reorder|repair|replace|report|require|rerun|reserve|reset"
-    "|resolve|restart|restore|restrict|resume|retain|retry|return|reuse|revert|review|revisit"
-    "|rework|rewrite|rotate|round|route|run|sanitise|sanitize|save|schedule|scope|search|seed"
-    "|select|send|separate|serialise|serialize|serve|set|shard|share|ship|show|sign|simplify|skip"
-    "|snapshot|sort|specify|split|squash|standardise|standardize|start|stop|store|stream|strip"
-    "|stub|subscribe|support|suppress|surface|swap|sweep|switch|sync|tag|tell|test|throttle|throw"
-    "|tighten|tolerate|trace|track|transform|translate|treat|trigger|trim|truncate|try|tune|turn"
-    "|unblock|unify|unsubscribe|unwrap|update|upgrade|use|validate|vendor|verify|version|wait"
-    "|warn|watch|whitelist|widen|wire|wrap|write"
-)
-FINITE_VERBS = (
-    "is|are|was|were|has|have|had|does|do|did|can|will|would|could|may|might|must|should|requires?"
-    "|exists?"
-    "|happens?|remains?|uses?|returns?|fails?|appears?|seems?|depends?|lacks?"
-)
-NOUN_AFTER_ALL = rf"(?!(?:\s+[\w-]+){{1,2}}\s+(?:{FINITE_VERBS})\b)"
-"""`Snapshot output is …` begins with a noun; `Ensure output is …` does not."""
-IMPERATIVE = re.compile(
-    rf"(?:(?:explicitly|always|never|also|only|just|simply|then|either|still|hard-?)\s+"
-    rf"|do\s+[*_]*not[*_]*\s+"
-    rf"|don[’']t\s+)*(?:(?:{VERBS})\b{NOUN_AFTER_ALL}|(?:assert|check|confirm|ensure|prove|require"
-    rf"|verify)\b)"
-    rf"(?![-/'’(.=:]|\s+[\w-]+:|\s*(?:{FINITE_VERBS}|only|defaults?|and|or|of|by|via|vs|costs?"
-    rf"|risk|additionally)\b"
-    r"|\s*[,;.)]|\s*[—–]|$)",
-    re.IGNORECASE,
+    r"(?<=[:;—–])[*_]*\s+|(?:^|\s)\(?[a-d1-4]\)\s+|,?\s+(?:and|then|but)\s+(?:also\s+|then\s+|still\s+)?"
 )
 MODAL = re.compile(r"\b(?:should(?:n[’']t)?|ought to|needs? to|has to|have to)\b", re.IGNORECASE)
 NO_WORK = re.compile(
@@ -120,8 +68,9 @@ NOT_HERE = re.compile(
     r"\b(?:can(?:no|[’']|)t|cannot|could not|couldn[’']t|not possible to|unable to"
     r"|impossible to)\s+(?:be\s+)?(?:\w+ly\s+)?(?:conclud|confirm|verif|determin|establish|prov"
     r"|say|tell|decid|assess|judg|answer|know)\w*|\b(?:not|isn[’']t|aren[’']t|wasn[’']t) (?:shown"
+    r"|been (?:measured|verified|confirmed)"
     r"|visible|included|provided|attached|available here)\b|(?:^|\b(?:is|are|remains?|still"
-    r"|it[’']s|currently)\s+)[*_]*(?:unknown|unclear|unverified|unproven|uncertain)\b"
+    r"|it[’']s|currently)\s+)[*_]*(?:unknown|unclear|unverified|unproven|uncertain)\b(?!\s+[a-z]\w+s?\s+[a-z])"
     r"|\b(?:unknown|unclear)\s+(?:whether|how|what|where|which|if|who)\b|\bno evidence (?:that"
     r"|here|of|yet|in)\b|\bwithout (?:seeing|access to|the)\b",
     re.IGNORECASE,
@@ -133,6 +82,11 @@ HEDGED = re.compile(
 )
 OPEN = re.compile(
     r"\b(?:if|whether|unless|depends?|depending|hypothetical\w*|worth (?:noting|confirming))\b",
+    re.IGNORECASE,
+)
+BY_DESIGN = re.compile(
+    r"\bby design\b|\bas (?:documented|intended|designed|expected)\b|\b(?:intentional|deliberate)"
+    r"(?:ly)?\b",
     re.IGNORECASE,
 )
 QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"")
@@ -148,38 +102,64 @@ NO = (
 )
 NEGATION = re.compile(rf"\b{NO}\b", re.IGNORECASE)
 ONLY = re.compile(r"\bonly\b", re.IGNORECASE)
-DEFECT = re.compile(
-    r"\b(?:bypass\w*|mismatch\w*|gaps?|ignor(?:e|es|ed|ing)|swallow\w*|drops?|dropped|dropping"
-    r"|los(?:e|es|t|ing|s)|leak\w*|clobber\w*|overwrit\w+|break(?:s|ing|age)?|broken|brittle"
-    r"|stale|inconsisten\w+|race\w*|unbounded|indefinitely|silent(?:ly)?|thin|late|simplistic"
-    r"|questionable|expensive|slow|unsafe|insecure|weak\w*|fragile|duplicat\w+|redundant|wrong\w*"
-    r"|incorrect\w*|corrupt\w*|fail(?:s|ed|ure)?|error-prone|ambigu\w+|confus\w+|mislead\w*"
-    r"|unreliable|unstable|non-?determinis\w+|flaky|partial(?:ly)?|incomplete|inaccurate"
-    r"|unsupported|unprotected|unvalidated|unchecked|untested|undocumented|unguarded|unhandled"
-    r"|exposes?|exposure|exposed|over-?\w+tion|under-?\w+tion|coupl(?:ed|ing)|hard-?cod\w+"
-    r"|single point|best-effort|regress\w*|deadlock\w*|block(?:s|ed|ing)? (?:the|on|all)"
-    r"|violat\w+|conflict\w*|diverg\w*|drift\w*|outdated|obsolete|vulnerab\w*|injection|denial"
-    r"|starv\w+|hang(?:s|ing)?|crash\w*|panics?|orphan\w*|dangling|shared|same \w+ for (?:both"
-    r"|all)|all modes|regardless of|truncat\w+|noise|noisy|edge cases?|bugs?|defects?|flaws?"
-    r"|problems?|problematic|mask(?:s|ed|ing)?|insufficient|inadequate|minimal|superficial\w*"
-    r"|not enough|too (?:many|much|few|broad|narrow|late|early))\b",
+MERELY = re.compile(
+    r"\b(?:is|are|was|were|exists?|runs?|happens?|works?|it) only\b(?! (?:when|if|once|after))",
     re.IGNORECASE,
 )
+DEFECT = re.compile(
+    r"\b(?:un(?!affect|chang|defin|der|expect|if|it|less|modif|relat|til|touch)\w+(?:ed|edly|able"
+    r"|ably|ible)|un(?:safe|stable|sound|clean|even|secure)|mis(?:align|behav|calculat|classif"
+    r"|configur|count|direct|fir|handl|inform|interpret|label|lead|load|match|nam|read|report|rout"
+    r"|treat|us)\w*|(?:over|under)-\w+|overly|non-?(?:atomic|determinis|idempoten|portab)\w*"
+    r"|in(?:accura|adequa|appropria|complete|consisten|correct|effect|efficien|flexib|secur"
+    r"|suffic)\w*|irreversibl\w*"
+    r"|accidental(?:ly)?|ambigu\w+|awkward|best-effort|block(?:s|ed|ing)? (?:the|on|all)"
+    r"|bottlenecks?|break(?:s|ing|age)?|brittle|broken|buggy|bugs?|bypass\w*|clobber\w*|clums\w+"
+    r"|coarse|conflict\w*|confus\w+|corrupt\w*|costly|coupl(?:ed|ing)|crash\w*|crude"
+    r"|cumbersome|dangling|deadlock\w*|defects?|degrad\w+|denial|diverg\w*|drift\w*"
+    r"|drops?|dropped|dropping|dubious|duplicat\w+|error-prone|excessive\w*|expensive|exposure"
+    r"|fail(?:s|ed|ure)?(?!-| (?:fast|closed|safe|early|loudly))|faulty|flak(?:y|iness)|flaw\w*"
+    r"|footguns?|forever|forg(?:ets?|ot)|fragil\w+|gaps?|giv(?:es|ing) up|hang(?:s|ing)?"
+    r"|hard-?cod\w+|holes?|ignor(?:e|es|ed|ing)|indefinitely|lag(?:s|ging)|late|leak\w*"
+    r"|loopholes?|los(?:e|es|t|ing|s)|lossy|mask(?:s|ed|ing)?|na[iï]ve\w*|needless\w*|nois[ey]|no-op"
+    r"|obscure\w*|obsolete|omit(?:s|ted|ting)?|opaque|orphan\w*|outdated|overwrit\w+|panics?"
+    r"|partially|pitfalls?|poor(?:ly)?|problematic|problems?|questionable|races?|racy|redundant\w*"
+    r"|regress\w*|shortcomings?|silent(?:ly)?|simplistic|single point|slow(?:s|ly)?|spurious\w*"
+    r"|stale\w*|starv\w+|stuck|suffers?|superficial\w*|surpris\w+|swallow\w*|thin|too \w+"
+    r"|truncat\w+|violat\w+|vulnerab\w*|wasteful|wastes?|weak\w*|worse|wrong\w*"
+    r"|(?:is|are|remains?) (?:still )?possible)\b",
+    re.IGNORECASE,
+)
+"""Words for what is wrong, whatever the subject."""
 CONDITION = re.compile(r"^(?:because|since|when|if|after|as)\b[^,]{3,90},\s+", re.IGNORECASE)
 """A reason or condition in front of what is said."""
 CONTRAST = re.compile(
     r"\b(?:but|however|yet|although|though|despite|except|still|while)\b", re.IGNORECASE
 )
+ASIDE_CONTRAST = re.compile(r"(?<=\w),?\s+(?:although|though|while|whereas)\b", re.IGNORECASE)
+"""A contrast after the main clause, which it does not turn around."""
+CONSEQUENCE = re.compile(
+    r"(?:,\s+(?:so|which)|;\s+(?:so|therefore|thus))\b(?P<text>.*)", re.IGNORECASE | re.DOTALL
+)
 POSITIVE = re.compile(
     r"\b(?:correct(?:ly)?|consistent(?:ly)?|coherent|stable|graceful(?:ly)?|preserv\w+|cover(?:ed"
     r"|s)|allow(?:ed|s)|aligned|enforc(?:ed|es)|scoped|bounded|cleaned|idempotent|safe(?:ly)?"
     r"|determinis\w+|explicit(?:ly)?|handled|protected|satisfied|supported|works|does (?!not)\w+"
+    r"|avoid(?:s|ed)|caught|detect(?:s|ed)|document(?:s|ed)|encrypt(?:s|ed)|escap(?:es|ed)"
+    r"|isolat(?:es|ed)|mitigat(?:es|ed)|prevent(?:s|ed)|reject(?:s|ed)|reported|sanitiz(?:es|ed)"
+    r"|surfac(?:es|ed)|tested|verif(?:ies|ied)"
     r"|guard(?:s|ed)|validat(?:es|ed)|gates?|captures?|retains?|clear(?:s|ly)|normaliz\w+"
     r"|sufficient|robust|sound|intended|appropriate|complete(?:ly)?)\b",
     re.IGNORECASE,
 )
 
 
+REFUSED = re.compile(
+    r"[*_\s]*(?:duplicate|expired|invalid|malformed|oversized|stale|unauthori[sz]ed|unexpected"
+    r"|unknown|untrusted)\s(?:[\w-]+\s){1,4}?(?:are|is|do|does|will|can)(?:\s+not|n[’']t|not)\b",
+    re.IGNORECASE,
+)
+"""What is bad and is not let through: `invalid names are not accepted`."""
 NO_DEFECT = re.compile(rf"\b{NO}\s+(?:\w+\s+)?(?:{DEFECT.pattern[2:]})", re.IGNORECASE)
 NO_VIRTUE = re.compile(rf"\b{NO}\s+(?:\w+\s+)?(?:{POSITIVE.pattern[2:]})", re.IGNORECASE)
 DESCRIBES_LABEL = re.compile(

@@ -17,10 +17,11 @@ _PROGRAMS = (
     "|tsc"
     "|uv|valgrind|vitest|wc|wget|wrk|xargs|yarn"
 )
+_SEARCHES = frozenset({"ack", "ag", "ck", "fd", "find", "git", "grep", "rg"})
 _QUOTED = r"\"(?:\\.|[^\"\\])*\"|'[^']*'"
 _WORD = rf"(?:{_QUOTED}|[^\s\"'`()])(?:{_QUOTED}|[^\s\"'`()]|\((?=\S))*"
 _KNOWN = re.compile(
-    rf"(?:\$\s+)?(?:\w+=\S+\s+)*(?P<program>(?:\./)?[\w./-]*?(?:{_PROGRAMS}))(?=\s|$)"
+    rf"(?:\$\s+)?(?:\w+=\S+\s+)*(?P<program>\./[\w./-]+|(?:[\w.-]*/)*(?:{_PROGRAMS}))(?=\s|$)"
 )
 _SHAPED = re.compile(r"(?:\$\s+)?(?:\./)?[a-z][\w.-]*(?=\s+(?:-{1,2}\w|\"|'))")
 """A program that is not known by name: a word in small letters followed by a flag or a quote."""
@@ -36,6 +37,8 @@ _LEADS = re.compile(
     r"|with|then|or|e\.g\.,?|i\.e\.,?))[\s:(*_“\"]*$",
     re.IGNORECASE,
 )
+_MAY_LEAD = re.compile(r"(?::|;|\band)[\s(*_“\"]*$", re.IGNORECASE)
+"""Leads to a command if that is a program known by name."""
 _NOT = re.compile(
     r"\b(?:not|never|don[’']t|forbid|forbidden|block|deny|reject|instead of|avoid)\b[^.;:]*$",
     re.IGNORECASE,
@@ -63,6 +66,18 @@ def is_command(text: str) -> bool:
     return bool(_arguments(bare, known.end()) if known is not None else _SHAPED.match(bare))
 
 
+def _is_code_command(span: str) -> bool:
+    """In backquotes all of it is the command, whatever its arguments look like."""
+    known = _KNOWN.match(span)
+    return is_command(span) or (known is not None and known.end() < len(span))
+
+
+def is_search(command: str) -> bool:
+    """Whether a command looks for a text in files."""
+    known = _KNOWN.match(command)
+    return known is not None and known["program"].rpartition("/")[2] in _SEARCHES
+
+
 def _from_block(block: Sequence[str]) -> list[str]:
     """The commands of a shell code block, one for each line; continued lines are one command."""
     opening = FENCE.match(block[0])
@@ -86,8 +101,14 @@ def _in_code(line: str) -> Iterator[tuple[int, str]]:
     for start, _, code in code_spans(line):
         span = code.strip()
         before = line[:start].rstrip("*_ ")
-        if is_command(span) and _LEADS.search(before or "") and not _NOT.search(before):
+        if _is_code_command(span) and _leads(before, span) and not _NOT.search(before):
             yield start, span
+
+
+def _leads(before: str, command: str) -> bool:
+    """What stands before a command asks to run it."""
+    is_known = _KNOWN.match(command) is not None
+    return bool(_LEADS.search(before) or (is_known and _MAY_LEAD.search(before)))
 
 
 def _bare(line: str) -> Iterator[tuple[int, str]]:
@@ -100,7 +121,7 @@ def _bare(line: str) -> Iterator[tuple[int, str]]:
         if (
             match is None
             or mask[at : at + 1] in "`\0"
-            or not _LEADS.search(before)
+            or not _leads(before, line[at:])
             or _NOT.search(before)
         ):
             following = line.find(" ", at)

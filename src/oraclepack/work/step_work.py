@@ -12,7 +12,7 @@ from oraclepack.answers.work_lines import WorkLine
 from oraclepack.pack.answer_sections import Section, normalise
 from oraclepack.work import titles
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, SourceSpan, StepQuestion, TaskKind
-from oraclepack.work.command_lines import commands_in
+from oraclepack.work.command_lines import commands_in, is_search
 from oraclepack.work.evidence import Evidence, united
 from oraclepack.work.mentions import evidence_in, missing_patterns, symbols_in
 from oraclepack.work.unit_claims import (
@@ -257,12 +257,14 @@ def _experiment(question: StepQuestion, placed: Sequence[_PlacedUnit]) -> Iterat
         return
     whole = "\n".join(texts)[:MOST_READ]
     commands = commands_in(whole)
-    title = titles.title_of_experiment([whole], _subjects(question, whole, whole))
+    # What a search looks for is the subject; names in other commands are not.
+    prose = titles.without_commands(whole, (one for one in commands if not is_search(one)))
+    title = titles.title_of_experiment([whole], _subjects(question, prose, prose))
     yield AnswerTask(
         step_id=question.step_id,
         number=0,
         kind=TaskKind.EXPERIMENT,
-        title=title or titles.shortened(f"Run the experiment of question {question.step_id}"),
+        title=title or titles.title_of_question(question.text, question.step_id),
         claim=whole,
         actions=tuple(texts),
         evidence=evidence_in(whole, commands),
@@ -292,7 +294,8 @@ def _subjects(question: StepQuestion, claim: str, text: str) -> list[str]:
     subject = titles.subject_of(question.reference)
     here = sorted(symbols_in(text), key=lambda name: (text.find(name), name))
     first = [name for name in here if name in claim]
-    known = [subject] if subject and (subject in text or not here) else []
+    is_meant = subject in text or not here or titles.begins_with_it(claim)
+    known = [subject] if subject and is_meant else []
     symbols = [name for name in sorted(symbols_in(question.text)) if name in text]
     other = [subject] if subject else []
     return list(dict.fromkeys([*known, *symbols, *first, *here, *other]))

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from oraclepack.answers.sentences import masked, sentence_spans
-from oraclepack.work.command_lines import commands_in
+from oraclepack.work.command_lines import commands_in, is_command, is_search
+from oraclepack.work.imperatives import starts_imperative
 from oraclepack.work.mentions import symbols_in
 from oraclepack.work.unit_claims import ClaimText, defect_clause, imperative_clauses
 
@@ -44,6 +45,10 @@ _LOOSE_BOLD = re.compile(
 )
 _LAST_ADVERB = re.compile(r",?\s+(?:\w+ly|anyway|here|now|today|long-term|at all)$", re.IGNORECASE)
 _SPACE_BEFORE = re.compile(r"\s+(?=[,.;:])")
+_IF = re.compile(r"\b(?:if|unless)\b", re.IGNORECASE)
+_CONDITIONAL = re.compile(r"\b(?:when|until|after|with|for|where)\b", re.IGNORECASE)
+_ONLY = re.compile(r"\bonly\b", re.IGNORECASE)
+_LOST_CONDITION = 25
 _PARTICIPLE = re.compile(r"(?<=\w)\s+\w+(?:ed|ing)$")
 _OPENER = re.compile(
     r"(?:but|so|and|however|also|thus|therefore|then)\b[\s:,—–-]*(?=\w)", re.IGNORECASE
@@ -78,8 +83,15 @@ _PURPOSE = re.compile(
     r"|record|watch)\b)",
     re.IGNORECASE,
 )
+_LEFT_BY_COMMAND = re.compile(r"\b(?:run|execute|use)\s+(?:and|or|then|[,;.:])", re.IGNORECASE)
+"""What is left of a sentence whose commands were taken out."""
+_RUNS = re.compile(r"(?:[^,:;]{0,60},\s+)?(?:run|execute|search|use)\b", re.IGNORECASE)
 _SEE_WHETHER = re.compile(
     r"\w+\s+(?:\([a-z]\)\s*)?(?:whether|what|how|if|which|where)\b", re.IGNORECASE
+)
+_IS_CLAUSE = re.compile(
+    r"\b(?:is|are|was|were|does|do|can|will|has|have|should|must|may|stays?|remains?)\b",
+    re.IGNORECASE,
 )
 _NAME = re.compile(r"[A-Za-z_]\w{3,}")
 _SAYS_ENOUGH = 5
@@ -132,21 +144,40 @@ def title_of_experiment(texts: Iterable[str], subjects: Sequence[str]) -> str:
     """What an experiment does, or what it is to show where it only runs a command."""
     text = "\n".join(texts)
     commands = commands_in(text)
-    prose = text
-    for command in commands:
-        prose = prose.replace(f"`{command}`", " ").replace(command, " ")
+    prose = without_commands(text, commands)
     first = first_sentence(text.split(":\n")[0])
-    only_runs = bool(commands) and plain(text).lower().startswith(
-        ("run", "execute", "search", "use ")
-    )
-    clauses = _purposes(prose) if only_runs else [first]
-    opening = first_sentence(prose.split("\n")[0])
-    if only_runs and len(plain(opening).split()) >= _SAYS_ENOUGH:
-        clauses.append(_DANGLING.sub("", plain(opening).rstrip(" .:,")))
-    names = (name for command in commands for name in _NAME.findall(command) if symbols_in(name))
+    only_runs = bool(commands) and _only_runs(plain(text))
+    clauses = _purposes(prose) if only_runs else [first, *_purposes(prose)]
+    opening = plain(first_sentence(prose.split("\n")[0]))
+    is_whole = len(opening.split()) >= _SAYS_ENOUGH and not _LEFT_BY_COMMAND.search(opening)
+    if only_runs and is_whole:
+        clauses.append(_DANGLING.sub("", opening.rstrip(" .:,")))
+    searches = filter(is_search, commands)
+    names = (name for command in searches for name in _NAME.findall(command) if symbols_in(name))
     sought = next(names, "")
     clauses += [f"Search the code for {sought}"] if sought else []
     return _titled(clauses, subjects)
+
+
+def without_commands(text: str, commands: Iterable[str]) -> str:
+    """A text without the commands that it asks to run."""
+    for command in commands:
+        text = text.replace(f"`{command}`", " ").replace(command, " ")
+    return text
+
+
+def title_of_question(question: str, step_id: str) -> str:
+    """The title of an experiment that is a command and nothing else."""
+    asked = plain(question)
+    if len(asked) < _LEAST:
+        return f"Run the experiment of question {step_id}"
+    lead = "Find out: "
+    return f"{lead}{shortened(asked[:1].lower() + asked[1:], LONGEST - len(lead))}"
+
+
+def _only_runs(text: str) -> bool:
+    """An experiment that runs or is a command, whatever stands before that."""
+    return _RUNS.match(text) is not None or is_command(first_sentence(text))
 
 
 def issue_title(question: str, reference: str | None) -> str:
@@ -198,10 +229,14 @@ def _cuts(text: str, longest: int) -> Iterator[tuple[int, str]]:
             if not _LEAST <= at.start() <= longest:
                 continue
             head = _DANGLING.sub("", text[: at.start()].rstrip(" .;:,"))
+            is_limited = _ONLY.search(head) is not None
+            if is_limited and _IF.search(at[0]):
+                continue  # `it only holds if …` without its condition says the opposite
+            loss = _LOST_CONDITION * bool(is_limited and _CONDITIONAL.search(at[0]))
             if boundary is _WEAK:
                 head = _DANGLING.sub("", _PARTICIPLE.sub("", head))
             if len(head) >= _LEAST and _is_balanced(head):
-                yield len(head) + bonus, head
+                yield len(head) + bonus - loss, head
 
 
 def plain(text: str) -> str:
@@ -252,7 +287,7 @@ def _titled(clauses: Iterable[str], subjects: Sequence[str]) -> str:
     best = ""
     for clause in clauses:
         flat = _after(_OPENER, plain(clause[:_MOST_TITLED]))
-        main = _without_reason(_after(_CONDITION, flat))
+        main = _named(_without_reason(_after(_CONDITION, flat)), subjects)
         title = _capital(shortened(main if len(main) >= _LEAST else flat))
         if len(title) < _LEAST_TITLE or _PATTERN.search(title) or not _is_balanced(title):
             continue
@@ -268,18 +303,28 @@ _LEAST_TITLE = 8
 
 def _with_subject(title: str, subjects: Sequence[str]) -> str:
     """The title with what it is about, where it does not say that itself."""
-    fitting = [one for one in subjects if _SHORTEST_SUBJECT <= len(one) <= _SUBJECTS]
-    begins = _IT.match(title)
-    if begins is not None and fitting:
-        named = f"{fitting[0]} {title[begins.end() :]}"
-        if len(named) <= LONGEST:
-            return named
-    fitting = [one for one in fitting if one not in title]
+    fitting = [one for one in _fitting(subjects) if one not in title]
     if symbols_in(title) and not _POINTS_BACK.search(title):
         return title
     room = LONGEST - len(title) - 3
     subject = next((one for one in fitting if len(one) <= room), "")
     return f"{title} ({subject})" if subject else title
+
+
+def begins_with_it(text: str) -> bool:
+    """The subject of a text is what was prose of before."""
+    return _IT.match(_after(_OPENER, plain(text[:_MOST_TITLED]))) is not None
+
+
+def _named(text: str, subjects: Sequence[str]) -> str:
+    """A clause that begins with `it`, with what that is instead."""
+    begins = _IT.match(text)
+    subject = next(iter(_fitting(subjects)), "")
+    return f"{subject} {text[begins.end() :]}" if begins is not None and subject else text
+
+
+def _fitting(subjects: Sequence[str]) -> list[str]:
+    return [one for one in subjects if _SHORTEST_SUBJECT <= len(one) <= _SUBJECTS]
 
 
 def _claims(statement: ClaimText, *, with_label: bool = False) -> Iterator[str]:
@@ -291,8 +336,11 @@ def _claims(statement: ClaimText, *, with_label: bool = False) -> Iterator[str]:
         if not plain(bare):
             continue
         label, colon, rest = _label(bare)
-        if colon and len(label.split()) > _WHOLE_LABEL:
+        if colon and (len(label.split()) > _WHOLE_LABEL or _IS_CLAUSE.search(label)):
             yield label
+        elif colon and not with_label and not _IS_CLAUSE.search(plain(rest)):
+            # A list of names is no clause: the label says what to do with them.
+            yield bare if starts_imperative(plain(rest)) else f"{label}: {plain(rest)}"
         elif colon:
             shortened_text = shortened(rest, LONGEST - len(label) - 2)
             if with_label and len(shortened_text) >= _LEAST and shortened_text == shortened(rest):

@@ -16,11 +16,14 @@ from oraclepack.work.claim_words import (
     ADVICE,
     ADVICE_LABEL,
     ANY_WORD,
+    ASIDE_CONTRAST,
     ASIDE_END,
+    BY_DESIGN,
     CITES,
     CLAUSE,
     CLAUSE_WORDS,
     CONDITION,
+    CONSEQUENCE,
     CONTRAST,
     DEFECT,
     DESCRIBES,
@@ -30,10 +33,10 @@ from oraclepack.work.claim_words import (
     FINITE,
     GERUND,
     HEDGED,
-    IMPERATIVE,
     LABEL,
     LABEL_WORDS,
     LAST_LATIN,
+    MERELY,
     MODAL,
     MUST,
     NEGATION,
@@ -46,13 +49,14 @@ from oraclepack.work.claim_words import (
     OTHER_LANGUAGES,
     POSITIVE,
     QUOTED,
+    REFUSED,
     REPLY,
-    SENTENCE_OPENER,
     SHOULD,
     SUBORDINATE,
     TAIL,
     TURNED,
 )
+from oraclepack.work.imperatives import opener_end, starts_imperative
 
 
 class UnitClaim(StrEnum):
@@ -148,7 +152,7 @@ def claim_of(
 def is_change(statement: ClaimText, *, asks_for_advice: bool) -> bool:
     """The unit says what to do."""
     lead = statement.lead
-    if _starts_imperative(lead) or (_main_modal(lead) and not NOT_HERE.search(lead)):
+    if starts_imperative(lead) or (_main_modal(lead) and not NOT_HERE.search(lead)):
         return True
     if not asks_for_advice or NOT_HERE.search(lead):
         return False
@@ -159,7 +163,7 @@ def is_change(statement: ClaimText, *, asks_for_advice: bool) -> bool:
         return True
     if lead.lower().lstrip("*_ ").startswith(("if you", "without ")):
         return False
-    starts_so = any(map(_starts_imperative, _clauses(lead)))
+    starts_so = any(map(starts_imperative, _clauses(lead)))
     return starts_so or bool(ADVICE.search(lead)) or _later_advice(statement)
 
 
@@ -173,19 +177,15 @@ def imperative_clauses(statement: ClaimText) -> Iterator[str]:
         starts = [at, *(at + match.end() for match in CLAUSE.finditer(mask[at:end]))]
         for begin in starts:
             clause = mask[begin:end]
-            if not _starts_imperative(clause):
+            if not starts_imperative(clause):
                 continue
-            opener = SENTENCE_OPENER.match(clause)
-            bare = (
-                opener.end() if opener is not None and IMPERATIVE.match(clause, opener.end()) else 0
-            )
-            yield text[begin + bare : end]
+            yield text[begin + opener_end(clause) : end]
 
 
 def asks_for_work(clause: str) -> bool:
     """Whether a clause by itself says what to do, or what should or must be."""
     mask = masked(clause)
-    return _starts_imperative(mask) or _main_modal(mask) or _main_modal(mask, MUST)
+    return starts_imperative(mask) or _main_modal(mask) or _main_modal(mask, MUST)
 
 
 def gives_advice(statements: Iterable[ClaimText]) -> bool:
@@ -196,7 +196,7 @@ def gives_advice(statements: Iterable[ClaimText]) -> bool:
 def asks_for_change(question: str) -> bool:
     """Whether a question asks what to do: it says so itself, or asks what should be."""
     text = question.strip()
-    return bool(SHOULD.search(text)) or _starts_imperative(masked(text))
+    return bool(SHOULD.search(text)) or starts_imperative(masked(text))
 
 
 def is_english(text: str) -> bool:
@@ -222,17 +222,33 @@ def _later_advice(statement: ClaimText) -> bool:
     """A later sentence begins with what to do."""
     mask = masked(statement.text)
     spans = list(sentence_spans(statement.text))[1:3]
-    return any(_starts_imperative(mask[start:end]) for start, end in spans)
+    return any(starts_imperative(mask[start:end]) for start, end in spans)
 
 
 def is_defect(statement: ClaimText) -> bool:
     """The lead says that something is wrong or lacking."""
     claim = _core(statement)
-    if NOT_HERE.search(claim) or DESCRIBES_LABEL.search(statement.label):
+    is_label = len(statement.label.split()) < CLAUSE_WORDS
+    if NOT_HERE.search(claim) or (is_label and DESCRIBES_LABEL.search(statement.label)):
         return False
-    return statement.reply == "no" or any(
-        _says_defect(part, replied=statement.reply == "yes") for part in claim.split(";")
+    if statement.reply in {"no", "partly"}:
+        return True
+    if BY_DESIGN.search(statement.lead):
+        return False
+    is_yes = statement.reply == "yes"
+    return any(_says_defect(part, replied=is_yes) for part in claim.split(";")) or (
+        not is_yes and _has_bad_consequence(statement)
     )
+
+
+def _has_bad_consequence(statement: ClaimText) -> bool:
+    """What follows from the claim is wrong: `…, so a crash loses the job`."""
+    match = CONSEQUENCE.search(QUOTED.sub(" ", statement.lead))
+    if match is None or POSITIVE.search(_core(statement)):
+        return False
+    consequence = TAIL.sub("", match["text"])
+    is_bad = bool(DEFECT.search(NO_DEFECT.sub(" ", consequence)))
+    return is_bad and not (HEDGED.search(consequence) or POSITIVE.search(consequence))
 
 
 def defect_clause(statement: ClaimText) -> str:
@@ -245,6 +261,10 @@ def defect_clause(statement: ClaimText) -> str:
 
 
 def _says_defect(clause: str, *, replied: bool) -> bool:
+    turn = ASIDE_CONTRAST.search(clause)
+    if turn is not None:
+        parts = (clause[: turn.start()], clause[turn.end() :])
+        return any(_says_defect(part, replied=replied) for part in parts)
     turn = CONTRAST.search(clause)
     if turn is not None:
         tail = clause[turn.end() :]
@@ -276,11 +296,14 @@ def _core(statement: ClaimText) -> str:
 def _badness(text: str) -> int:
     """How much is wrong: defects count, a negated virtue counts more, a negated defect does not."""
     flat = text.replace("*", "").replace("_", " ")
+    if REFUSED.match(flat):
+        return 0
     plain = NO_DEFECT.sub(" ", flat)
     return (
         2 * len(NO_VIRTUE.findall(plain))
         + len(NEGATION.findall(plain))
         + len(DEFECT.findall(plain))
+        + len(MERELY.findall(plain))
     )
 
 
@@ -309,12 +332,6 @@ def _clauses(lead: str) -> Iterator[str]:
 
 def _first_clause(text: str) -> str:
     return next(_clauses(text))
-
-
-def _starts_imperative(clause: str) -> bool:
-    opener = SENTENCE_OPENER.match(clause)
-    bare = clause[opener.end() :] if opener is not None else clause
-    return bool(IMPERATIVE.match(bare) or IMPERATIVE.match(clause.lstrip("*_( ")))
 
 
 def _main_modal(lead: str, modal: re.Pattern[str] = MODAL) -> bool:
