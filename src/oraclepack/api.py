@@ -75,6 +75,7 @@ from oraclepack.system.digests import (
     sha256_bytes,
 )
 from oraclepack.system.environment import (
+    DETACHED_VARIABLE,
     GITHUB_SUMMARY_VARIABLE,
     environment,
     is_agent,
@@ -143,15 +144,27 @@ if TYPE_CHECKING:
     from oraclepack.run.project_records import ProjectRuns as ProjectRuns
     from oraclepack.run.prune_runs import RunsPruneReport as RunsPruneReport
     from oraclepack.run.quarantine import QuarantineEntry as QuarantineEntry
+    from oraclepack.run.read_logs import LogChunk as LogChunk
+    from oraclepack.run.read_logs import LogReport as LogReport
     from oraclepack.run.rebuild import RebuildReport as RebuildReport
     from oraclepack.run.rebuild import RunRebuild as RunRebuild
+    from oraclepack.run.run_control import ControlReply as ControlReply
+    from oraclepack.run.run_control import ControlRequest as ControlRequest
     from oraclepack.run.run_report import PlanOutcome as PlanOutcome
     from oraclepack.run.run_report import RunOutcome as RunOutcome
     from oraclepack.run.run_report import RunReport as RunReport
     from oraclepack.run.run_report import StepReport as StepReport
+    from oraclepack.run.run_status import CallInFlight as CallInFlight
+    from oraclepack.run.run_status import DecisionRequest as DecisionRequest
+    from oraclepack.run.run_status import RunStatus as RunStatus
+    from oraclepack.run.run_status import StepStatus as StepStatus
+    from oraclepack.run.start_run import DetachedReport as DetachedReport
+    from oraclepack.run.start_run import StartedRun as StartedRun
     from oraclepack.run.transaction import TransactionReport as TransactionReport
     from oraclepack.run.trust import Candidate as Candidate
     from oraclepack.run.undo import UndoReport as UndoReport
+    from oraclepack.run.watch_run import LogProgress as LogProgress
+    from oraclepack.run.watch_run import WatchUpdate as WatchUpdate
     from oraclepack.tickets.steps_support import TicketSteps as TicketSteps
     from oraclepack.tickets.ticket import TicketCheck as TicketCheck
     from oraclepack.tickets.ticketify import TicketifyReport as TicketifyReport
@@ -230,7 +243,9 @@ __all__ = [
     "canonical_line",
     "canonical_reply",
     "check_tickets",
+    "control_request",
     "cost_text",
+    "detached_report",
     "events",
     "examine_machine",
     "exhausted",
@@ -270,6 +285,7 @@ __all__ = [
     "shared_store",
     "short_cost",
     "skills",
+    "start",
     "ticket_steps",
     "ticketify",
     "undo",
@@ -451,9 +467,9 @@ def run(
 ) -> RunOutcome:
     """Run a pack, or continue its run.
 
-    `display` is told of the plan and of every event. Another thread, or a signal handler, asks
+    `display` receives the plan and every event. Another thread, or a signal handler, asks
     `stop` to end the run; the caller closes it afterwards. `ask` puts a question to a person;
-    without it nobody is asked. With `github`, a table is appended to the summary page of GitHub
+    without it nothing is asked. With `github`, a table is appended to the summary page of GitHub
     where there is one.
     """
     from oraclepack.run import run_pack, run_report, run_request
@@ -523,6 +539,34 @@ def call_preflight(
     pack, _ = single_call.write_call(Path(settings.root), asked)
     forecasted, warnings = forecast(pack, settings)
     return single_call.preflight(forecasted, environment()), warnings
+
+
+def start(
+    pack: str | Path,
+    settings: Settings | None = None,
+    arguments: RunArguments | None = None,
+    *,
+    command: str = "run",
+    more: Sequence[str] = (),
+) -> StartedRun:
+    """Run a pack in a process of its own that outlives this one; returns once its run has begun.
+
+    `command` is `run` or `pipeline`; `more` are words of its command line that are no settings.
+    `runs(root).watch`, `.logs`, `.status` and `.control` observe and steer it.
+    """
+    from oraclepack.run.start_run import start_detached
+
+    chosen = settings or load_settings(pack)
+    return start_detached(command, pack, chosen, arguments or RunArguments(), more)
+
+
+def detached_report() -> DetachedReport | None:
+    """Where this process reports, if it is the command of a detached run."""
+    if DETACHED_VARIABLE not in environment():
+        return None
+    from oraclepack.run.start_run import detached_report as find_report
+
+    return find_report()
 
 
 def why(pack: str | Path, step: str, settings: Settings | None = None) -> tuple[str, WhyReport]:
@@ -615,11 +659,35 @@ def report(
     return write_report(root, target, out=out, form=form, redact=redact, cwd=cwd)
 
 
+def control_request(
+    action: str,
+    *,
+    step: str | None = None,
+    call: int | None = None,
+    now: bool = False,
+    values: Mapping[str, str] | None = None,
+    answer: str = "",
+    by: str = "",
+) -> ControlRequest:
+    """A request for `runs(root).control`: `stop`, `pause`, `resume`, `set` or `answer`."""
+    from oraclepack.run.run_control import ControlRequest
+
+    return ControlRequest(
+        action=action,
+        step=step,
+        call=call,
+        now=now,
+        values=dict(values or {}),
+        answer=answer,
+        by=by,
+    )
+
+
 # Records of a project
 
 
 def runs(root: str | Path) -> ProjectRuns:
-    """The runs of a project: list, show, prune, rebuild."""
+    """The runs of a project: list, show, status, watch, logs, control, prune, rebuild."""
     return _records(root).runs
 
 
@@ -739,6 +807,8 @@ def check_tickets(
 
 def ticket_steps(root: str | Path, out_dir: str) -> TicketSteps:
     """What the steps of the ticket action pack ask: prompt, take, tasks, report."""
+    from oraclepack.run.watch_run import LogProgress as LogProgress
+    from oraclepack.run.watch_run import WatchUpdate as WatchUpdate
     from oraclepack.tickets.steps_support import TicketSteps
 
     return TicketSteps(Path(root), out_dir)

@@ -36,7 +36,7 @@ class StepError(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    # difflib is only needed once somebody mistypes something.
+    # difflib is only needed after a typing error.
     by_lower = {name.lower(): name for name in sorted(known)}
     matches = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[matches[0]] if matches else None
@@ -64,7 +64,7 @@ class ExitCode(IntEnum):
         return code
 
     DONE = 0, "done"
-    INTERNAL = 1, "internal error: a fault of oraclepack itself; a log file tells more"
+    INTERNAL = 1, "internal error: a fault of oraclepack itself; see the log file"
     INVALID = 2, "bad usage, invalid input or a missing program; nothing was run"
     STEP_FAILED = 3, "a step failed; what was finished before it is kept"
     CONTRACT = 4, "outputs do not meet their contract"

@@ -149,9 +149,10 @@ def test_the_manifest_knows_every_command(capsys: pytest.CaptureFixture[str]) ->
     }
     assert {"cwd", "output", "color", "json", "fields", "jq"} <= set(data["shared"])
     assert data["options"]["output"] == {
-        "choices": ["text", "json"],
+        "choices": ["text", "json", "jsonl"],
         "default": "text",
-        "help": "How to answer: for people or for programs.",
+        "help": "How to answer: for people, or for programs; "
+        "jsonl is one line, after the events of a run.",
         "key": True,
         "type": "choice",
         "variable": True,

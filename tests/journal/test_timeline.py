@@ -6,14 +6,13 @@ import pytest
 
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
+from oraclepack.journal.activity import open_decisions, waiting_for_run
 from oraclepack.journal.statuses import Cache, Wait
 from oraclepack.journal.timeline import (
     CallTimeline,
     SegmentKind,
     call_timelines,
-    open_decisions,
     totals_by_reason,
-    waiting_for_run,
 )
 from tests.events import created, session
 

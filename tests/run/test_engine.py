@@ -6,7 +6,7 @@ import pytest
 
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import StepId
-from oraclepack.run.executor import ThreadExecutor
+from oraclepack.run.executor import FixedThrottle, ThreadExecutor
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
 from oraclepack.run.planning.schedule import OnFailure, Progress
 from oraclepack.shell.attempt import StopLevel
@@ -59,7 +59,7 @@ class Work:
 
 
 def driven(plan: Plan, work: Work, limit: int, policy: OnFailure, stop: Switch) -> Progress:
-    return ThreadExecutor(limit, policy).run(plan, work, stop)
+    return ThreadExecutor(FixedThrottle(limit), policy).run(plan, work, stop)
 
 
 @pytest.mark.parametrize("limit", [1, 3])
@@ -121,7 +121,7 @@ def test_trouble_between_steps_stops_the_run() -> None:
             raise OSError("no space")
 
     with pytest.raises(OSError, match="no space"):
-        ThreadExecutor(2, OnFailure.STOP).run(a_plan(9), work, stop, full)
+        ThreadExecutor(FixedThrottle(2), OnFailure.STOP).run(a_plan(9), work, stop, full)
 
     assert stop.level is StopLevel.POLITE
     assert len(work.ran) < 9

@@ -58,11 +58,11 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
         ),
         pytest.param('{"step_statuses": {"01": {}}}', Maker.GO, "", id="a state of the Go tool"),
         pytest.param('{"pack_info": {"name": "p"}}', Maker.GO, "", id="a report of the Go tool"),
-        pytest.param('{"state": "mine"}', Maker.SOMEBODY, "", id="a file of somebody's"),
-        pytest.param("[1]", Maker.NOBODY, "", id="a list"),
-        pytest.param('{"steps": []}', Maker.NOBODY, "", id="an object that says nothing"),
-        pytest.param('{"run_dir": ', Maker.NOBODY, "", id="damaged"),
-        pytest.param("", Maker.NOBODY, "", id="empty"),
+        pytest.param('{"state": "mine"}', Maker.OTHER, "", id="a file of somebody's"),
+        pytest.param("[1]", Maker.UNREADABLE, "", id="a list"),
+        pytest.param('{"steps": []}', Maker.UNREADABLE, "", id="an object that says nothing"),
+        pytest.param('{"run_dir": ', Maker.UNREADABLE, "", id="damaged"),
+        pytest.param("", Maker.UNREADABLE, "", id="empty"),
     ],
 )
 def test_whose_file_it_is(text: str, maker: Maker, pack: str) -> None:

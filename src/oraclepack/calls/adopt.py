@@ -20,7 +20,8 @@ from oraclepack.calls.adoption_rules import (
 from oraclepack.calls.ask import stay_with, still_running
 from oraclepack.calls.call_budget import settle_call
 from oraclepack.calls.context import CallContext
-from oraclepack.calls.live_call import Shim
+from oraclepack.calls.decisions import RETRY, decide
+from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import is_true, keep, may_reuse, missing_in
 from oraclepack.calls.truth import COMPLETED
@@ -122,7 +123,7 @@ def promised_file(
 ) -> PaidAnswer | None:
     """The answer of a call that left no session record: the file that it promised.
 
-    Nothing but the file speaks for it, so everything about that has to: the call is one of this
+    The file is the only evidence, so every condition must hold: the call is one of this
     run and its tool was started; the file was written after that, and is none of those that were
     moved or copied away before; no other call and no other step writes there; the contract
     demands sections; and the file is whole to its very end. Where it lacks some of the sections it
@@ -182,7 +183,7 @@ def _moved_away(context: CallContext, intent: j.InvocationIntent) -> Iterator[st
 
 
 def _of_others(context: CallContext, prepared: PreparedCall) -> set[str]:
-    """Sessions that are known to have answered something else, or somebody else."""
+    """Sessions that are known to have answered another question or another call."""
     ended = {invocation.outcome.session for invocation in _all(context) if invocation.outcome}
     retries = (
         invocation.intent.retry
@@ -261,11 +262,11 @@ class AdoptionResult(msgspec.Struct, frozen=True):
     call: Invocation | None = None
     """Whose answer it is, if that call is still to be closed."""
     by_file: bool = False
-    """No session record speaks for the answer: it stays in its run."""
+    """There is no session record for the answer, so it is not shared with other runs."""
     unmet: PaidAnswer | None = None
     """In place of `answer`: it is whole, and misses its contract."""
     force: bool = False
-    """Ask, and tell the tool that we mean it."""
+    """Ask with the tool's force flag, since it would refuse a repeated question."""
     decided: str = ""
     """Who decided to ask although an earlier call has no known end."""
     undecided: bool = False
@@ -275,9 +276,9 @@ class AdoptionResult(msgspec.Struct, frozen=True):
 def adopt(
     context: CallContext, prepared: PreparedCall, shim: Shim, left: j.InvocationIntent | None = None
 ) -> AdoptionResult:
-    """See to the calls of the same question that an earlier command did not live to finish.
+    """Adopt or close the calls of the same question that an interrupted command left open.
 
-    `left` is the last of them that anybody wrote down, perhaps in another run.
+    `left` is the last recorded one, perhaps of another run.
     """
     force, decided = False, ""
     for earlier in _earlier(context, prepared, left):
@@ -316,7 +317,7 @@ def take_over(
 
 
 def close_earlier(context: CallContext, prepared: PreparedCall, adoption: AdoptionResult) -> None:
-    """Last: whoever dies before this finds the call open, and its answer, once more."""
+    """Close last: if we are killed earlier, the next run adopts the call again."""
     if adoption.call is not None:
         _close(context, prepared, adoption.call, adoption)
 
@@ -393,7 +394,7 @@ def _is_same(one: j.InvocationIntent | None, other: j.InvocationIntent) -> bool:
 
 
 def _left_open(context: CallContext, prepared: PreparedCall) -> Iterator[Invocation]:
-    """Those of this run; only one file can be told apart from others."""
+    """The open calls of this run; only calls with one output file can be identified."""
     if len(prepared.outputs) != 1:
         return
     for step in context.journal.state.steps.values():
@@ -483,7 +484,7 @@ def _by_session(
                 if ended is None:
                     return AdoptionResult(stopped=True)
             case Adoption.UNKNOWN:
-                return _undecided(context, shim, record)
+                return _undecided(context, prepared.call, shim, record)
             case Adoption.FORCE:
                 return AdoptionResult(force=True)
             case _:
@@ -524,15 +525,21 @@ def _wait(
     return True
 
 
-def _undecided(context: CallContext, shim: Shim, record: SessionRecord | None) -> AdoptionResult:
+def _undecided(
+    context: CallContext, call: LiveCall, shim: Shim, record: SessionRecord | None
+) -> AdoptionResult:
     name = record.id if record else "?"
-    doubt = f"nobody can tell whether session {name} of this question still comes to an answer"
+    doubt = f"it is unknown whether session {name} of this question will still be answered"
     match context.options.on_unknown:
         case OnUnknown.RETRY:
             return AdoptionResult(force=True, decided="--on-unknown retry")
-        case OnUnknown.ASK if context.ask is not None:
-            if context.ask(f"{doubt}; ask again (it may be paid for twice)?", shim.pause):
+        case OnUnknown.ASK:
+            question = f"{doubt}; ask again (it may be paid for twice)?"
+            decision = decide(context, call, shim, question)
+            if decision == RETRY:
                 return AdoptionResult(force=True, decided="the person who was asked")
+            if decision is None and not shim.pause(0):
+                return AdoptionResult(stopped=True)
     shim.write_stderr(
         f"oraclepack: {doubt}; see `oracle session {name}`, or pass --on-unknown retry\n"
     )

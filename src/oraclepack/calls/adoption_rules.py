@@ -13,7 +13,7 @@ _COST_LINE = re.compile(r"^\d[\d.]*(?:ms|s|m)?.* · .*\bsid=(?P<id>\S+)\s*$", re
 
 
 class OnUnknown(StrEnum):
-    """`--on-unknown`: what to do where nobody can tell whether a call was paid for."""
+    """`--on-unknown`: what to do where it is unknown whether a call was paid for."""
 
     ASK = "ask"
     RETRY = "retry"
@@ -30,14 +30,14 @@ class Adoption(StrEnum):
     HARVEST = "harvest"
     """It is answered: take the answer."""
     WAIT = "wait"
-    """Its process lives: wait for its end, then look again."""
+    """Its process is running: wait for its end, then check again."""
     ATTACH = "attach"
-    """A detached worker lives: wait for its end, then look again."""
+    """A detached worker is running: wait for its end, then check again."""
     UNKNOWN = "unknown"
 
 
 class LiveProcesses(msgspec.Struct, frozen=True):
-    """Which processes of an earlier call are still there. None: nobody can tell."""
+    """Which processes of an earlier call are still running. None: unknown."""
 
     caller: bool | None = None
     """The oracle process we started ourselves."""
@@ -72,7 +72,7 @@ def adoption(
 
 
 def _unfinished(record: SessionRecord, processes: LiveProcesses) -> Adoption:
-    """Of a session that is marked as running, though its caller is not known to live."""
+    """The decision about a session marked as running whose caller is not known to run."""
     if record.detached or record.worker_pid is not None:
         if processes.worker is None:
             return Adoption.UNKNOWN

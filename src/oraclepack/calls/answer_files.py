@@ -1,4 +1,4 @@
-"""The answer of a call on disk: older ones out of its way, and put back if it fails."""
+"""The answer of a call on disk: moving earlier files away, and restoring them if the call fails."""
 
 import os
 import stat
@@ -31,7 +31,7 @@ def keep_copy(
     files.make_private(target.parent)
     try:
         file_moves.copy(place, target)
-        # Told of the copy: the file may have changed since, and a rollback checks what was kept.
+        # Hash the copy, not the file, which may have changed since; a rollback checks the copy.
         content, mode = target.read_bytes(), stat.S_IMODE(target.stat().st_mode)
     except OSError as trouble:
         raise files.cannot("keep a copy of", place, trouble) from trouble
@@ -47,9 +47,9 @@ def keep_copy(
 
 
 def back_up_existing(context: CallContext, call: LiveCall, outputs: Iterable[AllowedPath]) -> None:
-    """Copy what stands at paths that only the running shell could name.
+    """Back up the files at output paths that are known only while the shell runs.
 
-    The paths that the text names were seen to when the step began.
+    Paths that the pack names were backed up when the step began.
     """
     step = context.pack.step(call.step)
     declared = {output.path.value for output in step.outputs} if step else set()
@@ -73,7 +73,7 @@ DISPLACED = "aside"
 
 
 class DisplacedFile(msgspec.Struct, frozen=True):
-    """A file that stood where an answer is to go, and where it is kept meanwhile."""
+    """A file at the path of a coming answer, and where it was moved."""
 
     path: Path
     moved_to: Path
@@ -82,7 +82,7 @@ class DisplacedFile(msgspec.Struct, frozen=True):
 def displace(
     context: CallContext, call: LiveCall, outputs: Sequence[AllowedPath]
 ) -> tuple[DisplacedFile, ...]:
-    """Move what stands at the promised paths away, so that whatever is there later is fresh."""
+    """Move existing files away from the output paths, so that a file there later is new."""
     displaced = []
     for output in outputs:
         if os.path.lexists(output.path):
@@ -99,9 +99,9 @@ def restore_displaced(
     outputs: Sequence[AllowedPath],
     displaced: Sequence[DisplacedFile],
 ) -> None:
-    """Bring older files back; what a failed call left in their place is kept aside instead.
+    """Restore displaced files; what a failed call left in their place is moved away.
 
-    Where the way there leads elsewhere by now, nothing is touched: the older files stay aside.
+    Where the path now leads through a link, nothing is touched: the files stay displaced.
     """
     for output in outputs:
         if os.path.lexists(output.path) and _leads_there(output.path):
@@ -113,12 +113,12 @@ def restore_displaced(
 
 
 def _leads_there(path: Path) -> bool:
-    """No link stands in the way to a path that was allowed, and had none when it was."""
+    """Whether the path still leads through no link, as when it was allowed."""
     return os.path.realpath(path.parent) == str(path.parent)
 
 
 def displaced_folder(context: CallContext, step: str, attempt: int) -> Path:
-    """Where the calls of an attempt put what stood at their paths."""
+    """The folder for files that the calls of an attempt displaced."""
     return context.run_dir / DISPLACED / f"{step}.{attempt}"
 
 
@@ -140,7 +140,7 @@ def _move(source: Path, target: Path) -> None:
 
 
 def publish(output: AllowedPath, data: bytes) -> None:
-    """Put an answer where the pack asked for it, at once and whole."""
+    """Write an answer to the path that the pack names, atomically."""
     files.make_directories(output.path.parent)
     files.write_atomic(output.path, data)
 
@@ -150,7 +150,7 @@ def read_answers(outputs: Sequence[AllowedPath]) -> list[bytes | None]:
 
 
 def _answer(path: Path) -> bytes | None:
-    """A plain file at the very path that was allowed; behind a link may lie anything."""
+    """The regular file at the allowed path; files behind links are not read."""
     is_plain = path.is_file() and not path.is_symlink() and _leads_there(path)
     return files.read(path) if is_plain else None
 
@@ -174,6 +174,6 @@ def _missing(
     contract: OutputContract, data: bytes, *, require_headings: bool
 ) -> tuple[Section, ...]:
     text = data.decode("utf-8", "replace")
-    # What is too large to be an answer is not searched; the verification says why.
+    # Text too large for an answer is not searched; the verification reports it.
     searched = "" if contract.sections and ANSWER.excess(text) else text
     return missing_sections(searched, contract.sections, require_headings=require_headings)

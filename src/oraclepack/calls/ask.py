@@ -104,7 +104,7 @@ def _paid_try(
     argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
     limit = context.options.call_timeout
     order = ToolRun(call.tool, argv, call.cwd, call.env, limit, outlives_caller=True)
-    # Sessions tell their times in whole milliseconds, by the same clock.
+    # Sessions record times in whole milliseconds, by the same clock.
     since = rfc3339(context.clock.now() - timedelta(seconds=1))
 
     def started(process: ProcessIdentity) -> None:
@@ -155,7 +155,7 @@ def read_result(
 
 
 def find_record(prepared: PreparedCall, output: str, since: str) -> SessionRecord | None:
-    """The session of one try: by the name the tool tells, else by its question."""
+    """The session of one try: by the name the tool prints, else by its question."""
     sessions = OracleSessions(oracle_home(prepared.call.env))
     path = str(prepared.outputs[0].path) if prepared.outputs else None
     named = session_id(output)
@@ -230,7 +230,7 @@ class OracleAsk:
         self._tally.because = because
         self._cache = Cache.MISS if prepared.key_value and context.options.use_cache else Cache.OFF
         self.continues = False
-        """Somebody else still works on the question when we have ended."""
+        """A detached worker still works on the question when the call has ended."""
 
     def intend(self) -> None:
         """Record that the tool is about to be called, and as which retry."""
@@ -278,7 +278,7 @@ class OracleAsk:
         )
 
     def _harvested(self, tried: TryResult) -> TryResult:
-        """A tool that came to grief after its session was completed has the answer all the same."""
+        """A tool that failed after its session was completed still has the answer."""
         record, outputs = tried.record, self._prepared.outputs
         if record is None or record.status != COMPLETED or len(outputs) != 1:
             return tried

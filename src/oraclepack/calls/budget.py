@@ -26,7 +26,7 @@ class BudgetScope(StrEnum):
 
 
 class UnknownPricePolicy(StrEnum):
-    """What to do about a call whose price nobody knows."""
+    """What to do about a call whose price is unknown."""
 
     ASK = "ask"
     ALLOW = "allow"
@@ -166,7 +166,7 @@ def open_reservation(ledger: BudgetLedger, reservation: str) -> BudgetLedger:
 
 
 def settle(ledger: BudgetLedger, reservation: str, spent: Spending | None) -> BudgetLedger:
-    """The outcome of a call is known: what it came to, or its worst case where nobody can tell.
+    """Settle a finished call: at its cost, or at its worst case where the cost is unknown.
 
     Settling twice changes nothing.
     """

@@ -1,4 +1,4 @@
-"""The values of the cache: an entry and its signature, what commands tell of it, what is pruned."""
+"""The values of the cache: an entry and its signature, the shapes of replies, what is pruned."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -44,7 +44,7 @@ class CacheEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CacheRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry as `cache list` tells it."""
+    """An entry as `cache list` shows it."""
 
     key: str
     stored_at: str
@@ -177,7 +177,7 @@ class CacheLookup(msgspec.Struct, frozen=True):
     entry: CacheEntry
     data: bytes
     state: str
-    """`good`, `changed` when somebody has edited the answer since it was stored, or `foreign`."""
+    """`good`, `changed` when the answer was edited after it was stored, or `foreign`."""
     foreign: Foreign | None = None
 
 

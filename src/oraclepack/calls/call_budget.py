@@ -158,7 +158,7 @@ class HeldMoney:
 
 @contextmanager
 def _tolerated(context: "CallContext", step: str) -> Iterator[None]:
-    """Trouble with the ledger, where it must not keep a call or its answer back: told once."""
+    """A failure of the ledger that must not stop a call or its answer: reported once."""
     try:
         yield
     except OraclePackError as trouble:
@@ -249,7 +249,7 @@ def settle_call(context: "CallContext", call: Invocation, usage: Usage | None) -
 
 
 def settle_ended(context: "CallContext", adopted: frozenset[str]) -> None:
-    """Settle what an earlier command left: calls whose end is known, and those nobody adopts.
+    """Settle the open calls of earlier commands: those that ended or cannot be adopted.
 
     `adopted` are the tools whose open calls are looked for when their question is asked again.
     """

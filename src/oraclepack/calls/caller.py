@@ -1,4 +1,4 @@
-"""The shim at the other end of a call: what it tells us, and whether it is still there."""
+"""The shim at the other end of a call: its signals, its streams, and whether it still runs."""
 
 import fcntl
 import os
@@ -48,7 +48,7 @@ class Spool:
             except BlockingIOError:
                 break
             except OSError:
-                self._target = None  # nobody listens any more; the tool must not notice
+                self._target = None  # the reader is gone; the tool must not notice
         return self._sent > before
 
     def tail(self, keep: int) -> tuple[str, bool]:
@@ -64,12 +64,12 @@ def make_spool(folder: Path, target: int | None, stack: ExitStack) -> Spool:
 
 
 def can_write(descriptor: int) -> bool:
-    """Whether it was opened for writing; of one that was not, a poll would tell nothing."""
+    """Whether it was opened for writing; otherwise a poll would report nothing."""
     return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
 
 
 def takes(descriptor: int) -> bool:
-    """Whether a write would not wait: there is room, or nobody is there to wait for."""
+    """Whether a write would not block: there is room, or no reader is left."""
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
     return bool(poll.poll(0))
@@ -105,11 +105,11 @@ class Caller(msgspec.Struct):
 
     @property
     def gives_up(self) -> bool:
-        """Nobody waits for the answer any more, or someone asked for the end."""
+        """The caller has gone, or was asked to end."""
         return self.is_gone or bool(self.signals)
 
     def read_signals(self) -> bytes:
-        """The signals that came since the last time. Does not wait."""
+        """The signals received since the last call. Does not block."""
         data = b""
         while not self.is_gone:
             try:
@@ -124,7 +124,7 @@ class Caller(msgspec.Struct):
         return data
 
     def say(self, descriptor: int, data: bytes) -> None:
-        """Write to one of the step's descriptors, as long as someone is there to read it."""
+        """Write to one of the step's descriptors while it has a reader."""
         rest = memoryview(data if can_write(descriptor) else b"")
         while rest and not self.is_gone:
             poll = select.poll()

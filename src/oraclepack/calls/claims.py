@@ -1,8 +1,8 @@
 """Who asks a question just now, among all processes: one at a time, so that it is paid for once.
 
 A claim is a file that its holder has locked: the kernel frees it when the holder dies. What the
-holder wrote into it stays, and tells whoever comes next which call may still be under way. Each
-line is signed with the user's key; what others wrote tells nothing:
+holder wrote into it stays, and names to the next holder the call that may still be running. Each
+line is signed with the user's key; other lines are ignored:
 
     {"mac":"<32 hex>","e":{…canonical JSON of the intent…}}
 """
@@ -26,7 +26,7 @@ from oraclepack.system.trust_key import find_key, make_key
 
 ENDING = ".asking"
 _SHORTEST, _LONGEST = 0.05, 0.5
-"""Seconds between two looks at a claim that somebody else has."""
+"""Seconds between two checks of a claim that another process holds."""
 _LINE = b'\n{"mac":"%s","e":%s}\n'
 _SIGNED = re.compile(rb'\{"mac":"([0-9a-f]{32})","e":(.*)\}')
 
@@ -39,9 +39,9 @@ class FileClaim:
         self._path = path
         noted = list(_noted(_content(descriptor), path))
         self.left = next((one.intent for one in reversed(noted) if one.is_signed), None)
-        """The call of an earlier holder who did not live to see its end."""
+        """The open call of an earlier holder that was interrupted."""
         self.is_unsigned = self.left is None and bool(noted)
-        """It speaks of calls, and nobody can tell whether the user made them."""
+        """It names calls that are not signed with the user's key."""
         self._is_open = bool(noted)
         self._holds_foreign = any(not one.is_signed for one in noted)
 
@@ -98,7 +98,7 @@ class FileClaims:
 
 
 def take_claim(folder: Path, key: str) -> FileClaim | None:
-    """The right to ask this question; None while somebody else has it. Raises MachineError."""
+    """The right to ask this question; None while another process holds it. Raises MachineError."""
     files.make_private(folder)
     path = folder / f"{key}{ENDING}"
     while (descriptor := hold(path)) is not None:
@@ -109,7 +109,7 @@ def take_claim(folder: Path, key: str) -> FileClaim | None:
 
 
 def _move_foreign(path: Path) -> None:
-    """Keep what is not ours, under a name that no command reads or removes."""
+    """Rename a foreign claim to a name that no command reads or removes."""
     number = 1
     while os.path.lexists(target := path.with_name(f"{path.name}.foreign-{number}")):
         number += 1
@@ -125,7 +125,7 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 def foreign_claims(folder: Path) -> tuple[Path, ...]:
-    """The claims that speak of calls which nobody has signed. Changes nothing."""
+    """The claims that name unsigned calls. Changes nothing."""
     claims = (path for path in sorted(folder.glob(f"*{ENDING}")) if not path.is_symlink())
     return tuple(
         path
@@ -135,10 +135,10 @@ def foreign_claims(folder: Path) -> tuple[Path, ...]:
 
 
 def take_over(path: Path) -> int:
-    """Sign what a claim speaks of, since the user says that it is theirs; how many calls."""
+    """Sign the calls that a claim names, because the user trusts them; returns how many."""
     descriptor = hold(path)
     if descriptor is None:
-        return 0  # somebody asks just now, and has signed
+        return 0  # another process is asking now, and has signed
     try:
         noted = [one for one in _noted(_content(descriptor), path) if not one.is_signed]
         for one in noted:
@@ -156,7 +156,7 @@ class _ClaimNote(msgspec.Struct, frozen=True):
 
 
 def _noted(data: bytes, path: Path) -> Iterator[_ClaimNote]:
-    """The calls that a claim speaks of, the last one last; what cannot be read tells nothing."""
+    """The calls that a claim names, in order; unreadable lines are ignored."""
     key = find_key()
     for line in data.splitlines():
         mac, payload = _payload(line)

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -66,7 +67,7 @@ class SharedCallState:
         self._written: set[str] = set()
         self._waits: dict[Place, int] = {}
         self.live: set[Place] = set()
-        """Calls this command is answering, so that nobody takes them for a crash's leftovers."""
+        """Calls that this command is answering; they are not leftovers of a crash."""
         self.answered: set[str] = set()
         """Keys that were answered by this command."""
         self.attached: dict[tuple[str, int], dict[str, str]] = {}
@@ -110,8 +111,28 @@ class SharedCallState:
             return decided
 
 
+class PersonAnswer(msgspec.Struct, frozen=True):
+    """What a person decided, and who it was."""
+
+    answer: str
+    by: str
+
+
+class DecisionDesk(Protocol):
+    """Where questions of a detached run lie until a person answers one."""
+
+    def put_question(self, step: str, call: int, question: str, options: tuple[str, ...]) -> None:
+        """Show a question."""
+
+    def take_answer(self, step: str, call: int) -> PersonAnswer | None:
+        """The answer, once; None while there is none."""
+
+    def withdraw_question(self, step: str, call: int) -> None:
+        """Nobody waits for the answer any more."""
+
+
 class CallContext(msgspec.Struct, frozen=True):
-    """Everything answering a call needs beside the call itself."""
+    """Everything that answering a call needs besides the call itself."""
 
     root: Path
     run_dir: Path
@@ -125,13 +146,17 @@ class CallContext(msgspec.Struct, frozen=True):
     options: CallOptions
     redactor: Redactor = NOTHING_SECRET
     ask: Ask | None = None
-    """Asks the person at the terminal; None where there is none."""
+    """Asks the user at the terminal; None without a terminal."""
+    desk: DecisionDesk | None = None
+    """Where questions to a person wait for an answer from elsewhere."""
+    is_paused: Callable[[], bool] = lambda: False
+    """The run was paused: what runs goes on, no tool is started."""
     shared: SharedCallState = msgspec.field(default_factory=SharedCallState)
     command: str = msgspec.field(default_factory=command_name)
     """This process, by a name that no later one has."""
 
     def with_secrets_of(self, environment: Mapping[str, str]) -> "CallContext":
-        """The same world, which also keeps the secrets of a call's own environment."""
+        """The same context, which also redacts the secrets of a call's own environment."""
         redactor = self.redactor.also(environment)
         return self if redactor is self.redactor else replace(self, redactor=redactor)
 

@@ -93,7 +93,7 @@ class LedgerBudget(ABC):
         ceilings: Mapping[BudgetScope, Ceiling],
         unknown_price: UnknownPricePolicy,
     ) -> Shortfall | None:
-        """Reserve the worst case of a call, or tell why it does not fit."""
+        """Reserve the worst case of a call, or return why it does not fit."""
         short: Shortfall | None = None
 
         def change(ledger: BudgetLedger) -> BudgetLedger:
@@ -126,7 +126,7 @@ class LedgerBudget(ABC):
         self._change(lambda ledger: release(ledger, reservation))
 
     def _is_gone(self, one: Reservation) -> bool:
-        """Whether the command of a reservation has ended; its name tells machine and process."""
+        """Whether the command of a reservation has ended; its name contains machine and process."""
         match one.command.split():
             case [machine, boot, pid, started] if pid.isdecimal():
                 pass
@@ -142,7 +142,7 @@ class LedgerBudget(ABC):
         return found is None or found.is_dead or found.start_time != started
 
     def _is_old(self, one: Reservation) -> bool:
-        """Nobody can tell from here; dropping too early is safe, `open` notices it."""
+        """Unknown here; dropping too early is safe, because `open` notices it."""
         try:
             age = abs(self._clock.now() - datetime.fromisoformat(one.at))
         except (ValueError, TypeError):
@@ -200,7 +200,7 @@ class FileBudget(LedgerBudget):
 
 @cache
 def boot_id() -> str:
-    """What tells this start of the machine from its earlier ones; `-` where that is not known."""
+    """An identifier of this boot of the machine; `-` where that is not known."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:

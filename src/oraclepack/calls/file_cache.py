@@ -70,7 +70,7 @@ class FileAnswerCache:
             return self._lookup(key)
 
     def put(self, entry: CacheEntry, data: bytes) -> None:
-        """Keep an answer. One that was changed, foreign or without an entry is set aside first.
+        """Store an answer. A changed, foreign or orphaned file at its place is renamed first.
 
         Raises ForeignError where our answer would not be found to be ours.
         """
@@ -110,7 +110,7 @@ class FileAnswerCache:
     def note_unmet(self, key: str, run_id: str) -> None:
         """Remember the name of a run with an answer to a question that is not a verified one.
 
-        What the run has is told by its own signed journal. Failing to note it is not an error.
+        The signed journal of the run says what it holds. Failing to note it is not an error.
         """
         if self._unmet_folder(key) is None:
             return
@@ -169,7 +169,7 @@ class FileAnswerCache:
                     raise files.cannot("remove", self._path(key, ending), trouble) from trouble
 
     def sweep(self) -> tuple[Path, ...]:
-        """Remove answers without an entry and half-written files; tells which."""
+        """Remove answers without an entry and half-written files; returns their names."""
         if not self.directory.is_dir() or self.foreign is not None:
             return ()
         with turn(self.directory / _LOCK):
@@ -179,7 +179,7 @@ class FileAnswerCache:
             return (*orphans, *files.sweep(self.directory))
 
     def _is_stray(self, path: Path) -> bool:
-        """A regular file with a name that we give, of which no entry speaks."""
+        """A regular file with a name of ours that has no entry."""
         named = _OWN_NAME.fullmatch(path.name)
         if named is None or path.is_symlink() or not path.is_file():
             return False
@@ -216,7 +216,7 @@ class FileAnswerCache:
         return canonical_file(fields | {"mac": signature(fields, key)})
 
     def _move_foreign(self, key: str) -> None:
-        """What is not ours is kept, under names that no command reads or removes."""
+        """Rename foreign files to names that no command reads or removes."""
         for ending in (".json", ".md"):
             path, number = self._path(key, ending), 1
             while os.path.lexists(target := self._path(key, f".foreign-{number}{ending}")):

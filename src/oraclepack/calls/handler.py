@@ -24,6 +24,7 @@ from oraclepack.calls.ask import STOPPED, STOPPED_EXIT, OracleAsk
 from oraclepack.calls.budget import Spending
 from oraclepack.calls.call_budget import reserve_try
 from oraclepack.calls.context import CallContext
+from oraclepack.calls.decisions import RETRY, decide
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.calls.other_runs import paid_elsewhere, record_acceptance
 from oraclepack.calls.overrides import effective_argv
@@ -73,7 +74,7 @@ from oraclepack.tools.tool_names import ORACLE
 _REFUSED_EXIT = 1
 _HELD_BACK = StepError(
     code="UNSIGNED_ANSWER",
-    message="the cache has an answer to this question, or a call of it, that nobody has signed; "
+    message="the cache has an answer to this question, or a call of it, that is not signed; "
     "`oraclepack trust --cache` takes it over, --on-unknown retry asks again",
 )
 _DOTENV = "PROJECT_ENV"
@@ -301,7 +302,7 @@ def adopted(
     if adoption.stopped:
         return _end(context, prepared, STOPPED, STOPPED_EXIT)
     if adoption.undecided:
-        message = "nobody can tell whether an earlier call of this question was paid for"
+        message = "it is unknown whether an earlier call of this question was paid for"
         return _end(context, prepared, StepError(code="UNDECIDED", message=message), 1)
     short = adoption.unmet
     if short is not None:
@@ -387,15 +388,15 @@ def _put_in_place(context: CallContext, prepared: PreparedCall, data: bytes) -> 
 
 
 def _may_pay_again(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim) -> bool:
-    """Whether to ask although the cache speaks of an answer, or a call, that is not signed."""
+    """Whether to ask although the cache has an unsigned answer or call."""
     if not claim.is_unsigned and not is_held_back(context, prepared):
         return True
     match context.options.on_unknown:
         case OnUnknown.RETRY:
             return True
-        case OnUnknown.ASK if context.ask is not None:
+        case OnUnknown.ASK:
             question = f"{_HELD_BACK.message}. Ask again (it may be paid for twice)?"
-            if context.ask(question, shim.pause):
+            if decide(context, prepared.call, shim, question) == RETRY:
                 return True
     shim.write_stderr(f"oraclepack: {_HELD_BACK.message}\n")
     return False

@@ -1,4 +1,4 @@
-"""What the journal is told about a call."""
+"""The journal events of one call."""
 
 from functools import reduce
 from typing import TypedDict
@@ -53,7 +53,7 @@ class Tally:
             self._used[record.id] = record.usage
 
     def usage(self, prepared: PreparedCall) -> Usage | None:
-        """What all tries used, each at its price; None where no session tells."""
+        """What all tries used, each at its price; None where no session reports it."""
         each = (with_cost(self._context, prepared, used) for used in self._used.values())
         known = [used for used in each if used is not None]
         return reduce(Usage.plus, known) if known else None
@@ -78,7 +78,7 @@ class _CallNumbers(TypedDict):
 
 
 def _which(call: LiveCall) -> _CallNumbers:
-    """What tells a call from all others of its run, in every event about it."""
+    """The numbers that identify a call within its run, in every event about it."""
     return _CallNumbers(
         step=call.step,
         attempt=call.attempt,
@@ -106,7 +106,7 @@ def intend(  # noqa: PLR0913 - each is a field of the event, given by name
     question: QuestionSize | None = None,
     reservation: str | None = None,
 ) -> None:
-    """From here on the call may cost money. Told again as soon as its process is known.
+    """From here on the call may cost money. Recorded again as soon as its process is known.
 
     With the size of its question it is a rehearsed call, which costs nothing.
     """
@@ -263,7 +263,7 @@ def intend_other(
 
 
 def close(context: CallContext, intent: j.InvocationIntent, *, adopted: bool) -> None:
-    """The end of a call that we did not live to see, now that it is known."""
+    """Record the end of an interrupted call, now that it is known."""
     message = "the call was cut off; it was asked again"
     context.record(
         j.InvocationOutcome(

@@ -1,7 +1,7 @@
 """Slots of providers, shared by all processes of the user on this machine.
 
 A slot is a file that its holder has locked: the kernel frees it when the holder dies.
-Nothing waits inside the kernel, so everyone who waits can be told to stop.
+No wait blocks in the kernel, so every wait can be interrupted.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""One actual call of a tool while a step runs, and what answering it may ask of the world."""
+"""One call of a tool while a step runs, and the interface through which it is answered."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -8,7 +8,7 @@ import msgspec
 from oraclepack.shell.attempt import ProcessIdentity
 
 TAIL_BYTES = 64_000
-"""What is kept of a tool's words: enough to tell why it failed."""
+"""How much of a tool's output is kept: enough to see why it failed."""
 
 
 class LiveCall(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ class LiveCall(msgspec.Struct, frozen=True):
     number: int
     """Which call of the attempt, counted from 1."""
     began_at: str | None = None
-    """When it arrived, as the journal tells times."""
+    """When it arrived, in the journal's time format."""
 
 
 class ToolRun(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class ToolEnd(msgspec.Struct, frozen=True):
     """It said more than was kept."""
     timed_out: bool = False
     stopped: bool = False
-    """Someone asked for its end: the run is being stopped, or the caller is gone."""
+    """It was asked to end: the run is being stopped, or the caller is gone."""
     trouble: str = ""
     """Why it could not be started."""
 

@@ -124,7 +124,7 @@ def _paid(context: CallContext, prepared: PreparedCall, held: _RunAnswer) -> Pai
 
 
 def _edited(context: CallContext, prepared: PreparedCall, held: _RunAnswer) -> bytes | None:
-    """The file at the answer's path as a person left it, if nobody else has written there since."""
+    """The file at the answer's path, edited by a person and written by nothing else since."""
     if held.path != prepared.output_path:
         return None
     now = read_content(prepared.outputs[0].path).data
@@ -203,7 +203,7 @@ def _forget(
 
 
 def _events(run: RunDir) -> tuple[AnyEvent, ...]:
-    """The events of a real run of ours; a foreign run tells nothing."""
+    """The events of a real, signed run; foreign runs are ignored."""
     try:
         examined = run_dir.examine(run)
     except InputError:

@@ -185,7 +185,7 @@ def _ask_tool(
     end = shim.run(order, lambda _: None)
     if end.exit_code != 0 or end.cut:
         return Refusal(
-            f"the tool does not tell which files it attaches (exit code {end.exit_code})"
+            f"the tool does not list the files that it attaches (exit code {end.exit_code})"
         )
     rendering = read_rendering(end.out, question.prompt)
     if rendering is None:

@@ -241,7 +241,7 @@ class Gateway:
         self._calls: set[socket.socket] = set()
         # Those of them that no thread has taken yet: only such a one can still be turned away.
         self._waiting: set[socket.socket] = set()
-        # They stay, because a thread that ends hides its children from whoever lists ours.
+        # The threads stay: a thread that ends hides its children from a listing of ours.
         self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, "call")
         self._listener = socket.socket(socket.AF_UNIX)
         self._wake = os.pipe()

@@ -115,7 +115,7 @@ class ShimDir:
             for name in self._names
             if not (self.path / name).exists()
         ]
-        # A step may put another directory first on its PATH; bash finds a function all the same.
+        # A step may put another directory first on its PATH; bash still finds a function.
         own = [f'{name}() {{ {here}/{name} "$@"; }}' for name in NAMES if self._every_tool]
         # Redirected once: every shell reads this.
         lines += [first, *own, *(("{", *missing, "} >/dev/null 2>&1") if missing else ())]

@@ -3,8 +3,8 @@
 The files of one machine are the first implementation (`file_store` puts them together). A store
 that several machines share must keep the same promises:
 
-* An answer is verified before it is put. The first one stays until somebody asks for a refresh;
-  whoever brings one may put it, also a process that has lost its claim meanwhile.
+* An answer is verified before it is put. The first one stays until a refresh is requested;
+  any process may put one, even one that has lost its claim.
 * A claim is *held* (nothing is paid for yet; the death of its holder frees it) or *asking* (a tool
   was started; only an answer, a known end or a decision of the user frees it). `note` moves it from
   one to the other, so it is the gate: a store that can lose a claim compares its fencing token
@@ -46,7 +46,7 @@ class AnswerCache(Protocol):
         """The answer to a question, changed or foreign too; None when there is none."""
 
     def put(self, entry: CacheEntry, data: bytes) -> None:
-        """Keep a verified answer; one that is not ours or was changed is set aside first."""
+        """Store a verified answer; a foreign or changed one at its place is renamed first."""
 
     def entries(self) -> Iterator[ListedEntry]:
         """Every entry with its state, in the order of the keys."""
@@ -63,11 +63,11 @@ class Claim(Protocol):
 
     @property
     def left(self) -> InvocationIntent | None:
-        """The call of an earlier holder who did not live to see its end."""
+        """The open call of an earlier holder that was interrupted."""
 
     @property
     def is_unsigned(self) -> bool:
-        """It speaks of calls, and nobody can tell whether the user made them."""
+        """It names calls that are not signed with the user's key."""
 
     def note(self, intent: InvocationIntent) -> None:
         """Write down a call that may cost money from here on; the journal has it already.
@@ -97,7 +97,7 @@ class Claims(Protocol):
 
 
 class Unclaimed:
-    """The `Claim` of a question that nobody else can ask, or that no store can hold."""
+    """The `Claim` of a question without a key, which needs none."""
 
     left: InvocationIntent | None = None
     is_unsigned = False
@@ -142,7 +142,7 @@ class Budget(Protocol):
         ceilings: Mapping[BudgetScope, Ceiling],
         unknown_price: UnknownPricePolicy,
     ) -> Shortfall | None:
-        """Reserve the worst case of a call before it is made, or tell why it does not fit."""
+        """Reserve the worst case of a call before it is made, or return why it does not fit."""
 
     def open(self, reservation: str) -> bool:
         """The tool may start now; False where the reservation is gone, so that it must not."""
@@ -150,7 +150,7 @@ class Budget(Protocol):
     def settle(self, reservation: str, spent: Spending | None) -> None:
         """The outcome is known: what the call came to, or None for its worst case.
 
-        Anybody who learns the outcome may settle; settling twice changes nothing.
+        Any process that learns the outcome may settle; settling twice changes nothing.
         """
 
     def release(self, reservation: str) -> None:

@@ -57,7 +57,7 @@ def may_reuse(context: CallContext, key: str) -> bool:
 
 
 def is_held_back(context: CallContext, prepared: PreparedCall) -> bool:
-    """Whether an answer is stored that nobody has signed: it may be the user's, and paid for."""
+    """Whether an unsigned answer is stored: it may be the user's, and paid for."""
     key = prepared.key_value
     if key is None or not may_reuse(context, key):
         return False
@@ -68,7 +68,7 @@ def is_held_back(context: CallContext, prepared: PreparedCall) -> bool:
 def _good(
     context: CallContext, answers: AnswerCache, prepared: PreparedCall, key: str, shim: Shim
 ) -> StoredAnswer | None:
-    stored = answers.get(key)  # what cannot be read may be an answer: then nobody is asked
+    stored = answers.get(key)  # an unreadable entry may be an answer, so nothing is asked
     if stored is None or stored.state == GOOD:
         return StoredAnswer(stored.data, stored.entry.usage) if stored else None
     if stored.foreign is not None:
@@ -108,7 +108,7 @@ def keep(
     *,
     shared: bool = True,
 ) -> None:
-    """Keep a verified answer for the next time; what cannot be kept is an answer all the same.
+    """Store a verified answer. Failing to store it is not an error.
 
     One that is not to be `shared` with other runs goes to the run's own answers.
     """

@@ -63,7 +63,7 @@ class Toolbox(msgspec.Struct, frozen=True):
     def environment(self, tool: RealTool, env: Mapping[str, str]) -> dict[str, str]:
         """The step's environment, with the PATH the tool works on and without our marks.
 
-        The tool outlives us: without the mark of the attempt, nobody who tidies up after the
+        The tool outlives us: without the mark of the attempt, no clean-up after the
         step mistakes a paid call for one of its leftovers.
         """
         remaining = {name: value for name, value in env.items() if name not in _OWN_VARIABLES}
@@ -130,7 +130,7 @@ class ProcessEnd(msgspec.Struct):
     """How it came to an end."""
 
     code: int = 0
-    """As subprocess tells it: negative for a signal."""
+    """As subprocess reports it: negative for a signal."""
     timed_out: bool = False
     stopped: bool = False
 
@@ -148,7 +148,7 @@ def run_process(
     are killed, a paid call goes on and can be adopted. Only a signal that reaches its caller,
     a stop of the run or its own time limit end it, and the caller's death unless it outlives that.
 
-    It does nothing before `on_started` has returned: whoever dies up to then has paid nothing.
+    It does nothing before `on_started` has returned: a kill before that has cost nothing.
     """
     with ExitStack() as stack:
         gate = stack.enter_context(Gate())
@@ -192,7 +192,7 @@ def run_process(
 def _watch(
     group: int, exited: int, launch: Launch, caller: Caller, stop: Stop, grace: Grace
 ) -> ProcessEnd:
-    """Pass on what the tool says until its descriptor tells that it has ended; end it if due."""
+    """Forward the tool's output until it has ended; end it when its time is up."""
     ended, ending, pace = ProcessEnd(), Termination(group, grace), _FASTEST
     deadline = None if launch.timeout is None else time.monotonic() + launch.timeout
     while True:
@@ -217,7 +217,7 @@ def _watch(
 
 
 def _drain(spools: frozenset[Spool], caller: Caller, stop: Stop) -> None:
-    """Let the step have the rest, for as long as someone is there to take it."""
+    """Forward the remaining output while the step still reads it."""
     while True:
         _pump(spools)
         over = caller.is_gone or stop.level is StopLevel.AT_ONCE

@@ -22,7 +22,7 @@ def contract_of_call(
 ) -> OutputContract:
     """The contract of the file a call writes.
 
-    The step's text tells how many outputs there are; which words ask for them is taken from
+    The step's text says how many outputs there are; which words ask for them is taken from
     the prompt the shell really made.
     """
     if step is None:

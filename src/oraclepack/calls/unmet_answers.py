@@ -28,7 +28,7 @@ class PaidAnswer(msgspec.Struct, frozen=True):
     accepted: bool = False
     """A person took it as it is."""
     missing: tuple[str, ...] = ()
-    """The sections it lacks; then it fails its call, and nobody is asked again."""
+    """The sections it lacks: the call fails, and is not asked again."""
     run_id: str | None = None
     """The run that paid for it, where it is not simply this one."""
     acceptance: j.OutputRevised | None = None
@@ -210,7 +210,7 @@ def _places(context: CallContext, step: StepState, path: str) -> Iterator[Path]:
 
 
 def is_an_answer(prepared: PreparedCall, data: bytes) -> bool:
-    """A file holds something that may be a whole answer, whoever has edited it."""
+    """Whether a file may be a whole answer, edited or not."""
     text = data.decode("utf-8", "replace")
     return not (is_blank(text) or is_rehearsed(text) or looks_cut(prepared, data))
 

@@ -1,4 +1,4 @@
-"""Waits that a person should know of: told once each, when they begin."""
+"""Waits of calls, announced once each when they begin."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +10,9 @@ from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.store import Claim, Slot, Unclaimed
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CallWait, Wait
+
+_LOOK_AGAIN = 0.2
+"""Seconds between two looks whether a paused run goes on."""
 
 
 @contextmanager
@@ -60,17 +63,37 @@ def end_wait(context: CallContext, call: LiveCall, number: int) -> None:
 
 
 def wait_for_slot(context: CallContext, call: LiveCall, shim: Shim, name: str) -> Slot | None:
-    """The right to call a provider or a tool; None when the call is given up meanwhile."""
+    """The right to call a provider or a tool; None when the call is given up meanwhile.
+
+    While the run is paused nobody gets one.
+    """
     limit = limit_for(name, context.options.limits)
     wait = CallWait(call=call.number, reason=slot_reason(name, limit))
     code = Wait.SLOT if limit.max_concurrent is not None else Wait.RATE_LIMIT
     message = f"waiting for a {wait.reason}"
-    with recorded_wait(context, call, shim, code, message, wait) as pause:
-        return context.store.limits.acquire(name, limit, pause)
+    while _wait_while_paused(context, call, shim):
+        with recorded_wait(context, call, shim, code, message, wait) as pause:
+            slot = context.store.limits.acquire(name, limit, pause)
+        if slot is None or not context.is_paused():
+            return slot
+        slot.release()  # paused meanwhile: another run may use it
+    return None
+
+
+def _wait_while_paused(context: CallContext, call: LiveCall, shim: Shim) -> bool:
+    """Until the run goes on; False when the call is given up meanwhile."""
+    if not context.is_paused():
+        return True
+    wait = CallWait(call=call.number, reason="the run is paused")
+    with recorded_wait(context, call, shim, Wait.PAUSED, wait.reason, wait) as pause:
+        while context.is_paused():
+            if not pause(_LOOK_AGAIN):
+                return False
+    return True
 
 
 class WaitDeadline:
-    """How long a call may take that somebody else makes for us: as long as one of our own."""
+    """The deadline of a wait for another call: as long as a call of our own may take."""
 
     def __init__(self, context: CallContext) -> None:
         self._clock = context.clock
@@ -86,7 +109,7 @@ class WaitDeadline:
 def asking_alone(
     context: CallContext, prepared: PreparedCall, shim: Shim
 ) -> Iterator[Claim | None]:
-    """Nobody else, in whatever process, asks this question meanwhile.
+    """Hold the claim of a question, so that no other process asks it.
 
     None: the call was given up while it waited.
     """

@@ -91,7 +91,7 @@ def _number(prepared: "PreparedCall", flag: str) -> int | None:
 
 
 def spent_by(usage: Usage | None, error: str | None) -> Spending | None:
-    """What a try came to; None where nobody can tell, so that its worst case counts."""
+    """The cost of a try; None where it is unknown, so that its worst case counts."""
     if usage is not None and (usage.cost is not None or usage.counts_tokens):
         tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
         return Spending(usage.cost or Decimal(0), 1, tokens)

@@ -36,6 +36,8 @@ class CommandLine(msgspec.Struct):
 
     command: str = ""
     wants_json: bool = False
+    wants_lines: bool = False
+    """JSON in lines: events first, the envelope last."""
     color: str = "auto"
     timed: bool = False
     warnings: tuple[str, ...] = ()
@@ -267,7 +269,8 @@ def command_words() -> tuple[str, ...]:
 
 
 def _adopt(request: CommandLine, settings: api.Settings, facts: CommandInfo) -> None:
-    request.wants_json = settings[api.OUTPUT] == "json" or request.parts.wants_json
+    request.wants_json = settings[api.OUTPUT] != "text" or request.parts.wants_json
+    request.wants_lines = settings[api.OUTPUT] == "jsonl"
     request.root = settings.root
     request.color = settings[api.COLOR]
     ignored = (one.message for one in settings.ignored if _concerns(facts, api.BY_NAME[one.name]))

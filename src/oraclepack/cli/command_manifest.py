@@ -34,6 +34,7 @@ _SIDE_EFFECTS = {
 """By the name of an exit code; where it is not named, a part may have been done."""
 
 ARGUMENTS = {
+    "answer": "One of the answers that the question takes: retry, fail, accept.",
     "about": "Which report.",
     "agent": "An agent that `oraclepack skills` knows.",
     "agents": "Agents that `oraclepack skills` knows.",
@@ -46,13 +47,14 @@ ARGUMENTS = {
     "paths": "Files as `quarantine list` names them.",
     "question": "What to ask of the tasks.",
     "rule": "The id or the name of a rule.",
-    "run": "The name of a run, or the beginning of it.",
+    "run": "The name of a run, the beginning of it, or latest.",
     "shell": "The shell.",
     "sources": "Manifests of jobs, and packs.",
     "host": "The name of the machine.",
     "provider": "Its limits are changed; without it all are shown.",
     "stage": "A stage of the ticket action pack.",
     "step": "The number of a step: 07.",
+    "values": "A limit and its new value: max_parallel=4.",
 }
 """What the arguments of commands are: click has a help for options alone."""
 

@@ -3,37 +3,77 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Self
 
 from oraclepack import api
 from oraclepack.api import COLOR, OUTPUT
 from oraclepack.api import run_settings as rs
-from oraclepack.cli.event_lines import JsonLog, Lines, NullDisplay
+from oraclepack.cli import render
+from oraclepack.cli.detached import DetachedStart
+from oraclepack.cli.event_lines import JsonLog, Lines, NullDisplay, to_stderr
 from oraclepack.cli.live.screen import LiveTable
 from oraclepack.cli.signals import StopOnSignals
 from oraclepack.system.terminal import ask, can_ask, is_terminal, stdout_is_terminal
 
 
-def screen_for(settings: api.Settings) -> NullDisplay:
-    """On a terminal a live table, unless a plainer one is wanted; elsewhere lines.
+def display_kind(settings: api.Settings, *, on_terminal: bool, for_agent: bool = False) -> str:
+    """`table`, `plain`, `jsonl` or `quiet`: what was asked for, else what the screen can show.
 
-    A coding agent that reads our stdout gets neither: it pays for every line.
+    The older flags --json-log, --quiet and --no-tui mean the same as --display with jsonl, quiet
+    and plain. Without a terminal a table is never drawn. A coding agent that reads our stdout gets
+    nothing by default: it pays for every line.
     """
-    if settings[rs.JSON_LOG] or settings[rs.CI]:
-        return JsonLog()
-    if settings[rs.QUIET] or (api.is_agent() and not stdout_is_terminal()):
-        return NullDisplay()
-    plain = not settings[rs.TUI] or settings[OUTPUT] == "json" or not is_terminal()
-    return Lines() if plain else LiveTable(color=settings[COLOR] != "never")
+    asked = settings[rs.DISPLAY]
+    if settings[OUTPUT] == "jsonl":
+        return "jsonl"
+    if asked == "auto" and (settings[rs.JSON_LOG] or settings[rs.CI]):
+        return "jsonl"
+    if asked == "auto" and (settings[rs.QUIET] or for_agent):
+        return "quiet"
+    if asked in {"auto", "table"}:
+        is_plain = asked == "auto" and (not settings[rs.TUI] or settings[OUTPUT] != "text")
+        return "plain" if is_plain or not on_terminal else "table"
+    return asked
+
+
+def screen_for(settings: api.Settings, *, is_detached: bool = False) -> NullDisplay:
+    """The display of a command."""
+    for_agent = api.is_agent() and not stdout_is_terminal() and not is_detached
+    match display_kind(settings, on_terminal=is_terminal(), for_agent=for_agent):
+        case "jsonl":
+            return JsonLog(to_stdout if settings[OUTPUT] == "jsonl" else to_stderr)
+        case "quiet":
+            return NullDisplay()
+        case "plain":
+            return Lines()
+        case _:
+            return LiveTable(color=settings[COLOR] != "never")
+
+
+def to_stdout(text: str) -> None:
+    """Events are the answer itself."""
+    render.stream(text.encode())
+
+
+@contextmanager
+def watching_screen(settings: api.Settings, *, streams: bool) -> Iterator[NullDisplay]:
+    """The display of a run of another process; with `streams` the events go to stdout."""
+    screen = JsonLog(to_stdout) if streams else screen_for(settings)
+    try:
+        yield screen
+    finally:
+        screen.close()
 
 
 class DisplaySession:
     """What the command line adds to a run: a screen, signals, questions to the person."""
 
     def __init__(self, settings: api.Settings, *, yes: bool) -> None:
-        self._screen = screen_for(settings)
-        self._is_json = settings[OUTPUT] == "json"
+        self._detached = DetachedStart()
+        self._screen = screen_for(settings, is_detached=self.is_detached)
+        self._is_json = settings[OUTPUT] != "text"
         self._signals = StopOnSignals()
         self.ask = _asking(settings, self._screen, yes=yes)
         """Asks the user at the terminal; None where nothing may be asked."""
@@ -48,11 +88,18 @@ class DisplaySession:
             return outcome.warnings
         return tuple(one for one in outcome.warnings if one not in outcome.recorded_warnings)
 
+    @property
+    def is_detached(self) -> bool:
+        """The command runs in the background, and reports to the one that started it."""
+        return self._detached.is_detached
+
     def begin(self, preview: api.RunPreview) -> None:
+        self._detached.begin(preview)
         self._screen.begin(preview)
         self._signals.listen()
 
     def event(self, event: api.KnownEvent, state: api.RunState) -> None:
+        self._detached.event(event)
         self._screen.event(event, state)
 
     def __enter__(self) -> Self:
@@ -64,7 +111,7 @@ class DisplaySession:
 
 
 def _asking(settings: api.Settings, screen: NullDisplay, *, yes: bool) -> api.Ask | None:
-    silent = yes or not settings[rs.INTERACTIVE] or settings[rs.CI] or settings[OUTPUT] == "json"
+    silent = yes or not settings[rs.INTERACTIVE] or settings[rs.CI] or settings[OUTPUT] != "text"
     if silent or not can_ask():
         return None
     one_at_a_time = threading.Lock()

@@ -17,6 +17,7 @@ from oraclepack.cli import render
 from oraclepack.cli.argument_errors import ArgumentsError
 from oraclepack.cli.command import CommandLine, HelpRequestedError, UnknownCommandError
 from oraclepack.cli.crash import crashed
+from oraclepack.cli.detached import report_start
 from oraclepack.cli.reply import Meta, Reply, ReplyError, reported_ms
 from oraclepack.cli.reply_parts import chosen_fields, clean_parts, in_file
 from oraclepack.cli.root import VersionRequestedError, root
@@ -60,6 +61,7 @@ def run(args: Sequence[str], *, is_process: bool = False) -> int:
         except BaseException as ending:  # noqa: BLE001 - nothing may pass: a traceback is no answer
             reply = _completed(_ended(ending, request), request)
             printed = _printed(reply, request, clock.monotonic_ns() - started)
+        report_start(reply)
         refused = render.emit(printed)
         return int(reply.exit_code) or refused
     return int(ExitCode.TERMINATED)
@@ -175,9 +177,9 @@ def _printed(reply: Reply, request: CommandLine, elapsed_ns: int) -> render.Rend
     if reply.bare is not None:
         return render.as_bare(reply, color=_colored(request))
     if request.wants_json or reply.wants_json:
-        return render.as_json(
-            reply, _meta(request, elapsed_ns), request.parts, indented=stdout_is_terminal()
-        )
+        lines = request.wants_lines or reply.one_line_json
+        indented = stdout_is_terminal() and not lines
+        return render.as_json(reply, _meta(request, elapsed_ns), request.parts, indented=indented)
     return render.as_text(reply, color=_colored(request))
 
 

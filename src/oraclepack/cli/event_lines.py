@@ -36,6 +36,9 @@ class NullDisplay:
     def event(self, event: api.KnownEvent, state: api.RunState) -> None:
         """Learn of an event."""
 
+    def progress(self, progress: api.LogProgress) -> None:
+        """Learn what a step of a watched run has printed."""
+
     def suspended(self) -> AbstractContextManager[None]:
         """Suspend the display while a question is asked."""
         return nullcontext()
@@ -56,6 +59,10 @@ class JsonLog(NullDisplay):
     def event(self, event: api.KnownEvent, state: api.RunState) -> None:  # of a Display
         with self._lock:
             self._write(screen_json(api.canonical_line(event)).decode() + "\n")
+
+    def progress(self, progress: api.LogProgress) -> None:
+        with self._lock:
+            self._write(screen_json(api.canonical_line(progress)).decode() + "\n")
 
 
 class Lines(NullDisplay):
@@ -111,6 +118,20 @@ def line_of(event: api.KnownEvent, state: api.RunState) -> str | None:  # noqa: 
             return f"{event.step}  changed {some_of(files)}"
         case j.RollbackStarted() | j.RollbackFinished():
             return _rollback(event)
+        case _:
+            return _steered(event)
+
+
+def _steered(event: api.KnownEvent) -> str | None:
+    """What others asked a command for, and what it waits for as a whole."""
+    match event:
+        case j.ControlRequested():
+            value = f" {event.value}" if event.value else ""
+            return f"--  {event.action}{value}, asked for by {event.by}"
+        case j.DecisionMade():
+            return f"{event.step}  decided: {event.answer}, by {event.by}"
+        case j.WaitStarted(step=""):
+            return f"--  waiting for run {event.detail} to end"
         case _:
             return None
 

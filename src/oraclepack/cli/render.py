@@ -60,6 +60,16 @@ def _filtered(value: object) -> bytes:
     return api.canonical_reply(value)
 
 
+def stream(data: bytes) -> bool:
+    """Write to stdout before the reply: events as lines of JSON. False once nobody reads."""
+    return _write(sys.stdout, data) is None
+
+
+def stream_text(text: str) -> bool:
+    """The same for text from outside, without its control characters."""
+    return stream(_bytes(visible(text)))
+
+
 def as_text(reply: Reply, *, color: bool) -> RenderedReply:
     """Data on stdout; warnings and errors, with what to do about them, on stderr."""
     talk = [_line_end(_painted(reply.talk, color=color))]

@@ -93,6 +93,8 @@ class Reply(msgspec.Struct, frozen=True):
     """A format of its own (SARIF, annotations): printed as it is, without the envelope."""
     wants_json: bool = False
     """The envelope was asked for by a flag of the command itself."""
+    one_line_json: bool = False
+    """As JSON, it is the last of many lines."""
 
 
 _ROLLBACK_TEXTS = {

@@ -49,7 +49,10 @@ COMMANDS = {
     "report": LazyCommand(
         f"{_PLACE}.report_command:report", "Write a run, its answers and its work into one file."
     ),
-    "runs": LazyCommand(f"{_PLACE}.runs_commands:runs", "Look at past runs, and remove old ones."),
+    "runs": LazyCommand(
+        f"{_PLACE}.runs_commands:runs",
+        "Observe and steer runs; look at past ones, remove old ones.",
+    ),
     "quarantine": LazyCommand(
         f"{_PLACE}.quarantine_commands:quarantine",
         "Look at outputs that were set aside, and get them back.",

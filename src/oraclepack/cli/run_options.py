@@ -60,6 +60,17 @@ _OPTIONS = (
         is_flag=True,
         help="With --engine rehearsal: run the steps in the project itself, not in a copy.",
     ),
+    click.option(
+        "--detach",
+        is_flag=True,
+        help="Run in the background and return at once; `oraclepack runs watch` shows it.",
+    ),
+    click.option(
+        "--wait-for",
+        metavar="RUN",
+        help="Begin the steps after this run has ended.",
+        shell_complete=run_ids,
+    ),
     click.option("--import-state", metavar="FILE", help="Take over a state file of the Go tool."),
     click.option(
         "--take-over",
@@ -92,6 +103,7 @@ def run_arguments(flags: dict[str, object]) -> api.RunArguments:
         import_state=text("import_state"),
         in_place=bool(flags.get("in_place")),
         take_over=bool(flags.get("take_over")),
+        wait_for=text("wait_for"),
         argv=command_words(),
     )
 

@@ -16,6 +16,17 @@ def plan_reply(outcome: api.PlanOutcome) -> Reply:
     return Reply(outcome.report, text, warnings=outcome.warnings)
 
 
+def started_reply(started: api.StartedRun) -> Reply:
+    """A run that goes on by itself: one line of JSON for programs."""
+    text = (
+        f"run {started.name} goes on in the background, process {started.pid}\n"
+        f"to watch it: oraclepack runs watch {started.name}\n"
+        f"to stop it:  oraclepack runs stop {started.name}\n"
+        f"console log: {started.console_log}\n"
+    )
+    return Reply(started, text, one_line_json=True)
+
+
 def run_reply(outcome: api.RunOutcome, warnings: tuple[str, ...]) -> Reply:
     report, code, way_on = outcome.report, outcome.exit_code, outcome.continue_command
     place = RunLocation(outcome.root, Path.cwd())

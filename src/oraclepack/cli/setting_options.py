@@ -55,7 +55,7 @@ def given_flags(
             given[setting.name] = api.SettingValue(value, flag)
     if params.pop("json", False):
         if given.get(api.OUTPUT.name, api.SettingValue("json", "")).value != "json":
-            raise UsageError("--json and --output text contradict each other")
+            raise UsageError("--json and --output with another value contradict each other")
         given[api.OUTPUT.name] = api.SettingValue("json", JSON_FLAG)
     return given
 
@@ -118,10 +118,10 @@ def asks_for_json(args: Sequence[str], variables: Mapping[str, str]) -> bool:
         if name == JSON_FLAG:
             last = kinds.BOOLEANS.get(value.lower(), True) if equals else True
         elif name in {api.OUTPUT.flag, "--format"}:
-            last = (value if equals else following) == "json"
+            last = (value if equals else following) in {"json", "jsonl"}
         elif name in {"--fields", "--jq"}:
             return True
-    return variables.get(api.OUTPUT.variable) == "json" if last is None else last
+    return variables.get(api.OUTPUT.variable) in {"json", "jsonl"} if last is None else last
 
 
 def _with_default(setting: api.Setting[Any]) -> str:

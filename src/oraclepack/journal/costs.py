@@ -93,7 +93,7 @@ def cost_of(call: Invocation) -> CostTotal:
 
 
 def is_not_billed(code: str) -> bool:
-    """Whether an error tells that the tool or the provider refused the call."""
+    """Whether an error means that the tool or the provider refused the call."""
     return code in _NOT_BILLED
 
 
@@ -101,7 +101,7 @@ def _may_cost(outcome: InvocationOutcome) -> bool:
     """Whether a call without known usage may have been billed."""
     code = outcome.error.code if outcome.error else None
     if code == CRASHED:
-        # Where its answer was harvested, the call that took it over tells what it cost.
+        # Where its answer was harvested, the call that took it over records the cost.
         return not outcome.adopted
     if outcome.attempts == 0:
         return outcome.adopted and outcome.ok
@@ -116,7 +116,7 @@ def _of_usage(usage: Usage) -> CostTotal:
         unknown_calls=int(usage.cost is None),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
-        # oracle writes 0 where the provider did not tell.
+        # oracle writes 0 where the provider reported nothing.
         reasoning_tokens=usage.reasoning_tokens or None,
     )
 

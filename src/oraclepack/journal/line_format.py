@@ -155,6 +155,14 @@ def read_lines(data: bytes, signer: Signer | None = None) -> JournalContent:
     return JournalContent(tuple(events), end, at, torn, damage, _signature(last, before, signer))
 
 
+def read_next(line: bytes, after: Link, number: int) -> tuple[AnyEvent, Link] | Damage:
+    """One whole line of a journal that is read as it grows; its signature is not looked at."""
+    read = _read_line(line, after.crc, number)
+    if isinstance(read, Damage):
+        return read
+    return read.event, Link(read.crc, chained_digest(after.digest, line))
+
+
 def _signature(last: _Line | None, before: Link, signer: Signer | None) -> Signature:
     if last is None or last.mac is None:
         return Signature.ABSENT

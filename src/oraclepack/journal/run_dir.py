@@ -66,13 +66,13 @@ def without_suffix(run_id: str) -> str:
 
 
 def hash_in(run_id: str) -> str | None:
-    """The beginning of the pack's hash, as the name of the run tells it."""
+    """The beginning of the pack's hash, from the name of the run."""
     match = _RUN_ID.fullmatch(run_id)
     return match[2] if match else None
 
 
 def is_rehearsal(engine: str | None) -> bool:
-    """Whether a run with this engine asks nobody."""
+    """Whether a run with this engine makes no calls."""
     return engine == REHEARSAL
 
 
@@ -91,7 +91,7 @@ class RunSummary(msgspec.Struct, frozen=True):
     damage: str | None = None
     """Why its journal cannot be read to the end."""
     number: int = 0
-    """Which of the pack's runs it is; 0 where nobody counted."""
+    """Which of the pack's runs it is; 0 where it is not numbered."""
     foreign: Foreign | None = None
     """Why it cannot be proven to be ours; then nothing it says is acted upon."""
 
@@ -102,9 +102,9 @@ class RunSummary(msgspec.Struct, frozen=True):
         return (self.number, self.created_at, int(match[3] or 1) if match else 0, self.run_id)
 
     def has_recorded(self, head: str | None) -> bool:
-        """The run was created at this commit, or has seen it since."""
+        """Whether the run was created at this commit or has recorded it since."""
         if not self.pack_hash:
-            # Its journal tells nothing (not written yet, or broken at once); its name does.
+            # The journal is empty or broken at its first line; use the name.
             return self.run_id.split("__")[1:2] == [head[:7] if head else "nogit"]
         return head == self.git_sha or head in self.heads
 
@@ -115,7 +115,7 @@ class RunChoice(msgspec.Struct, frozen=True):
     run: RunSummary | None
     reason: str
     notice: str = ""
-    """What a user would want to be told: that an earlier run is left behind."""
+    """A notice for the user that an earlier run is not continued."""
 
 
 def choose_run(
@@ -151,12 +151,12 @@ def choose_run(
 
 
 def _is_of(run: RunSummary, pack_hash: str) -> bool:
-    # A journal broken in its first line tells no hash; the name of the run still does.
+    # A journal broken in its first line has no hash; the name of the run still has it.
     return (run.pack_hash or hash_in(run.run_id)) in {pack_hash, pack_hash[:8]}
 
 
 def _is_kind(run: RunSummary, *, rehearsal: bool | None) -> bool:
-    # A run whose beginning is lost may be either; whoever goes on with it hears of the damage.
+    # A run whose beginning is lost may be either; a command that continues it reports the damage.
     return rehearsal is None or not run.pack_hash or run.rehearsal == rehearsal
 
 
@@ -179,6 +179,8 @@ OWN_NAMES = (
 """What we make in a run directory."""
 _NOTHING_READ = JournalContent((), Link(), 0)
 _REHEARSAL = "rehearsals/"
+_LOG = re.compile(r"logs/[\w.-]+\.log")
+"""What a journal may name as a log: one from elsewhere may name any file."""
 
 
 class RunDir(msgspec.Struct, frozen=True):
@@ -196,7 +198,7 @@ class RunDir(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What tells it from all others: a rehearsal may have the id of a real run."""
+        """A unique name: a rehearsal may have the id of a real run."""
         return self.run_id if self.folder == RUNS else f"{_REHEARSAL}{self.run_id}"
 
     @property
@@ -224,6 +226,13 @@ class RunDir(msgspec.Struct, frozen=True):
     @property
     def logs(self) -> Path:
         return self.path / "logs"
+
+    def log(self, name: str) -> Path | None:
+        """The log that a record names; None where it is no log, is not there, or is a link."""
+        if _LOG.fullmatch(name) is None:
+            return None
+        path = self.path / name
+        return path if path.is_file() and not path.is_symlink() else None
 
     @property
     def backups(self) -> Path:
@@ -286,14 +295,14 @@ class RunDir(msgspec.Struct, frozen=True):
 
 
 class ExaminedRun(msgspec.Struct, frozen=True):
-    """A run as its journal tells it, and whether that can be proven to be ours."""
+    """A run as recorded in its journal, and whether it is signed by the user."""
 
     reading: JournalContent
     foreign: Foreign | None = None
 
 
 def examine(run: RunDir) -> ExaminedRun:
-    """Read the journal of a run: the only way to one, so that nobody forgets to ask whose it is.
+    """Read the journal of a run: the only way to one, so that its ownership is always checked.
 
     Nothing is read through a link. Raises InputError where the journal cannot be read.
     """

@@ -119,7 +119,7 @@ class RunState(msgspec.Struct, frozen=True):
         return total_cost(call for step in self.steps.values() for call in step.invocations)
 
     def usage(self) -> Usage:
-        """What all calls of the run came to, as far as the tools told."""
+        """What all calls of the run came to, as far as the tools reported it."""
         outcomes = [i.outcome for s in self.steps.values() for i in s.invocations]
         known = (o.usage for o in outcomes if o is not None and o.usage is not None)
         return reduce(Usage.plus, known, Usage())
@@ -274,4 +274,4 @@ class Journal(Protocol):
 
 
 Ask = Callable[[str, Callable[[float], bool]], bool]
-"""Asks the person at the terminal; the second argument pauses, and tells when to give up."""
+"""Asks the person at the terminal; the second argument pauses, and returns False to give up."""

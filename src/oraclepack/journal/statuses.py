@@ -57,7 +57,7 @@ class Wait(StrEnum):
 
 
 class CallWait(msgspec.Struct, frozen=True, kw_only=True):
-    """One wait of a call, for whoever watches it."""
+    """One wait of a call, for displays."""
 
     call: int
     reason: str
@@ -93,7 +93,7 @@ class OutputRetry(msgspec.Struct, frozen=True, kw_only=True):
 
 WAITS = frozenset(Wait)
 PASSING = frozenset({Wait.SLOT, Wait.RATE_LIMIT})
-"""Waits that every busy run has: the journal tells of each, a summary would drown in them."""
+"""Waits that every busy run has: the journal records each one, summaries omit them."""
 
 
 class Status(StrEnum):

@@ -1,4 +1,4 @@
-"""The state of one step, folded from the events that speak of it."""
+"""The state of one step, folded from its events."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -78,7 +78,7 @@ class StepState(msgspec.Struct, frozen=True):
     tree_before: str | None = None
     """The work tree before the last attempt, while nothing is known of the tree after it."""
     changes: tuple[j.TreeChanged, ...] = ()
-    """What its attempts changed in the work tree and nobody took back, the last one last."""
+    """What its attempts changed in the work tree and was not undone, in order."""
     rolled_back: bool = False
     """It ran, and its outputs were taken back."""
 

@@ -149,7 +149,7 @@ class _Timelines:
             self._last = event.at or self._last
 
     def _call(self, place: CallPlace, tool: str, at: str) -> _Open | None:
-        """The call that an event speaks of; None where that has ended before."""
+        """The call of an event; None where it has already ended."""
         if place in self._ended or not place[0]:
             return None
         if place not in self.open:
@@ -234,36 +234,6 @@ def call_timelines(events: Iterable[AnyEvent]) -> tuple[CallTimeline, ...]:
     for event in events:
         gathered.add(event)
     return tuple(sorted(gathered.all(), key=lambda one: (one.start, one.place)))
-
-
-def open_decisions(events: Iterable[AnyEvent]) -> tuple[j.DecisionNeeded, ...]:
-    """The questions to a person that nobody has answered, while their command lives."""
-    waiting: dict[tuple[str, int], j.DecisionNeeded] = {}
-    for event in events:
-        match event:
-            case j.SessionStarted() | j.SessionFinished():
-                waiting.clear()
-            case j.DecisionNeeded():
-                waiting[event.step, event.call] = event
-            case j.DecisionMade() | j.InvocationOutcome():
-                waiting.pop((event.step, event.call), None)
-            case _:
-                pass
-    return tuple(waiting.values())
-
-
-def waiting_for_run(events: Iterable[AnyEvent]) -> str | None:
-    """The run that this one waits for, by its id; None where it does not."""
-    waiting: str | None = None
-    for event in events:
-        match event:
-            case j.WaitStarted(step="", detail=detail):
-                waiting = detail
-            case j.WaitFinished(step="") | j.SessionStarted() | j.SessionFinished():
-                waiting = None
-            case _:
-                pass
-    return waiting
 
 
 def totals_by_reason(timelines: Iterable[CallTimeline]) -> Mapping[str, int]:

@@ -127,9 +127,9 @@ def prune(
     max_size: int | None,
     dry_run: bool = False,
 ) -> CachePruneReport:
-    """Remove old answers, then the oldest until the rest fits, and what belongs to nobody.
+    """Remove old answers, then the oldest until the rest fits, and files without an entry.
 
-    With `dry_run` only tell which.
+    With `dry_run` nothing is removed.
     """
     cache = _cache_of(root)
     listed = list(cache.entries())

@@ -48,6 +48,7 @@ def _store_of(session: RunSession, calls: CallOptions) -> Iterator[CallStore]:
 
 def _handler(session: RunSession, calls: CallOptions, store: CallStore) -> CallHandler:
     """Who answers the calls of a run."""
+    control = session.control
     context = CallContext(
         root=session.root,
         run_dir=session.run.path,
@@ -60,6 +61,8 @@ def _handler(session: RunSession, calls: CallOptions, store: CallStore) -> CallH
         options=calls,
         redactor=Redactor.of(session.environment),
         ask=session.options.ask,
+        desk=control if control is not None and control.answers_questions else None,
+        is_paused=(lambda: control.is_paused) if control is not None else lambda: False,
     )
     settle_ended(context, adopted=frozenset({ORACLE}))
     return CallHandler(context)

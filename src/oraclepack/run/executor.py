@@ -5,7 +5,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
@@ -16,7 +16,7 @@ from oraclepack.run.planning.schedule import OnFailure, Progress, ready
 from oraclepack.shell.attempt import StopLevel, StopSwitch
 
 Work = Callable[[PlannedStep], Status]
-"""Runs one step to its end and tells what became of it."""
+"""Runs one step to its end and returns its outcome."""
 
 
 class Executor(Protocol):
@@ -37,11 +37,48 @@ class Executor(Protocol):
         """
 
 
-class ThreadExecutor:
-    """Runs up to `limit` steps at a time, each in a thread of a pool."""
+class Throttle(Protocol):
+    """What may change while steps run."""
 
-    def __init__(self, limit: int, policy: OnFailure) -> None:
-        self._limit = limit
+    @property
+    def is_paused(self) -> bool:
+        """No step is started."""
+
+    @property
+    def max_parallel(self) -> int: ...
+
+    @property
+    def changed(self) -> "Future[None]":
+        """Done at the next change of these."""
+
+    def was_stopped(self, step_id: str) -> bool:
+        """Whether the step was stopped by a request of its own."""
+
+
+class FixedThrottle:
+    """A `Throttle` that never changes."""
+
+    is_paused = False
+
+    def __init__(self, max_parallel: int) -> None:
+        self.max_parallel = max_parallel
+        self.changed: Future[None] = Future()
+
+    def was_stopped(self, _step_id: str) -> bool:
+        return False
+
+
+_MOST_THREADS = 128
+"""Threads are made as steps need them; how many steps run is up to the throttle."""
+_LOOK_FOR_STOP = 0.2
+"""Seconds, while nothing runs and everything is paused."""
+
+
+class ThreadExecutor:
+    """Runs as many steps at a time as the throttle says, each in a thread of a pool."""
+
+    def __init__(self, throttle: Throttle, policy: OnFailure) -> None:
+        self._throttle = throttle
         self._policy = policy
 
     def run(
@@ -55,26 +92,35 @@ class ThreadExecutor:
         progress = Progress()
         trouble: BaseException | None = None
         running: dict[Future[Status], StepId] = {}
-        with ThreadPoolExecutor(self._limit, thread_name_prefix="step") as pool:
+        with ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="step") as pool:
             while True:
+                changed, limit = self._throttle.changed, self._throttle.max_parallel
+                next_steps: tuple[StepId, ...] = ()
                 if trouble is None and stop.level is StopLevel.NONE:
-                    for step_id in ready(plan, progress, self._limit, self._policy):
-                        planned = plan.step(step_id)
-                        assert planned is not None
-                        running[pool.submit(work, planned)] = step_id
-                        progress = replace(progress, running=progress.running | {step_id})
+                    next_steps = ready(plan, progress, limit, self._policy)
+                is_held = bool(next_steps) and self._throttle.is_paused
+                for step_id in () if is_held else next_steps:
+                    planned = plan.step(step_id)
+                    assert planned is not None
+                    running[pool.submit(work, planned)] = step_id
+                    progress = replace(progress, running=progress.running | {step_id})
                 trouble = trouble or _trouble_of(between)
                 if trouble is not None:
                     stop.ask(StopLevel.POLITE)
-                if not running:
+                if not running and not is_held:
                     break
-                ended, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in sorted(ended, key=lambda one: running[one]):
+                patience = None if running else _LOOK_FOR_STOP
+                awaited: list[Future[Any]] = [*running, changed]
+                ended = set(wait(awaited, patience, FIRST_COMPLETED).done)
+                for future in sorted(ended & running.keys(), key=lambda one: running[one]):
                     step_id = running.pop(future)
                     failure = future.exception()
                     trouble = trouble or failure
                     status = Status.FAILED if failure is not None else future.result()
-                    progress = _ended(progress, step_id, status)
+                    if status is Status.PENDING and self._throttle.was_stopped(step_id):
+                        progress = _stopped(progress, step_id)
+                    else:
+                        progress = _ended(progress, step_id, status)
         if trouble is not None:
             raise trouble
         return progress
@@ -93,3 +139,9 @@ def _ended(progress: Progress, step_id: StepId, status: Status) -> Progress:
     if status in {Status.FAILED, Status.PENDING}:
         return replace(progress, running=running, failed=progress.failed | {step_id})
     return replace(progress, running=running, finished=progress.finished | {step_id})
+
+
+def _stopped(progress: Progress, step_id: StepId) -> Progress:
+    """A step that was stopped by itself is no reason to stop the others."""
+    running, stopped = progress.running - {step_id}, progress.stopped | {step_id}
+    return replace(progress, running=running, stopped=stopped)

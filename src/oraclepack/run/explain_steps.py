@@ -1,4 +1,4 @@
-"""What `list` tells about the steps of a pack."""
+"""The reply of `list` and `why`: the steps of a pack."""
 
 from __future__ import annotations
 

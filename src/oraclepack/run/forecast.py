@@ -104,7 +104,7 @@ class PlannedCall(msgspec.Struct, frozen=True, kw_only=True):
     cost: CostRange | None
     """Null where it costs nothing, or where the price is not known."""
     is_unpriced: bool
-    """It would be asked, and nobody knows the price."""
+    """It would be asked, and its price is unknown."""
     seconds: float
     problem: str | None
 

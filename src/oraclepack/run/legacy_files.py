@@ -151,9 +151,9 @@ class Maker(StrEnum):
 
     OURS = "ours"
     GO = "go"
-    SOMEBODY = "somebody"
+    OTHER = "other"
     """A JSON object of another shape: not ours to overwrite."""
-    NOBODY = "nobody"
+    UNREADABLE = "unreadable"
     """No JSON object, or one that says nothing: damaged, or empty."""
 
 
@@ -162,13 +162,13 @@ def maker_of(data: bytes) -> tuple[Maker, str]:
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return Maker.NOBODY, ""
+        return Maker.UNREADABLE, ""
     if not isinstance(value, dict) or not any(value.values()):
-        return Maker.NOBODY, ""
+        return Maker.UNREADABLE, ""
     if isinstance(value.get("run_dir"), str):
         return Maker.OURS, str(value.get("pack_path", ""))
     go = isinstance(value.get("step_statuses"), dict) or isinstance(value.get("pack_info"), dict)
-    return (Maker.GO if go else Maker.SOMEBODY), ""
+    return (Maker.GO if go else Maker.OTHER), ""
 
 
 def file_names(pack_path: str) -> tuple[str, str]:
@@ -327,7 +327,7 @@ def names_for(root: Path, pack_path: str) -> tuple[str, str]:
     """The names of the state and report file of a pack.
 
     The plain ones, unless they belong to a pack of the same name in another folder, or to
-    somebody else. A pack that has got names of its own keeps them.
+    another program. A pack that has names of its own keeps them.
     """
     own = own_file_names(pack_path)
     if (root / own[0]).is_file():
@@ -343,7 +343,7 @@ def _is_taken(root: Path, path: Path, pack_path: str) -> bool:
     maker, owner = maker_of(data)
     if maker is Maker.OURS:
         return owner != pack_path and (root / owner).is_file()
-    return maker is Maker.SOMEBODY
+    return maker is Maker.OTHER
 
 
 def refuse_directories(root: Path, pack_path: str) -> None:

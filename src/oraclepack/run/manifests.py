@@ -162,7 +162,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One step. What the pack does not say, or nobody can know, is null."""
+    """One step. What is unknown is null."""
 
     step_id: str
     title: str | None

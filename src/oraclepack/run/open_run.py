@@ -163,7 +163,7 @@ def _stays(rehearsal: RunDir) -> bool:
 
 
 def _where(root: Path) -> git.WorkTreeState:
-    """The commit, from git's files if they tell: asking git takes longer than all else here."""
+    """The commit, from git's files if possible: starting git takes longer than all else here."""
     sha = head.head_commit(root)
     if sha is not None:
         return git.WorkTreeState(sha)
@@ -173,7 +173,7 @@ def _where(root: Path) -> git.WorkTreeState:
 
 
 def described(selected: SelectedRun, meanwhile: Callable[[], None]) -> SelectedRun:
-    """The same with what a new run wants to know and only git can tell: whether files differ.
+    """The same, and whether files differ from the commit, which only git knows.
 
     That takes a while, in which something else can be done; if that fails, git is not waited for.
     """

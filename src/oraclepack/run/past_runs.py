@@ -1,6 +1,6 @@
 """Looking at runs: all of a project, one in full, and how the steps of a pack stand."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -9,8 +9,9 @@ import msgspec
 
 from oraclepack.errors import InputError, NotFoundError, OraclePackError, UsageError
 from oraclepack.journal import run_dir
+from oraclepack.journal.activity import RUNNING, activity_word
 from oraclepack.journal.costs import NO_COST, CostTotal
-from oraclepack.journal.line_format import JournalContent
+from oraclepack.journal.line_format import AnyEvent, JournalContent
 from oraclepack.journal.run_dir import RunDir, choose_run, hash_in, is_rehearsal
 from oraclepack.journal.run_state import EMPTY, RunState, SessionState, fold
 from oraclepack.journal.statuses import Status
@@ -31,7 +32,8 @@ class RunListEntry(msgspec.Struct, frozen=True, kw_only=True):
     pack_path: str | None
     git_sha: str | None
     status: str
-    """`running`, `ok`, `failed`, `incomplete`, `interrupted`, `damaged`, `empty` or `foreign`."""
+    """`ok`, `failed`, `incomplete`, `interrupted`, `damaged`, `empty` or `foreign`; while a command
+    works on it `running`, `waiting` (for another run), `paused` or `needs_decision`."""
     ok: int
     total: int
     created_at: str | None
@@ -89,15 +91,19 @@ def listed(
     holder: str | None,
     damage: str | None,
     foreign: Foreign | None = None,
+    activity: str = RUNNING,
 ) -> RunListEntry:
-    """A run at a glance; without a holder, what says that it runs was killed."""
+    """A run at a glance; without a holder, what says that it runs was killed.
+
+    `activity` is what it is called while a command works on it.
+    """
     created = state.created
     statuses = [state.step(step_id).status for step_id in state.step_ids]
     return RunListEntry(
         run_id=run_id,
         pack_path=created.pack_path if created else None,
         git_sha=created.git_sha if created else None,
-        status="foreign" if foreign else _status(state, holder, damage),
+        status="foreign" if foreign else _status(state, holder, damage, activity),
         ok=statuses.count(Status.OK),
         accepted=sum(state.step(step_id).is_accepted for step_id in state.step_ids),
         total=len(statuses),
@@ -115,7 +121,7 @@ def listed(
 
 
 def age(run: RunListEntry) -> tuple[str, str]:
-    """Sorts runs from the oldest to the newest; one that tells no time goes by its name."""
+    """Sorts runs from the oldest to the newest; a run without a time is sorted by its name."""
     return (run.created_at or run.run_id, run.run_id)
 
 
@@ -131,7 +137,7 @@ def details_of(run: RunListEntry, state: RunState, pack: Pack | None) -> RunDeta
 
 
 def step_word(state: RunState, step_id: str, *, held: bool) -> str:
-    """How a step stands: one that never ended, in a run nobody works on, was interrupted."""
+    """The status of a step: one that never ended, in a run that is not in use, was interrupted."""
     step = state.step(step_id)
     return "interrupted" if step.status is Status.RUNNING and not held else step.word
 
@@ -153,7 +159,7 @@ def _took(session: SessionState, last_at: str | None) -> int:
 
 
 def _last_event_time(state: RunState, before: str | None) -> str | None:
-    """The last time that anything was told, or that a step told before the next command."""
+    """The time of the last event, or of the step's last event before the next command."""
     if before is None:
         return state.last_at
     calls = (call for step in state.steps.values() for call in step.invocations)
@@ -178,35 +184,38 @@ def _step(entry: StepEntry, state: RunState, *, held: bool) -> StepDetails:
     return StepDetails(**fields, state=step_word(state, entry.step_id, held=held))
 
 
-def _status(state: RunState, holder: str | None, damage: str | None) -> str:
+def _status(state: RunState, holder: str | None, damage: str | None, activity: str) -> str:
     if damage is not None:
         return "damaged"
     if holder is not None:
-        return "running"
+        return activity
     if state.created is None:
         return "empty"
     return "interrupted" if state.status == "running" else state.status
 
 
 class InspectedRun(msgspec.Struct, frozen=True):
-    """A run as its journal tells it, as far as that can be believed."""
+    """A run as recorded in its journal, as far as that is signed and intact."""
 
     run: RunDir
     state: RunState = EMPTY
     damage: str | None = None
     events: int = 0
     foreign: Foreign | None = None
+    all_events: tuple[AnyEvent, ...] = ()
 
 
 def inspect_run(run: RunDir) -> InspectedRun:
-    """Read a run; whatever is wrong with it is told, not raised."""
+    """Read a run; damage is reported in the result, not raised."""
     try:
         examined = run_dir.examine(run)
     except InputError as trouble:
         return InspectedRun(run, damage=trouble.message)
     reading = examined.reading
     state = fold(reading.events)
-    return InspectedRun(run, state, _damage(reading), len(reading.events), examined.foreign)
+    return InspectedRun(
+        run, state, _damage(reading), len(reading.events), examined.foreign, reading.events
+    )
 
 
 def _damage(reading: JournalContent) -> str | None:
@@ -228,12 +237,18 @@ def show_run(root: Path, name: str) -> RunDetails:
     return details_of(listing_of(inspected), inspected.state, pack)
 
 
-def named_run(root: Path, name: str) -> RunDir:
-    """The run with this name, or the only one whose name begins so.
+LATEST = "latest"
+
+
+def named_run(root: Path, name: str, *, other_than: RunDir | None = None) -> RunDir:
+    """The run with this name, the only one whose name begins so, or with `latest` the newest.
 
     A rehearsal is `rehearsals/ID`, or just its id where no real run has that.
     """
     known = run_dir.every_run(root)
+    if name == LATEST:
+        others = [run for run in known if other_than is None or run.name != other_than.name]
+        return _latest(others)
     for fitting in (
         [run for run in known if run.name == name],
         [run for run in known if name and run.name.startswith(name)],
@@ -251,6 +266,21 @@ def named_run(root: Path, name: str) -> RunDir:
     )
 
 
+def _latest(runs: Sequence[RunDir]) -> RunDir:
+    """The run that something happened to last, rehearsals aside where there are real ones."""
+    real = [run for run in runs if run.folder != REHEARSALS] or runs
+    if not real:
+        raise UsageError("there are no runs yet", hint="`oraclepack run PACK` begins one")
+    return max(real, key=_last_change)
+
+
+def _last_change(run: RunDir) -> tuple[int, str]:
+    try:
+        return run.journal.stat().st_mtime_ns, run.run_id
+    except OSError:
+        return 0, run.run_id
+
+
 def pack_of(root: Path, path: str, pack_hash: str) -> Pack | None:
     """The pack of a run, if it is still there with the same content."""
     try:
@@ -263,7 +293,7 @@ def pack_of(root: Path, path: str, pack_hash: str) -> Pack | None:
 def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]]:
     """How each step stands in the run that a command would continue; its name, if there is one.
 
-    Asks git only when a run of this pack exists and the files alone do not tell the commit.
+    Asks git only when a run of this pack exists and git's files alone do not give the commit.
     """
     ids = [one for one in run_dir.run_ids(root) if hash_in(one) == pack.pack_hash[:8]]
     if not ids:
@@ -281,8 +311,8 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
 
 
 def listing_of(inspected: InspectedRun) -> RunListEntry:
-    """A run as `runs list` tells it."""
-    # Nobody of ours works on a foreign run; what its lock says is not asked.
+    """A run as `runs list` shows it."""
+    # A foreign run is never in use by us, so its lock is not read.
     holder = locks.holder_of(inspected.run.path) if inspected.foreign is None else None
     holder_text = None if holder is None else str(holder)
     return listed(
@@ -292,4 +322,5 @@ def listing_of(inspected: InspectedRun) -> RunListEntry:
         holder_text,
         inspected.damage,
         inspected.foreign,
+        activity_word(inspected.all_events) if holder is not None else RUNNING,
     )

@@ -71,7 +71,7 @@ class PatchUndo(msgspec.Struct, frozen=True):
             raise files.cannot("keep", self.place, trouble) from trouble
 
     def finish(self) -> tuple[str, ...]:
-        """Put in place what is not yet; tells all files of the patch."""
+        """Write the files that are not yet in place; returns all files of the patch."""
         self.refuse_foreign()
         paths = self._paths()
         try:
@@ -87,7 +87,7 @@ class PatchUndo(msgspec.Struct, frozen=True):
         return paths
 
     def changed_since(self) -> tuple[str, ...]:
-        """The files that are neither as they were nor as they shall be: somebody's work."""
+        """The files that match neither the state before nor after: they were edited."""
         self.refuse_foreign()
         paths = self._paths()
         return tuple(path for path in paths if self._is_strange(path, paths))
@@ -205,7 +205,7 @@ def _described(top: Path, path: str) -> tuple[str, int, str]:
 
 
 def remove_left_over(run: Path, listed: Collection[str]) -> None:
-    """Remove the copies of a run that nobody needs: whole ones are kept for the changes listed.
+    """Remove the copies of a run that are not needed: whole ones are kept for the changes listed.
 
     The others are of changes that were taken back, or never became whole. Needs the run's lock.
     """

@@ -188,7 +188,7 @@ def _calls(
 
 
 def _stored(root: Path, selected: SelectedRun, settings: Settings) -> Callable[[str], bool]:
-    """Tells whether a key has an answer that would be served."""
+    """Whether a key has an answer that would be served."""
     shared, own = project_cache(root), run_answers(root, selected.run.path)
     places = (shared, own) if settings[cs.CACHE] else (own,)
 

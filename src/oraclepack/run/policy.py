@@ -72,7 +72,7 @@ def weigh(
     """What steps come to. In CI the policy decides, except where nothing is left to weigh.
 
     That is so after a rollback, a failed prelude, or a backlog that could not be written.
-    `met` is None where no policy applies. A budget that is reached is told before a failed step:
+    `met` is None where no policy applies. A reached budget takes precedence over a failed step:
     the same command goes on with more money.
     """
     if unweighable:
@@ -104,7 +104,7 @@ class Completion(msgspec.Struct, frozen=True):
 
 
 class RunReply(msgspec.Struct, frozen=True):
-    """What a command tells about the steps: the `data` of its reply."""
+    """The steps in the `data` of a reply."""
 
     completed_steps: tuple[StepId, ...]
     """As in `run/transaction.py`: also those that were taken back afterwards."""
@@ -161,7 +161,7 @@ def completion(plan: Plan, state: RunState, required: float = 1.0) -> Completion
 def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> RunReply:
     """The reply of a command: from the state at its end, and from that after a rollback.
 
-    The state at the end may tell of the rollback of an earlier command; that is not its own.
+    The state at the end may include the rollback of an earlier command; it does not count.
     """
     ran = {step.step_id: state.step(step.step_id).status for step in plan.to_run}
     now = taken_back or state
@@ -221,7 +221,7 @@ def verdict(reply: RunReply, figures: Completion, *, ci: bool) -> ExitCode:
     """What the exit code says of the steps."""
     rolled_back = reply.rollback_status is not RollbackStatus.NOT_ATTEMPTED
     return weigh(
-        failed=bool(reply.failed_steps),
+        failed=bool(reply.failed_steps or reply.interrupted_steps),
         met=figures.is_met if ci else None,
         unweighable=rolled_back or reply.failed_step == PRELUDE,
         over_budget=bool(reply.budget_steps),

@@ -130,7 +130,7 @@ def _quoted(path: bytes) -> bytes:
 
 
 def _write_refs(layout: GitLayout, place: Path, environment: Mapping[str, str]) -> None:
-    """HEAD, branches and tags as git tells them, whatever format they are kept in."""
+    """HEAD, branches and tags as git prints them, in whatever format they are stored."""
     on_branch = _ask(layout.top, environment, "symbolic-ref", "-q", "HEAD")
     head = b"ref: " + on_branch if on_branch else _ask(layout.top, environment, "rev-parse", "HEAD")
     (place / "HEAD").write_bytes(head or b"ref: refs/heads/main\n")

@@ -1,16 +1,21 @@
 """What a project keeps of its runs, each kind of record with all that can be done to it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from oraclepack.calls.cache import CacheDetails, CacheExplanation, CacheList, CachePruneReport
 from oraclepack.journal.run_dir import run_ids
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.run import cache_queries, restore_files
-from oraclepack.run.past_runs import RunDetails, RunList, list_runs, show_run
+from oraclepack.run.control_client import send_request
+from oraclepack.run.past_runs import LATEST, RunDetails, RunList, list_runs, named_run, show_run
 from oraclepack.run.prune_runs import RunsPruneReport, prune_runs
 from oraclepack.run.quarantine import QuarantineList, QuarantineRestoreReport
+from oraclepack.run.read_logs import LogChunk, LogReport, log_files, read_logs
 from oraclepack.run.rebuild import RebuildReport, rebuild
+from oraclepack.run.run_control import ControlReply, ControlRequest
+from oraclepack.run.run_display import Display
+from oraclepack.run.run_status import RunStatus, run_status
 from oraclepack.run.trust import (
     CacheCandidates,
     Candidate,
@@ -19,6 +24,7 @@ from oraclepack.run.trust import (
     trust_cache,
     trust_run,
 )
+from oraclepack.run.watch_run import WatchUpdate, watch_events
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.ownership import TrustReport
 
@@ -40,6 +46,50 @@ class ProjectRuns:
     def show(self, name: str) -> RunDetails:
         """One in full, by its name or the beginning of it."""
         return show_run(self._root, name)
+
+    def status(self, name: str = LATEST) -> RunStatus:
+        """How one stands now: its steps, calls, waits, cost and open decisions."""
+        return run_status(named_run(self._root, name))
+
+    def watch(
+        self, name: str = LATEST, display: Display | None = None, *, from_start: bool = False
+    ) -> Iterator[WatchUpdate]:
+        """What the last command on a run does, as it happens, until no command works on it.
+
+        Reads the journal and the logs, and nothing else. With a display, that is told first.
+        """
+        return watch_events(named_run(self._root, name), display, from_start=from_start)
+
+    def logs(
+        self,
+        name: str = LATEST,
+        step: str | None = None,
+        *,
+        stderr: bool = False,
+        failed: bool = False,
+        follow: bool = False,
+    ) -> Iterator[LogChunk]:
+        """What steps printed, or the console of a detached command, in pieces."""
+        run = named_run(self._root, name)
+        return read_logs(run, step, stderr=stderr, failed=failed, follow=follow)
+
+    def log_files(
+        self,
+        name: str = LATEST,
+        step: str | None = None,
+        *,
+        stderr: bool = False,
+        failed: bool = False,
+    ) -> LogReport:
+        """The logs that `logs` would read, with their sizes."""
+        return log_files(named_run(self._root, name), step, stderr=stderr, failed=failed)
+
+    def control(self, name: str, request: ControlRequest) -> ControlReply:
+        """Ask the command that works on a run to stop, pause, resume, set or take an answer.
+
+        Raises ControlError where no command works on it, or it refuses.
+        """
+        return send_request(named_run(self._root, name), request)
 
     def prune(
         self, *, older_than: float | None = None, keep: int | None = None, dry_run: bool = False

@@ -44,7 +44,7 @@ def size_of(directory: Path) -> int:
 def remove_run(run: RunDir) -> None:
     """Remove a run directory. Needs its lock.
 
-    It is renamed first: whoever is killed in between leaves no half of a run, only a directory
+    It is renamed first: a kill in between leaves no half of a run, only a directory
     that `finish_removals` knows by the signature in its name.
     """
     renamed = run.path.parent / _name_for(run)
@@ -107,7 +107,7 @@ FINISHED = "ok"
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides about a run, as far as its journal tells it."""
+    """The facts of a run that decide whether it is removed."""
 
     run_id: str
     """Its name: that of a rehearsal begins with `rehearsals/`."""
@@ -116,7 +116,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     pack_path: str = ""
     pack_hash: str = ""
     status: str = FINISHED
-    """As `runs list` tells it."""
+    """As `runs list` shows it."""
     last_at: str = ""
     has_open_calls: bool = False
     is_rolling_back: bool = False
@@ -232,7 +232,7 @@ _WORDS = {
     "failed": "unfinished: a step failed",
     "incomplete": "unfinished",
     "interrupted": "unfinished: interrupted",
-    "damaged": "its journal is damaged; `oraclepack doctor --rebuild` tells more",
+    "damaged": "its journal is damaged; see `oraclepack doctor --rebuild`",
     "empty": "its journal says nothing",
     "foreign": "foreign: not known to be yours",
 }
@@ -247,7 +247,7 @@ _COPIES = ("outputs", "answers", *_REPLACED)
 def prune_runs(
     root: Path, clock: Clock, *, older_than: float | None, keep: int | None, dry_run: bool
 ) -> RunsPruneReport:
-    """Remove the runs that may go, or only tell which."""
+    """Remove the runs that may be removed, or only list them."""
     if not dry_run:
         finish_removals(root)
     before = None
@@ -302,7 +302,7 @@ class _Pruning:
                 }
 
     def _reason(self, inspected: InspectedRun, *, is_continued: bool) -> str | None:
-        """Why a finished run stays all the same."""
+        """Why a finished run is retained."""
         strange = strange_names(inspected.run)
         if strange:
             return f"it holds {strange[0]}, which oraclepack did not make"

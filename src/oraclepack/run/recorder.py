@@ -15,7 +15,7 @@ from oraclepack.pack.model import Pack
 from oraclepack.run.manifest_files import refresh_manifests, write_manifests
 
 Observer = Callable[[KnownEvent, RunState], None]
-"""Someone who is told of every event: a screen, a log. It must not raise."""
+"""An observer of every event: a display, a log. It must not raise."""
 
 _SOON = (
     j.RunCreated,
@@ -47,7 +47,7 @@ _PAUSE = 0.2
 
 
 class Recorder:
-    """Appends events, tells the observers, keeps the manifests up to date.
+    """Appends events, notifies the observers, updates the manifests.
 
     The manifests are folds and can be rebuilt, so they are rewritten by a thread of their own:
     a step never waits for them. At the end they are written once more, and synced.
@@ -134,7 +134,7 @@ class Recorder:
                 write_manifests(
                     self._run, self._pack, self.state, legacy=self._legacy, durable=False
                 )
-            except Exception as trouble:  # noqa: BLE001 - told before the next thing begins
+            except Exception as trouble:  # noqa: BLE001 - raised before the next event
                 self._trouble = trouble
             else:
                 self._trouble = None

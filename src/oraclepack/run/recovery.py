@@ -51,7 +51,7 @@ def end_processes(state: RunState) -> list[tuple[str | None, str]]:
 def _agents(step: StepState) -> Iterator[ProcessIdentity]:
     """The tools that the step had called, each in a session of its own, and that may still work.
 
-    What oracle was asked is paid for and adopted later; nobody waits for the others, and they
+    Calls of oracle are paid for and adopted later; the other tools are not waited for, and they
     would go on changing files under the next attempt.
     """
     for invocation in step.invocations:

@@ -80,7 +80,7 @@ def start_over(run: RunDir) -> None:
 
 
 def _tidy(run: RunDir) -> None:
-    """End what a killed rehearsal left; one that somebody works on is left alone."""
+    """End what a killed rehearsal left; one that is in use is left alone."""
     state = _state(run)
     if not state.is_open or locks.holder_of(run.path) is not None:
         return

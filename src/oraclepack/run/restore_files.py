@@ -46,7 +46,7 @@ def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineList:
 
 
 def find(root: Path, pack: Pack | None = None) -> tuple[QuarantineFile, ...]:
-    """The files in quarantine; the journals tell in which directories they are."""
+    """The files in quarantine; the journals name their directories."""
     runs = [inspect_run(RunDir(root, run_id)) for run_id in run_dir.run_ids(root)]
     foreign = {inspected.run.run_id for inspected in runs if inspected.foreign is not None}
     runs = [inspected for inspected in runs if inspected.foreign is None]
@@ -153,7 +153,7 @@ def _absolute(path: Path) -> Path:
 
 
 def _where(path: str, everything: Iterable[QuarantineFile]) -> str:
-    """For someone who named the place a file came from."""
+    """A hint for a user who named the original path of a file."""
     original = PurePosixPath(path).as_posix()
     places = [str(file.path) for file in everything if file.original == original]
     return f"what came from there is {' and '.join(places)}" if places else ""

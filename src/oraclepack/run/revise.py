@@ -232,7 +232,7 @@ def revise(
 ) -> j.OutputRevised | None:
     """Make the file at an output's path the recorded output; None when it is that already.
 
-    First a copy of what was recorded is kept, then the journal is told, then the run's copy is
+    First the recorded copy is backed up, then the event is appended, then the run's copy is
     replaced: killed in between, the next run makes that copy anew from the file.
     """
     state = where.record.state.step(step.id)

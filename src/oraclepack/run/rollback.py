@@ -133,7 +133,7 @@ def protected(path: str, pack_path: str, also: Iterable[str] = ()) -> str | None
     if "/".join(names[:2]) in {RUNS, CACHE, REHEARSALS}:
         return f"it lies in {'/'.join(names[:2])}"
     if pack_path and place in all_file_names(pack_path):
-        return "it tells the state of the run"
+        return "it records the state of the run"
     return "it is to be left alone" if place in map(normpath, also) else None
 
 

@@ -40,4 +40,4 @@ class Display(Protocol):
         """The plan is made and not refused; nothing has been written yet."""
 
     def event(self, event: KnownEvent, state: RunState) -> None:
-        """An event was added to the journal, also those that tell of calls and their waits."""
+        """An event was added to the journal, also those of calls and their waits."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,8 @@ from oraclepack.pack.model import Pack
 from oraclepack.pack.questions import title_of
 from oraclepack.run import import_state as older_state
 from oraclepack.run import revise, tree_guard
-from oraclepack.run.executor import Executor, ThreadExecutor
+from oraclepack.run.control_server import ControlServer
+from oraclepack.run.executor import Executor, FixedThrottle, ThreadExecutor
 from oraclepack.run.legacy_files import files_of_go, refuse_directories
 from oraclepack.run.open_run import (
     RunSelector,
@@ -44,10 +45,12 @@ from oraclepack.run.recorder import Recorder
 from oraclepack.run.recovery import recover
 from oraclepack.run.rehearsing import enter_workplace, plan_workplace
 from oraclepack.run.rollback import finish_rollback, roll_back
+from oraclepack.run.run_control import RunControl
 from oraclepack.run.run_display import Display, RunPreview, StepPreview
 from oraclepack.run.run_session import RunOptions, RunSession, manner_of
 from oraclepack.run.run_step import run_step
 from oraclepack.run.run_steps import ready_for_steps
+from oraclepack.run.wait_for_run import run_to_wait_for, wait_for_end
 from oraclepack.settings.call_settings import ENGINE, REHEARSAL
 from oraclepack.shell.stop import Stop
 from oraclepack.system import environment
@@ -156,7 +159,7 @@ def run_pack(
     """Run what is to be run, until `stop` is asked.
 
     The plan is made before anything is written, so that a mistake changes nothing, and again
-    under the lock if the state has changed meanwhile: there nobody else can change it.
+    again under the lock if the state has changed, because only there it is stable.
     """
     clock = clock or SystemClock()
     selected, planned = preview_run(request, clock)
@@ -164,6 +167,7 @@ def run_pack(
     if planned.refusal is not None and imported is None:
         raise planned.refusal.error()
     copied = _plan_workplace(request, planned)
+    awaited = _awaited(request, selected)
     if request.display is not None:
         request.display.begin(_preview(request, selected, planned))
     with ExitStack() as stack:
@@ -195,8 +199,11 @@ def run_pack(
             untouched = False
         _refuse_dirty_rerun(request, selected, record, planned)
         enter(request, selected, record, name)
-        # Only now that the journal names it: whoever continues can remove it.
+        # Only after the journal names it, so that a later command can remove it.
         session.private = stack.enter_context(environment.private_directory(name))
+        if planned.to_run or awaited is not None:
+            stack.enter_context(open_control(session))
+        untouched &= not wait_for_end(session, awaited)  # what it did may change the plan
         if request.wish.rehearsal:
             enter_workplace(session, copied)
         if not untouched:
@@ -208,7 +215,7 @@ def run_pack(
         if planned.to_run:
             with ready_for_steps(session) as is_ready:
                 if is_ready:
-                    executor = request.executor or threads_for(request.options)
+                    executor = request.executor or threads_for(session)
                     executor.run(planned, partial(run_step, session), stop, record.sync)
         return _end(request, session, selected, planned)
 
@@ -295,10 +302,29 @@ def _environment(options: RunOptions) -> dict[str, str]:
     return inherited | {"out_dir": options.out_dir} if options.out_dir else inherited
 
 
-def threads_for(options: RunOptions) -> Executor:
+def _awaited(request: RunRequest, selected: SelectedRun) -> RunDir | None:
+    """The run that this one waits for."""
+    name = request.options.wait_for
+    return run_to_wait_for(request.root, name, selected.run) if name else None
+
+
+@contextmanager
+def open_control(session: RunSession) -> Iterator[None]:
+    """Requests of other processes are heard for as long as this holds."""
+    options = session.options
+    session.control = RunControl(
+        session.stop, options.max_parallel, answers_questions=options.detached
+    )
+    with ControlServer(session.private, session.control, session.record.append) as server:
+        session.record.append(j.ControlOpened(socket=str(server.path)))
+        yield
+
+
+def threads_for(session: RunSession) -> Executor:
     """The executor of a run that is given none."""
+    options = session.options
     policy = OnFailure.KEEP_GOING if options.keep_going else OnFailure.STOP
-    return ThreadExecutor(options.max_parallel, policy)
+    return ThreadExecutor(session.control or FixedThrottle(options.max_parallel), policy)
 
 
 def _record_plan(session: RunSession, planned: Plan) -> None:

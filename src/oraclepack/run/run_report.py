@@ -1,4 +1,4 @@
-"""What `run` tells when it ends: the shape of its data."""
+"""The reply of `run`: the shape of its data."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True):
     stdout_log: str | None = None
     stderr_log: str | None = None
     changed_files: tuple[str, ...] = ()
-    """What its last attempt changed in the work tree and nobody took back."""
+    """What its last attempt changed in the work tree and was not undone."""
     patch: str | None = None
     """That change, relative to the run directory."""
     cost: CostTotal = NO_COST
@@ -113,7 +113,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     held_steps: tuple[str, ...] = ()
     """Failed ones that did not run: their answers miss their contracts and were paid for."""
     output_failures: tuple[FailedOutput, ...] = ()
-    """Outputs of failed steps that do not meet their contract, as `verify-outputs` tells them."""
+    """Outputs of failed steps that do not meet their contract, as `verify-outputs` reports them."""
     rolled_back_steps: tuple[str, ...] = ()
     """Those of the completed steps of which a rollback took back files; they are pending again."""
     not_rolled_back: tuple[str, ...] = ()
@@ -204,7 +204,7 @@ def report_of(result: RunResult) -> RunReport:
 
 
 def plan_report(selected: SelectedRun, plan: Plan) -> RunReport:
-    """What would be done, told in the same shape."""
+    """The plan in the same shape."""
     answer = reply(plan, selected.state)
     return _report(
         selected, plan, selected.state, answer, completion(plan, selected.state), dry_run=True

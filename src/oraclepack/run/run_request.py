@@ -219,13 +219,20 @@ def _options(
         ci=settings[rs.CI],
         engine=settings[cs.ENGINE],
         answered=frozenset(TOOLS if is_rehearsal(settings[cs.ENGINE]) else ()),
-        # A rehearsal asks nobody, so that a file that is missing costs nothing.
+        # A rehearsal makes no calls, so a missing file costs nothing.
         needs_files=settings[rs.VALIDATE] and not is_rehearsal(settings[cs.ENGINE]),
-        calls=_calls(settings, pack, can_ask=ask is not None, in_place=arguments.in_place),
+        calls=_calls(
+            settings,
+            pack,
+            can_ask=ask is not None or arguments.detached,
+            in_place=arguments.in_place,
+        ),
         refresh=settings[cs.REFRESH],
         store="" if is_rehearsal(settings[cs.ENGINE]) else settings[cs.STORE],
         oracle_bin=_oracle(settings),
         ask=ask,
+        detached=arguments.detached,
+        wait_for=arguments.wait_for,
     )
 
 
@@ -253,7 +260,7 @@ def _accepted_share(settings: Settings) -> float:
 def _calls(
     settings: Settings, pack: Pack, *, can_ask: bool, in_place: bool
 ) -> Callable[[], CallOptions]:
-    """How calls are made, worked out late; but a mistake in what somebody asked is told now."""
+    """How calls are made, computed late; but mistakes in the given options are reported now."""
 
     def work_out() -> CallOptions:
 
@@ -266,12 +273,12 @@ def _calls(
 
 
 def _given(settings: Settings, setting: Setting[bool]) -> bool | None:
-    """The value, if somebody gave one."""
+    """The value, if one was given."""
     return settings[setting] if settings.is_given(setting) else None
 
 
 def _recorded(settings: Settings) -> dict[str, str | int | float | bool | list[str] | None]:
-    """What a run remembers of its settings: those somebody gave."""
+    """The settings that a run records: those that were given."""
     given = {
         setting.name: settings[setting]
         for setting in (*rs.RUN_SETTINGS, *cs.CALL_SETTINGS, *cs.PROVIDER_SETTINGS, *_LIMITS)
@@ -306,5 +313,5 @@ def _refuse_broken(pack: Pack, root: Path, settings: Settings) -> None:
     raise InvalidPackError(
         f"{pack.path}:{first.span.line}:{first.span.column} {first.rule} {first.message}{more}",
         hint=f"oraclepack validate {'--strict ' if strict else ''}{pack.path} shows all; "
-        "--no-validate runs it all the same",
+        "--no-validate runs it anyway",
     )

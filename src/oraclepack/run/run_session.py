@@ -29,6 +29,7 @@ from oraclepack.system.clock import Clock
 if TYPE_CHECKING:  # a command with nothing to run does without them
     from oraclepack.calls.handler import CallHandler
     from oraclepack.calls.server import Gateway
+    from oraclepack.run.run_control import RunControl
 
 
 class RunOptions(msgspec.Struct, frozen=True):
@@ -70,6 +71,10 @@ class RunOptions(msgspec.Struct, frozen=True):
     ask: Ask | None = None
     """Asks the person at the terminal; None where there is none."""
     grace: Grace = msgspec.field(default_factory=Grace)
+    detached: bool = False
+    """Nobody sits at its terminal: questions to a person wait for `runs answer`."""
+    wait_for: str | None = None
+    """The run that must have ended before this one begins its steps."""
 
 
 def manner_of(options: RunOptions) -> VerifyOptions:
@@ -107,6 +112,8 @@ class RunSession(msgspec.Struct):
     calls: CallHandler | None = None
     gateway: Gateway | None = None
     """What stands between the steps and the tools, while steps run."""
+    control: RunControl | None = None
+    """What the command can be asked from outside, while steps run."""
 
     def token(self, step: str, attempt: int) -> str:
         """The mark of an attempt's processes, unique on this machine."""

@@ -41,6 +41,7 @@ from oraclepack.shell.attempt import (
 )
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.log_files import last_lines, skip_line
+from oraclepack.shell.stop import Stop
 from oraclepack.system import git
 from oraclepack.system.machine import this_machine
 from oraclepack.tools.oracle_failures import last_words
@@ -114,11 +115,16 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
         )
     )
     tree = _watched(session, step, attempt.number)
-    with tree as watched, intercepted(session, attempt) as guarded:
-        outcome = run_attempt(guarded, session.stop, _watch(session, attempt), session.clock)
+    with (
+        _stopping(session, step.id) as stop,
+        tree as watched,
+        intercepted(session, attempt) as guarded,
+    ):
+        outcome = run_attempt(guarded, stop, _watch(session, attempt), session.clock)
+        stopped = stop.level is not StopLevel.NONE
     attached |= session.calls.attached(step.id, attempt.number) if session.calls else {}
     record_outputs(session, step, attempt.number, succeeded=outcome.ok)
-    judged = _with_tree(_judge(session, step, attempt, outcome), session, watched)
+    judged = _with_tree(_judge(session, step, attempt, outcome, stopped=stopped), session, watched)
     _record_leftovers(session, step, outcome)
     if judged.status in _UNFINISHED:
         restore_backups(session, step, attempt.number)
@@ -137,6 +143,13 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
     )
     _record_head(session, step.id)
     return judged.status
+
+
+def _stopping(session: RunSession, step_id: str) -> AbstractContextManager[Stop]:
+    """What stops this step: its own stop, or that of the run alone."""
+    if session.control is None:
+        return nullcontext(session.stop)
+    return session.control.stopping_step(step_id)
 
 
 def _record_head(session: RunSession, step_id: str) -> None:
@@ -218,7 +231,7 @@ def _watch(session: RunSession, attempt: Attempt) -> AttemptCallbacks:
 
 
 def _judge(
-    session: RunSession, step: Step, attempt: Attempt, outcome: AttemptOutcome
+    session: RunSession, step: Step, attempt: Attempt, outcome: AttemptOutcome, *, stopped: bool
 ) -> AttemptVerdict:
     failure = _failure(session, attempt, outcome)
     refused = _over_budget(session, attempt)
@@ -232,8 +245,8 @@ def _judge(
         if verified is not None and failure.code == "CONTRACT" and verified.failures:
             failure = msgspec.structs.replace(failure, message=_lacks(verified))
         # Stopped, not failed: the next command runs it as one that is still to be done.
-        stopped = failure.code == INTERRUPTED and session.stop.level is not StopLevel.NONE
-        status = Status.PENDING if stopped else Status.FAILED
+        is_pending = failure.code == INTERRUPTED and stopped
+        status = Status.PENDING if is_pending else Status.FAILED
         return AttemptVerdict(status, failure, verification=verified)
     if not _left_something(session, step, attempt.number):
         skipped = skip_line(attempt.stdout_log)
@@ -275,7 +288,7 @@ def _failure(session: RunSession, attempt: Attempt, outcome: AttemptOutcome) -> 
 def _over_budget(session: RunSession, attempt: Attempt) -> StepError | None:
     """The call that did not fit the budget, unless its question was answered in the end.
 
-    A step may go on after it; without the answer it is not done all the same.
+    A step may continue after it, but without the answer it is not done.
     """
     made = session.record.state.step(attempt.step).invocations
     told = [one.outcome for one in made if one.attempt == attempt.number and one.outcome]
@@ -288,7 +301,7 @@ def _over_budget(session: RunSession, attempt: Attempt) -> StepError | None:
 
 
 def _signal(code: int) -> str:
-    """Which signal an exit code stands for, as shells tell it."""
+    """Which signal an exit code stands for, by the convention of shells."""
     try:
         return f" ({Signals(code - SIGNALLED).name})"
     except ValueError:

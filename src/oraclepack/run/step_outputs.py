@@ -30,7 +30,7 @@ _TOGETHER = 8 << 20
 
 
 def declared_paths(step: Step) -> tuple[str, ...]:
-    """The outputs whose path the text tells."""
+    """The outputs whose path is written out in the pack."""
     return tuple(output.path.value for output in step.outputs if output.path.value is not None)
 
 
@@ -63,13 +63,13 @@ def produced_paths(session: RunSession, step: Step, attempt: int) -> tuple[str, 
     declared = declared_paths(step)
     # The same file may be spelled in several ways; the text's own spelling is the one to keep.
     named = {place_of(session, path) for path in declared}
-    # A path that holds a secret was not written down; only the text still tells it.
+    # A path that holds a secret was not written down; only the pack still has it.
     others = (path for path in reported if path and path not in named and BLOT not in path)
     return tuple(dict.fromkeys((*declared, *others)))
 
 
 def place_of(session: RunSession, path: str) -> str:
-    """A path as calls tell it: relative to the project root, without detours."""
+    """A path as calls record it: relative to the project root, normalised."""
     verdict = jail(session.root, path)
     return path if isinstance(verdict, Refusal) else verdict.relative
 
@@ -102,7 +102,7 @@ def quarantine_earlier(session: RunSession, step: Step) -> None:
 def _paid_for(session: RunSession, state: StepState) -> set[str]:
     """Where whole answers lie that miss their contract, or that a person accepted.
 
-    Nobody is asked for them again: the call takes them as they are now, corrected or not.
+    They are not asked for again: the call takes them as they are now, corrected or not.
     """
     last: dict[str, str | None] = {}
     for invocation in sorted(
@@ -200,7 +200,7 @@ def _keep(session: RunSession, group: list[tuple[j.OutputRecorded, bytes]]) -> N
 def _outputs_on_disk(
     session: RunSession, step: Step, attempt: int, paths: tuple[str, ...], *, succeeded: bool
 ) -> Iterator[tuple[j.OutputRecorded, bytes]]:
-    """What there is at each path, and the event that tells of it."""
+    """The content at each path, and the event that records it."""
     known = {
         out.declared_path: out.path
         for out in session.record.state.step(step.id).outputs

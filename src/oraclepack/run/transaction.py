@@ -311,7 +311,7 @@ class Transaction:
             return
         now = file_moves.read_previous(path)
         if now is not None and sha256_bytes(now.content) != one.written:
-            return  # somebody has changed it since, or it is the earlier file already
+            return  # it was changed since, or is the earlier file already
         if now is not None:
             target = place / one.path
             files.make_directories(target.parent)
@@ -326,7 +326,7 @@ class Transaction:
         return path.relative_to(self._root).as_posix() if inside else str(path)
 
     def _undo(self, change: _Change, place: Path) -> str | None:
-        """Set aside what stands there now, then restore; tells where it was set aside."""
+        """Move the current file to quarantine, then restore; returns the place in quarantine."""
         if change.stays:
             file_moves.remove_empty(change.folders)  # those of a file that could not be written
             return None
@@ -344,7 +344,7 @@ class Transaction:
         return moved
 
     def _inside(self, path: Path) -> Path:
-        """Where a file goes in quarantine: the path tells where it came from."""
+        """The place of a file in quarantine; the path shows where it came from."""
         if path.is_relative_to(self._root):
             return path.relative_to(self._root)
         return Path("outside", *path.absolute().parts[1:])

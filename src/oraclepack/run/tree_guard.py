@@ -1,4 +1,4 @@
-"""The work-tree guard: what a step changes is told and recorded."""
+"""The work-tree guard: what a step changes is reported and recorded."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -89,7 +89,7 @@ def patch_of(run: RunDir, change: j.TreeChanged) -> Path | None:
 
 
 def refuse_half_undone(pack: Pack, run: RunDir, state: RunState, argv: Sequence[str] = ()) -> None:
-    """No step runs over half of a change: nobody has ever seen such a tree, so nobody allows it."""
+    """Refuse while an undo is half applied; no flag overrides this."""
     remove_left_over(run.path, recorded_patches(state))
     for step_id, step in sorted(state.steps.items()):
         if any(one.patch and is_begun(run.path / one.patch) for one in step.changes):
@@ -100,7 +100,7 @@ def refuse_half_undone(pack: Pack, run: RunDir, state: RunState, argv: Sequence[
 
 
 def recorded_patches(state: RunState) -> frozenset[str]:
-    """Of the changes that nobody took back, relative to the run directory."""
+    """The patches that were not undone, relative to the run directory."""
     changes = (one for step in state.steps.values() for one in step.changes)
     return frozenset(one.patch for one in changes if one.patch)
 
@@ -192,7 +192,7 @@ def recover_change(root: Path, run: RunDir, record: Recorder) -> None:
         try:
             change = recorded_change(run, tree, state.tree_before, step_id, state.attempts)
         except WorktreeError as trouble:
-            message = f"what the killed attempt changed cannot be told: {trouble}"
+            message = f"the changes of the killed attempt are unknown: {trouble}"
             record.append(j.WarningRecorded(step=step_id, code="tree", message=message))
             change = j.TreeChanged(step=step_id, attempt=state.attempts, files=())
         record.append(change)

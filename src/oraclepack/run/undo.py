@@ -57,7 +57,7 @@ def undo_step(
     if change is None or change.patch is None:
         raise UsageError(
             f"step {step_id} left no recorded change in run {selected.run.run_id}",
-            hint="`oraclepack runs show` tells what each step left; --run-id names another run",
+            hint="`oraclepack runs show` lists what each step left; --run-id names another run",
         )
     wish = msgspec.structs.replace(wish, legacy_files=selected.state.has_legacy_files)
     with opened(selected, pack, wish, clock, "undo") as record:

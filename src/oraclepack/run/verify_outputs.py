@@ -1,6 +1,6 @@
 """Verify outputs later, without running anything: no process is started, neither bash nor git.
 
-Git is asked only where its index speaks of `.oraclepack`, see `system/ownership.py`.
+Git is started only where its index contains `.oraclepack`, see `system/ownership.py`.
 """
 
 from collections.abc import Callable, Sequence
@@ -152,7 +152,7 @@ def _reader_of(rehearsal: RunDir) -> Callable[[str], Content]:
 def _newest_run(root: Path, pack_hash: str) -> RunDir | None:
     runs = sorted(run_dir.summaries(root, pack_hash), key=lambda run: run.age)
     good = [run for run in runs if run.pack_hash == pack_hash and not (run.damage or run.foreign)]
-    # What a rehearsal of an earlier version wrote tells less than any real run.
+    # The rehearsal of an earlier version counts less than any real run.
     whole = [run for run in good if not run.rehearsal] or good
     return RunDir(root, whole[-1].run_id) if whole else None
 

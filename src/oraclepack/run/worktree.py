@@ -1,4 +1,4 @@
-"""The whole work tree as one git tree, so that what a step changed can be told and taken back.
+"""The whole work tree as one git tree, so that the changes of a step can be shown and undone.
 
 The trees are built with an index and an object store of our own: neither the user's index nor
 the repository's objects are touched. Files stand in them as they lie on disk, whatever filters
@@ -165,7 +165,7 @@ class Worktree(msgspec.Struct, frozen=True):
 
     @property
     def _program(self) -> git.Git:
-        # The objects live as long as the step: compressing them would take longer.
+        # The objects are needed only during the step: compressing them would take longer.
         config = (("core.looseCompression", "0"),)
         return git.Git(self.top, self.environment, git.LONG_TIMEOUT, config)
 

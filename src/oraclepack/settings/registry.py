@@ -36,6 +36,7 @@ from oraclepack.settings.project_rules import (
 from oraclepack.settings.run_settings import PIPELINE_SETTINGS, RUN_SETTINGS
 from oraclepack.settings.value_kinds import Bool, Choice, Names, Path, Text
 from oraclepack.system.environment import (
+    DETACHED_VARIABLE,
     MARKER_VARIABLE,
     REQUEST_VARIABLE,
     TRUST_KEY_VARIABLE,
@@ -46,14 +47,16 @@ CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
 
 _MOST_HINTS = 20
 """How many unknown variables are reported one by one; finding the nearest name takes time."""
-_NOT_SETTINGS = frozenset({CONFIG_VARIABLE, MARKER_VARIABLE, REQUEST_VARIABLE, TRUST_KEY_VARIABLE})
+_NOT_SETTINGS = frozenset(
+    {CONFIG_VARIABLE, DETACHED_VARIABLE, MARKER_VARIABLE, REQUEST_VARIABLE, TRUST_KEY_VARIABLE}
+)
 
 
 OUTPUT = Setting(
     "output",
-    Choice(("text", "json")),
+    Choice(("text", "json", "jsonl")),
     "text",
-    "How to answer: for people or for programs.",
+    "How to answer: for people, or for programs; jsonl is one line, after the events of a run.",
     project=FREE,
 )
 COLOR = Setting(

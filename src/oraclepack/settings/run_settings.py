@@ -142,6 +142,14 @@ INTERACTIVE = Setting(
     negated="--non-interactive",
     project=FALSE,
 )
+DISPLAY = Setting(
+    "display",
+    Choice(("auto", "table", "plain", "jsonl", "quiet")),
+    "auto",
+    "How to show progress: a live table, plain lines, JSON lines or nothing; auto is a table on a "
+    "terminal, else lines.",
+    project=FREE,
+)
 JSON_LOG = Setting(
     "json_log",
     Bool(),

@@ -139,7 +139,7 @@ def run_attempt(
         if watch.on_started:
             watch.on_started(running.started)
         limits = _Limits(attempt, stop, watch, clock)
-        poll = _poll(running.exit_fd, stop.polite_fd)
+        poll = _poll(running.exit_fd, *stop.polite_fds)
         ending: AttemptEnd | None = None
         while ending is None:
             ready = {fd for fd, _ in poll.poll(limits.rest())}
@@ -240,7 +240,7 @@ def _end_shell(running: _Running, attempt: Attempt, stop: Stop) -> str:
     termination.begin()
     while True:
         termination.go_on(hurry=stop.level is StopLevel.AT_ONCE)
-        poll = _poll(running.exit_fd, *(() if termination.is_last else (stop.urgent_fd,)))
+        poll = _poll(running.exit_fd, *(() if termination.is_last else stop.urgent_fds))
         rest = max(0.0, (termination.due or 0.0) - time.monotonic())
         if running.exit_fd in {fd for fd, _ in poll.poll(_milliseconds(rest))}:
             assert termination.sent is not None

@@ -37,6 +37,15 @@ class Stop:
         return self._urgent[0]
 
     @property
+    def polite_fds(self) -> tuple[int, ...]:
+        """What to poll for the first request, whoever it comes from."""
+        return (self.polite_fd,)
+
+    @property
+    def urgent_fds(self) -> tuple[int, ...]:
+        return (self.urgent_fd,)
+
+    @property
     def signal(self) -> int | None:
         """The signal that the exit code names: SIGINT where none was given; None before."""
         return None if self._level is StopLevel.NONE else self._signal
@@ -67,6 +76,26 @@ class Stop:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class StepStop(Stop):
+    """Stops one step: asked for by itself, or by the stop of the whole run."""
+
+    def __init__(self, run: Stop) -> None:
+        super().__init__()
+        self._run = run
+
+    @property
+    def level(self) -> StopLevel:
+        return max(super().level, self._run.level)
+
+    @property
+    def polite_fds(self) -> tuple[int, ...]:
+        return (self.polite_fd, *self._run.polite_fds)
+
+    @property
+    def urgent_fds(self) -> tuple[int, ...]:
+        return (self.urgent_fd, *self._run.urgent_fds)
 
 
 KILL_PATIENCE = 10.0

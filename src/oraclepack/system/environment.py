@@ -107,11 +107,12 @@ def environment() -> dict[str, str]:
 
 
 def inherited(*, with_database: bool = True) -> dict[str, str]:
-    """What other programs get of it: all but the key that only we sign with.
+    """What other programs get of it: all but the key that only we sign with, and our own pipe.
 
     Without the variables of PostgreSQL where they lead to the store that machines share.
     """
-    hidden = {TRUST_KEY_VARIABLE} if with_database else {TRUST_KEY_VARIABLE, STORE_VARIABLE}
+    hidden = {TRUST_KEY_VARIABLE, DETACHED_VARIABLE}
+    hidden |= set() if with_database else {STORE_VARIABLE}
     return {
         name: value
         for name, value in os.environ.items()
@@ -244,3 +245,5 @@ MARKER_VARIABLE = "ORACLEPACK_ATTEMPT"
 TRUST_KEY_VARIABLE = "ORACLEPACK_TRUST_KEY"
 STORE_VARIABLE = "ORACLEPACK_STORE"
 """Holds a key that several machines share; read from the environment alone, never from a file."""
+DETACHED_VARIABLE = "ORACLEPACK_DETACHED"
+"""The descriptor of the pipe on which a detached command reports to the one that started it."""

@@ -1,4 +1,4 @@
-"""Stands on a step's PATH in a tool's place: hands the call to oraclepack and does as it is told.
+"""The shim on a step's PATH: sends the call to oraclepack and carries out the reply.
 
 A copy of this file lies in the private directory of a run, beside the socket `gateway`, and is
 called by the names of the tools. It never starts a tool on its own account: without the gateway
@@ -22,7 +22,7 @@ FORWARDED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
 def main() -> int:
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        # Until there is someone to pass it on to, an interrupt simply ends us.
+        # Until the server is connected, an interrupt ends the shim.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.argv[0].endswith("/client.py"):
         del sys.argv[0]  # started by a line of sh, because the interpreter's path fits no shebang

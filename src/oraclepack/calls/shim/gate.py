@@ -5,7 +5,7 @@ sent once it is written down which process that will be: a length (8 bytes), the
 number of its words, the words and the environment, NUL between all of them. If oraclepack dies
 before that, the socket ends early and so do we: the tool was never there, and cost nothing.
 
-What cannot be started is told by the number of the error; a tool that has begun says nothing.
+If the tool cannot be started, the error number is reported; otherwise nothing.
 """
 
 import os
@@ -36,7 +36,7 @@ def main() -> int:
 
 
 def receive(socket: int, size: int) -> bytes:
-    """As many bytes, or fewer if nobody sends more."""
+    """As many bytes, or fewer at the end of the stream."""
     parts = []
     while size and (part := os.read(socket, min(size, 1 << 20))):
         parts.append(part)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import msgspec
 
 from oraclepack import api
 from oraclepack.api import call_settings as cs
@@ -20,6 +21,7 @@ from oraclepack.cli.run_options import (
     picking,
     run_arguments,
 )
+from oraclepack.cli.run_reply import started_reply
 from oraclepack.cli.run_text import RunLocation, idle_thresholds
 from oraclepack.errors import ExitCode
 from oraclepack.system.printable import single_lines
@@ -52,6 +54,7 @@ from oraclepack.system.printable import single_lines
     examples=(
         "oraclepack pipeline pack.md",
         "oraclepack pipeline pack.md --engine rehearsal",
+        "oraclepack pipeline pack.md --detach",
         "oraclepack pipeline pack.md --ci --min-completion 0.9 --min-yield 1",
         "oraclepack pipeline pack.md --ci --json --junit report.xml --export github",
     ),
@@ -76,11 +79,18 @@ def pipeline(
     --min-completion and --min-yield.
     """
     allowed = bool(flags.pop("allow_rehearsal"))
+    arguments = run_arguments(flags)
+    if flags["detach"]:
+        more = [*(f"--export={word}" for word in exports)]
+        more += ["--allow-rehearsal"] if allowed else []
+        more += [f"--junit={junit}"] if junit else []
+        started = api.start(pack, settings, arguments, command="pipeline", more=more)
+        return started_reply(started)
     with DisplaySession(settings, yes=bool(flags["yes"])) as watching:
         outcome = api.pipeline(
             pack,
             settings,
-            run_arguments(flags),
+            msgspec.structs.replace(arguments, detached=watching.is_detached),
             exports=exports,
             allow_rehearsal=allowed,
             junit=junit,
@@ -96,7 +106,7 @@ def pipeline(
     text = pipeline_text(
         single_lines(report), outcome.checked, RunLocation(outcome.root, Path.cwd()), junit
     )
-    if settings[api.OUTPUT] == "json":
+    if settings[api.OUTPUT] != "text":
         # Stdout is one envelope; GitHub reads workflow commands from stderr as well.
         to_stderr(outcome.annotations)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+import msgspec
 
 from oraclepack import api
 from oraclepack.api import call_settings as cs
@@ -11,7 +12,7 @@ from oraclepack.cli.command import command
 from oraclepack.cli.display import DisplaySession
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_options import picking, run_arguments
-from oraclepack.cli.run_reply import plan_reply, run_reply
+from oraclepack.cli.run_reply import plan_reply, run_reply, started_reply
 from oraclepack.errors import ExitCode
 
 
@@ -36,6 +37,7 @@ from oraclepack.errors import ExitCode
         "oraclepack run pack.md",
         "oraclepack run pack.md --max-parallel 4 --keep-going",
         "oraclepack run pack.md --rerun failed",
+        "oraclepack run pack.md --detach",
         "oraclepack run pack.md --steps 03,07-09 --dry-run",
         "oraclepack run pack.md --ci --min-completion 0.9",
     ),
@@ -52,11 +54,13 @@ def run(pack: str, *, settings: api.Settings, dry_run: bool, **flags: object) ->
     arguments = run_arguments(flags)
     if dry_run:
         return plan_reply(api.plan(pack, settings, arguments))
+    if flags["detach"]:
+        return started_reply(api.start(pack, settings, arguments))
     with DisplaySession(settings, yes=bool(flags["yes"])) as watching:
         outcome = api.run(
             pack,
             settings,
-            arguments,
+            msgspec.structs.replace(arguments, detached=watching.is_detached),
             display=watching,
             stop=watching.stop,
             ask=watching.ask,

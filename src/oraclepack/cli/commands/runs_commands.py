@@ -1,4 +1,4 @@
-"""`runs`: look at past runs, and remove old ones."""
+"""`runs`: look at runs, and remove old ones; those that steer them are in `job_commands`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import UsageError
 from oraclepack.system.printable import single_lines
 
+_JOBS = "oraclepack.cli.commands.job_commands"
+
 runs = Group(
     "runs",
     entries={
@@ -22,9 +24,24 @@ runs = Group(
         "show": LazyCommand(
             f"{__name__}:show", "Show one run in full: its commands and its steps."
         ),
+        "watch": LazyCommand(
+            f"{_JOBS}:watch", "Watch a run of another process, or see a finished one again."
+        ),
+        "logs": LazyCommand(
+            f"{_JOBS}:logs", "Print what a step printed, or the console of a detached command."
+        ),
+        "stop": LazyCommand(f"{_JOBS}:stop", "Stop a run of another process, or one of its steps."),
+        "pause": LazyCommand(
+            f"{_JOBS}:pause", "Let the running calls of a run finish, and start none."
+        ),
+        "resume": LazyCommand(f"{_JOBS}:resume", "Let a paused run go on."),
+        "set": LazyCommand(f"{_JOBS}:set_values", "Change limits of a run while it runs."),
+        "answer": LazyCommand(
+            f"{_JOBS}:answer_question", "Decide what a call of a detached run waits for."
+        ),
         "prune": LazyCommand(f"{__name__}:prune", "Remove finished runs that hold nothing unique."),
     },
-    help="Look at past runs, and remove old ones.",
+    help="Observe and steer runs; look at past ones, remove old ones.",
 )
 
 

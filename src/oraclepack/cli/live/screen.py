@@ -198,6 +198,8 @@ def _is_worth_a_line(event: api.KnownEvent) -> bool:
             return error is not None
         case j.PreludeFinished() | j.Imported() | j.Quarantined():
             return True
+        case j.ControlRequested() | j.DecisionMade() | j.WaitStarted(step=""):
+            return True
         case j.RollbackStarted() | j.RollbackFinished():
             return True
         case _:

@@ -1,4 +1,4 @@
-"""Which steps must wait for which: what they read and write, as far as their text tells.
+"""Which steps must wait for which: what they read and write, as far as their text shows.
 
 Edges only ever lead from a smaller step id to a larger one, so there are no circles.
 """
@@ -61,7 +61,7 @@ def is_barrier(step: Step) -> bool:
 
 
 class Paths(msgspec.Struct, frozen=True):
-    """A set of paths and patterns that can tell whether it meets another one."""
+    """A set of paths and patterns, comparable with another one."""
 
     exact: frozenset[str]
     above: frozenset[str]
@@ -81,7 +81,7 @@ class Paths(msgspec.Struct, frozen=True):
         if self.exact & other.exact or self.exact & other.above or self.above & other.exact:
             return True
         if self.pattern is not None and other.pattern is not None:
-            return True  # two patterns: nobody knows, and waiting is safe
+            return True  # two patterns: unknown, and waiting is safe
         return self.matches(other.exact) or other.matches(self.exact)
 
     def matches(self, paths: Iterable[str]) -> bool:

@@ -56,7 +56,7 @@ class DiskSnapshot(msgspec.Struct, frozen=True):
     answered: frozenset[str] = frozenset()
     """Tools that oraclepack itself answers for, so that none of them may really start."""
     missing_files: frozenset[str] = frozenset()
-    """Attachments of the pack that are not there; empty where nobody is to be stopped by that."""
+    """Attachments of the pack that are not there; empty where that must not stop the run."""
 
 
 class NeededHashes(msgspec.Struct, frozen=True):
@@ -216,7 +216,7 @@ def _reusable(case: _Case) -> tuple[str, Decision] | None:
 
 
 def is_complete(step: Step, state: StepState) -> bool:
-    """The script of a step whose answer missed its contract came to its end all the same.
+    """The script of a step whose answer missed its contract did run to its end.
 
     The call itself fails with such an answer, which may have ended the script; after the last
     command there is nothing left to run.
@@ -413,7 +413,7 @@ def _without_file(
         f"step {first.step} (line {first.line}) attaches {first.path}, which does not exist and "
         f"which nothing before it creates{more}",
         hint="correct the path, which is relative to the project root, or create the file; "
-        "--no-validate runs it all the same",
+        "--no-validate runs it anyway",
         kind=InputError,
     )
 

@@ -1,6 +1,6 @@
 """Which steps start now.
 
-Pure: the engine tells what is finished, failed and running, and asks again whenever
+Pure: the engine passes what is finished, failed and running, and asks again whenever
 something ends. With a limit of one the steps run exactly in the order of their ids;
 a larger limit changes the time, never the results.
 """
@@ -31,10 +31,12 @@ class Progress(msgspec.Struct, frozen=True):
     """Ended well, or skipped themselves."""
     failed: frozenset[StepId] = frozenset()
     running: frozenset[StepId] = frozenset()
+    stopped: frozenset[StepId] = frozenset()
+    """Stopped one by one: what needs them does not run, everything else does."""
 
     @property
     def started(self) -> frozenset[StepId]:
-        return self.finished | self.failed | self.running
+        return self.finished | self.failed | self.running | self.stopped
 
 
 def on_failure(
@@ -42,7 +44,7 @@ def on_failure(
 ) -> OnFailure | Refusal:
     """The meaning of `--keep-going` and the older `--stop-on-fail`; None is a flag not given.
 
-    Whoever is content with less than all steps wants those after a failure: `--min-completion`
+    A run that needs fewer than all steps continues after a failure: `--min-completion`
     below 1 means `--keep-going`, unless one of the two was given.
     """
     if keep_going and stop_on_fail:
@@ -66,7 +68,7 @@ def ready(
     if held and policy is OnFailure.STOP:
         # It has failed and stays so: what comes before it runs, as it would have then.
         planned = tuple(step for step in planned if step.step_id < min(held))
-    settled = progress.finished | progress.failed | _blocked(planned, progress, held)
+    settled = progress.started - progress.running | _blocked(planned, progress, held)
     waiting = [step for step in planned if step.step_id not in settled]
     running = len(progress.running)
     starting: list[StepId] = []
@@ -88,7 +90,7 @@ def _blocked(
 ) -> set[StepId]:
     """The steps that will not run, since a step they need failed or will not run either."""
     blocked: set[StepId] = set()
-    failed = progress.failed | held
+    failed = progress.failed | progress.stopped | held
     if not failed:
         return blocked
     for step in planned:

@@ -47,7 +47,7 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 class RunArguments(msgspec.Struct, frozen=True):
-    """What a command that runs a pack is told beyond its settings, in the words of the flags."""
+    """The arguments of a command that runs a pack, beyond its settings."""
 
     rerun: str | None = None
     """`all`, `failed`, `changed` or a list of steps: these run although they may be done."""
@@ -65,6 +65,10 @@ class RunArguments(msgspec.Struct, frozen=True):
     """A rehearsal runs its steps in the project itself, not in a copy."""
     take_over: bool = False
     """Overwrite outputs that a run of another pack has recorded; they are kept as backups."""
+    wait_for: str | None = None
+    """Begin the steps after this run has ended."""
+    detached: bool = False
+    """Nobody sits at the terminal: questions to a person wait for `runs answer`."""
     argv: tuple[str, ...] = ()
     """The words of the command line, for the journal and for the command that continues."""
 

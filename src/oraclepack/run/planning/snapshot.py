@@ -18,7 +18,7 @@ from oraclepack.tools.tool_names import ORACLE, SPELLINGS
 def take_snapshot(
     root: Path, run: RunDir, pack: Pack, state: RunState, options: RunOptions
 ) -> DiskSnapshot:
-    """Hash what the state speaks of, and look for the tools the pack calls.
+    """Hash the files that the state names, and find the tools that the pack calls.
 
     Tools that oraclepack itself answers for need not be installed, and an oracle that the user
     named need not be on PATH. Attachments are looked for where the options need them.

@@ -1,0 +1,45 @@
+"""The command of a detached run: what it tells the command that started it."""
+
+from __future__ import annotations
+
+from oraclepack import api
+from oraclepack.api import events as j
+from oraclepack.cli.reply import Reply
+
+
+class DetachedStart:
+    """Reports the beginning of a detached run; nothing where the run is none."""
+
+    def __init__(self) -> None:
+        self._report = api.detached_report()
+        self._preview: api.RunPreview | None = None
+
+    @property
+    def is_detached(self) -> bool:
+        return self._report is not None
+
+    def begin(self, preview: api.RunPreview) -> None:
+        self._preview = preview
+
+    def event(self, event: api.KnownEvent) -> None:
+        """The run has begun with the first event of the command itself."""
+        if self._report is None or self._preview is None or not isinstance(event, j.SessionStarted):
+            return
+        self._report.begun(self._preview.run_id, self._preview.run_dir)
+
+
+def report_start(reply: Reply) -> None:
+    """Tell why no run has begun, where that is so: the command has ended."""
+    report = api.detached_report()
+    if report is None:
+        return
+    error = reply.error
+    report.failed(
+        exit_code=int(reply.exit_code),
+        code=error.code if error else "NOT_STARTED",
+        message=error.message if error else "the command ended without a run",
+        detail=error.detail if error else "",
+        hint=error.suggestion if error else "",
+        retryable=error.retryable if error else False,
+        retry_after=error.retry_after if error else None,
+    )

@@ -1,0 +1,63 @@
+"""What a command that works on a run is held up by, from the events of the run."""
+
+from collections.abc import Iterable, Sequence
+
+from oraclepack.journal import events as j
+from oraclepack.journal.line_format import AnyEvent
+
+NEEDS_DECISION, WAITING, PAUSED, RUNNING = "needs_decision", "waiting", "paused", "running"
+
+
+def open_decisions(events: Iterable[AnyEvent]) -> tuple[j.DecisionNeeded, ...]:
+    """The questions to a person that nobody has answered, while their command lives."""
+    waiting: dict[tuple[str, int], j.DecisionNeeded] = {}
+    for event in events:
+        match event:
+            case j.SessionStarted() | j.SessionFinished():
+                waiting.clear()
+            case j.DecisionNeeded():
+                waiting[event.step, event.call] = event
+            case j.DecisionMade() | j.InvocationOutcome():
+                waiting.pop((event.step, event.call), None)
+            case _:
+                pass
+    return tuple(waiting.values())
+
+
+def waiting_for_run(events: Iterable[AnyEvent]) -> str | None:
+    """The run that this one waits for, by its id; None where it does not."""
+    waiting: str | None = None
+    for event in events:
+        match event:
+            case j.WaitStarted(step="", detail=detail):
+                waiting = detail
+            case j.WaitFinished(step="") | j.SessionStarted() | j.SessionFinished():
+                waiting = None
+            case _:
+                pass
+    return waiting
+
+
+def is_paused(events: Iterable[AnyEvent]) -> bool:
+    """The last command was paused, and not resumed."""
+    paused = False
+    for event in events:
+        match event:
+            case j.SessionStarted():
+                paused = False
+            case j.ControlRequested(action="pause"):
+                paused = True
+            case j.ControlRequested(action="resume"):
+                paused = False
+            case _:
+                pass
+    return paused
+
+
+def activity_word(events: Sequence[AnyEvent]) -> str:
+    """What a run is called on which a command works: `running`, or what keeps it from that."""
+    if open_decisions(events):
+        return NEEDS_DECISION
+    if waiting_for_run(events) is not None:
+        return WAITING
+    return PAUSED if is_paused(events) else RUNNING

@@ -1,0 +1,272 @@
+"""What a running command can be asked from outside: stop, pause, resume, set, answer.
+
+The requests arrive in the thread of the control server (`run/control_server.py`); the executor, the
+steps and the calls look here what holds for them.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+
+import msgspec
+
+from oraclepack.calls.context import PersonAnswer
+from oraclepack.errors import Refusal
+from oraclepack.journal import events as j
+from oraclepack.journal.events import KnownEvent
+from oraclepack.shell.attempt import StopLevel
+from oraclepack.shell.stop import StepStop, Stop
+
+MAX_PARALLEL = "max_parallel"
+_MOST_PARALLEL = 64
+ACTIONS = ("stop", "pause", "resume", "set", "answer")
+
+
+class ControlRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What somebody asks a running command for."""
+
+    action: str
+    """One of `ACTIONS`."""
+    step: str | None = None
+    """`stop`: only this one. `answer`: whose question."""
+    call: int | None = None
+    """`answer`: which call of the step, where several ask."""
+    now: bool = False
+    """`stop`: without waiting for anything to end by itself."""
+    values: dict[str, str] = {}
+    """`set`: the new values."""
+    answer: str = ""
+    by: str = ""
+    """Who asks, in the words of the asker; the server adds user and process."""
+
+
+class ControlReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a request."""
+
+    ok: bool
+    message: str
+    hint: str = ""
+    paused: bool = False
+    max_parallel: int = 1
+
+
+class _Question(msgspec.Struct):
+    """A question to a person that a call waits for."""
+
+    question: str
+    options: tuple[str, ...]
+    answer: PersonAnswer | None = None
+
+
+class RunControl:
+    """The switches of one running command. Safe in several threads."""
+
+    def __init__(self, stop: Stop, max_parallel: int, *, answers_questions: bool = False) -> None:
+        self._stop = stop
+        self._max_parallel = max_parallel
+        self._lock = threading.Lock()
+        self._is_paused = False
+        self._changed: Future[None] = Future()
+        self._steps: dict[str, StepStop] = {}
+        self._stopped: set[str] = set()
+        self._questions: dict[tuple[str, int], _Question] = {}
+        self._settable: dict[str, Callable[[str], None]] = {MAX_PARALLEL: self._set_parallel}
+        self.answers_questions = answers_questions
+        """A person answers by `runs answer`; without it nobody is asked."""
+
+    @property
+    def is_paused(self) -> bool:
+        return self._is_paused
+
+    @property
+    def max_parallel(self) -> int:
+        """How many steps may run at once, as it was set last."""
+        return self._max_parallel
+
+    @property
+    def changed(self) -> "Future[None]":
+        """Done at the next change of pause or limit."""
+        return self._changed
+
+    def was_stopped(self, step_id: str) -> bool:
+        """Whether the step was stopped by a request of its own."""
+        return step_id in self._stopped
+
+    def settable(self, name: str, apply: Callable[[str], None]) -> None:
+        """Let `runs set` change a value; `apply` raises ValueError with the reason it will not."""
+        self._settable[name] = apply
+
+    @contextmanager
+    def stopping_step(self, step: str) -> Iterator[Stop]:
+        """The stop of one step, for as long as it runs."""
+        with StepStop(self._stop) as stop:
+            with self._lock:
+                self._steps[step] = stop
+            try:
+                yield stop
+            finally:
+                with self._lock:
+                    self._steps.pop(step, None)
+
+    # Questions of calls
+
+    def put_question(self, step: str, call: int, question: str, options: tuple[str, ...]) -> None:
+        with self._lock:
+            self._questions[step, call] = _Question(question, options)
+
+    def take_answer(self, step: str, call: int) -> PersonAnswer | None:
+        """The answer, once; None while there is none."""
+        with self._lock:
+            asked = self._questions.get((step, call))
+            if asked is None or asked.answer is None:
+                return None
+            del self._questions[step, call]
+            return asked.answer
+
+    def withdraw_question(self, step: str, call: int) -> None:
+        with self._lock:
+            self._questions.pop((step, call), None)
+
+    # Requests
+
+    def handle(
+        self, request: ControlRequest, by: str, record: Callable[[KnownEvent], object]
+    ) -> ControlReply:
+        """Do what is asked, after recording who asked; a refusal is a reply, too."""
+        checked = self._checked(request)
+        if isinstance(checked, Refusal):
+            return self._reply(ok=False, message=checked.reason, hint=checked.hint)
+        record(j.ControlRequested(action=request.action, value=_value(request), by=by))
+        return self._reply(ok=True, message=checked(by))
+
+    def _checked(self, request: ControlRequest) -> Callable[[str], str] | Refusal:
+        """What to do, or why it is not done. Changes nothing."""
+        match request.action:
+            case "stop":
+                return self._check_stop(request)
+            case "pause":
+                return lambda _: self._set_paused(paused=True)
+            case "resume":
+                return lambda _: self._set_paused(paused=False)
+            case "set":
+                return self._check_set(request.values)
+            case "answer":
+                return self._check_answer(request)
+            case other:
+                return Refusal(f"no such request: {other[:40]}", f"one of {', '.join(ACTIONS)}")
+
+    def _check_stop(self, request: ControlRequest) -> Callable[[str], str] | Refusal:
+        level = StopLevel.AT_ONCE if request.now else StopLevel.POLITE
+        if request.step is None:
+            return lambda _: self._stop_run(level)
+        with self._lock:
+            step = self._steps.get(request.step)
+            running = sorted(self._steps)
+        if step is None:
+            now = f"running now: {', '.join(running)}" if running else "no step is running"
+            return Refusal(f"step {request.step} is not running", now)
+        return lambda _: self._stop_step(request.step or "", level)
+
+    def _stop_run(self, level: StopLevel) -> str:
+        self._stop.ask(level, signal.SIGTERM)
+        self._notify()
+        return "the run is being stopped; what is finished is kept"
+
+    def _stop_step(self, name: str, level: StopLevel) -> str:
+        # Under the lock: the step closes its switch under it, and descriptors are used again.
+        with self._lock:
+            step = self._steps.get(name)
+            if step is not None:
+                self._stopped.add(name)
+                step.ask(level)
+        return f"step {name} is being stopped; the run goes on with what does not need it"
+
+    def _set_paused(self, *, paused: bool) -> str:
+        self._is_paused = paused
+        self._notify()
+        if paused:
+            return "paused: running calls finish, none starts"
+        return "the run goes on"
+
+    def _check_set(self, values: Mapping[str, str]) -> Callable[[str], str] | Refusal:
+        known = ", ".join(sorted(self._settable))
+        unknown = sorted(values.keys() - self._settable.keys())
+        if unknown or not values:
+            what = f"{unknown[0][:40]} cannot be set in a running command"
+            return Refusal(what if unknown else "nothing to set", f"one of {known}")
+        if MAX_PARALLEL in values:
+            value = values[MAX_PARALLEL]
+            if not value.isdecimal() or not 1 <= int(value) <= _MOST_PARALLEL:
+                return Refusal(
+                    f"{MAX_PARALLEL}={value[:40]}: must be a whole number from 1 to "
+                    f"{_MOST_PARALLEL}"
+                )
+        return lambda _: self._set(values)
+
+    def _set(self, values: Mapping[str, str]) -> str:
+        refused = []
+        for name, value in sorted(values.items()):
+            try:
+                self._settable[name](value)
+            except ValueError as reason:
+                refused.append(f"{name}={value[:40]}: {reason}")
+        self._notify()
+        done = ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
+        return "; ".join(refused) or f"set {done}"
+
+    def _set_parallel(self, value: str) -> None:
+        self._max_parallel = int(value)
+
+    def _check_answer(self, request: ControlRequest) -> Callable[[str], str] | Refusal:
+        with self._lock:
+            asked = {
+                place: one
+                for place, one in self._questions.items()
+                if one.answer is None
+                and place[0] == request.step
+                and request.call in {None, place[1]}
+            }
+        if not asked:
+            return Refusal(
+                f"step {request.step} waits for no decision", "see `oraclepack runs show`"
+            )
+        if len(asked) > 1:
+            calls = ", ".join(str(call) for _, call in sorted(asked))
+            return Refusal(f"several calls of step {request.step} wait", f"--call: one of {calls}")
+        place, question = next(iter(asked.items()))
+        if request.answer not in question.options:
+            options = ", ".join(question.options)
+            return Refusal(f"{request.answer[:40]!r} does not answer this", f"one of {options}")
+        return lambda by: self._answer(place, request.answer, by)
+
+    def _answer(self, place: tuple[str, int], answer: str, by: str) -> str:
+        with self._lock:
+            question = self._questions.get(place)
+            if question is not None:
+                question.answer = PersonAnswer(answer, by)
+        return f"step {place[0]}, call {place[1]}: {answer}"
+
+    def _notify(self) -> None:
+        with self._lock:
+            changed, self._changed = self._changed, Future()
+        changed.set_result(None)
+
+    def _reply(self, *, ok: bool, message: str, hint: str = "") -> ControlReply:
+        return ControlReply(
+            ok=ok,
+            message=message,
+            hint=hint,
+            paused=self._is_paused,
+            max_parallel=self._max_parallel,
+        )
+
+
+def _value(request: ControlRequest) -> str:
+    """What was asked for in one line, for the journal."""
+    words = [request.step] if request.step else []
+    words += [f"{name}={value}" for name, value in sorted(request.values.items())]
+    words += [request.answer] if request.answer else []
+    words += ["now"] if request.now else []
+    return " ".join(words)

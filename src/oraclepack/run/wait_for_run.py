@@ -1,0 +1,59 @@
+"""`--wait-for RUN`: a run that begins its steps after another one has ended."""
+
+import select
+from pathlib import Path
+
+from oraclepack.errors import UsageError
+from oraclepack.journal import events as j
+from oraclepack.journal import run_dir
+from oraclepack.journal.activity import waiting_for_run
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.statuses import Wait
+from oraclepack.run.past_runs import named_run
+from oraclepack.run.run_session import RunSession
+from oraclepack.shell.attempt import StopLevel
+from oraclepack.system import locks
+from oraclepack.system.ownership import foreign_run
+
+_LOOK_AGAIN_MS = 300
+_LONGEST_CHAIN = 100
+
+
+def run_to_wait_for(root: Path, name: str, own: RunDir) -> RunDir:
+    """The run of this name, if waiting for it can come to an end. Changes nothing."""
+    target = named_run(root, name, other_than=own)
+    seen, current = 0, target
+    while seen < _LONGEST_CHAIN:
+        if current.name == own.name:
+            raise UsageError(
+                f"--wait-for {name}: run {target.name} waits for this one itself",
+                hint="leave --wait-for out, or stop the other run first",
+            )
+        examined = run_dir.examine(current)
+        if examined.foreign is not None:
+            raise foreign_run(current.run_id, examined.foreign)
+        following = waiting_for_run(examined.reading.events)
+        if following is None or locks.holder_of(current.path) is None:
+            break
+        current = named_run(root, following)
+        seen += 1
+    return target
+
+
+def wait_for_end(session: RunSession, target: RunDir | None) -> bool:
+    """Until no command works on the other run any more, or this one is stopped.
+
+    Whether there was anything to wait for.
+    """
+    if target is None or locks.holder_of(target.path) is None:
+        return False
+    session.record.append(
+        j.WaitStarted(step="", attempt=0, call=0, wait=1, reason=Wait.OTHER_RUN, detail=target.name)
+    )
+    poll = select.poll()
+    for descriptor in session.stop.polite_fds:
+        poll.register(descriptor, select.POLLIN)
+    while session.stop.level is StopLevel.NONE and locks.holder_of(target.path) is not None:
+        poll.poll(_LOOK_AGAIN_MS)
+    session.record.append(j.WaitFinished(step="", attempt=0, call=0, wait=1))
+    return True

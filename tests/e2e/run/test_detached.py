@@ -1,0 +1,200 @@
+"""Runs that go on by themselves: started, watched, paused, steered and stopped by others."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oraclepack import api
+from oraclepack.journal import events as j
+from oraclepack.shell.processes import exists
+from tests.e2e.calls.office import Gate, ask, events, step, until
+from tests.e2e.program import Ran
+from tests.e2e.run.project import Project, Zygote, a_project
+from tests.packs import pack_text
+
+API = ("-e", "api", "-m", "gpt-5.2")
+HELD = [step(n, ask(f"Question {n}? [[fault=hold]]", f"out/{n}.md", *API)) for n in (1, 2, 3)]
+_started: list[int] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left() -> Iterator[None]:
+    """What a failed test left running is ended."""
+    yield
+    while _started:
+        with suppress(ProcessLookupError):
+            os.kill(_started.pop(), signal.SIGKILL)
+
+
+def detached(project: Project, *more: str) -> dict[str, Any]:
+    ran = project.start("run", "pack.md", "--detach", "--json", *more).wait()
+    assert ran.code == 0, ran
+    _started.append(ran.data["pid"])
+    return ran.data
+
+
+def runs(project: Project, *words: str) -> Ran:
+    return project.start("runs", *words).wait()
+
+
+def status(project: Project) -> dict[str, Any]:
+    (listed,) = runs(project, "list", "--json").data["runs"]
+    return dict(listed)
+
+
+def states(project: Project) -> list[str]:
+    return [one.state for one in api.runs(project.root).status("latest").steps]
+
+
+def is_over(project: Project) -> bool:
+    return any(isinstance(one, j.SessionFinished) for one in events(project))
+
+
+def requests(project: Project) -> list[tuple[str, str]]:
+    made = [one for one in events(project) if isinstance(one, j.ControlRequested)]
+    assert all("process" in one.by for one in made)
+    return [(one.action, one.value) for one in made]
+
+
+def test_a_detached_run_is_paused_raised_resumed_and_watched(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    project = a_project(tmp_path, zygote, "".join(HELD))
+    gate = Gate(project)
+
+    started = detached(project)
+    until(lambda: len(project.oracle.calls) == 1)
+    watchers = [project.start("runs", "watch", "--json") for _ in range(2)]
+    assert runs(project, "pause", started["name"]).code == 0
+    assert status(project)["status"] == "paused"
+    gate.open()
+    until(lambda: states(project).count("ok") == 1)
+    assert len(project.oracle.calls) == 1, "paused: the next step does not begin"
+    assert runs(project, "set", "latest", "max_parallel=2").code == 0
+    assert runs(project, "resume", "latest").code == 0
+    until(lambda: len(project.oracle.calls) == 3)
+    gate.open()
+    gate.open()
+
+    for watcher in watchers:
+        ran = watcher.wait()
+        *lines, last = ran.out.splitlines()
+        assert (ran.code, json.loads(last)["data"]["state"]) == (0, "ok")
+        assert json.loads(lines[0])["kind"] == "session_started"
+        assert {"step_finished", "wait_started"} & {json.loads(line)["kind"] for line in lines}
+    assert states(project) == ["ok"] * 3
+    assert requests(project) == [("pause", ""), ("set", "max_parallel=2"), ("resume", "")]
+    assert (project.root / started["console_log"]).read_text().count(" ok in ") == 3
+    until(lambda: not exists(started["pid"]))
+
+
+def test_one_step_is_stopped_and_the_others_go_on(tmp_path: Path, zygote: Zygote) -> None:
+    other = step(3, "cat out/1.md > out/3.md")
+    project = a_project(tmp_path, zygote, "".join([*HELD[:2], other]))
+    gate = Gate(project)
+    detached(project, "--max-parallel", "2")
+    until(lambda: len(project.oracle.calls) == 2)
+
+    assert runs(project, "stop", "latest", "1").code == 0
+    until(lambda: states(project)[0] == "interrupted")
+    gate.open()
+    until(lambda: is_over(project))
+
+    assert states(project) == ["interrupted", "ok", "pending"]
+    assert [one.exit_code for one in events(project) if isinstance(one, j.SessionFinished)] == [3]
+
+
+@pytest.mark.parametrize("how", [(), ("--now",)])
+def test_a_run_is_stopped_and_continued(
+    how: tuple[str, ...], tmp_path: Path, zygote: Zygote
+) -> None:
+    quick = step(1, ask("Quick?", "out/0.md", *API))
+    project = a_project(tmp_path, zygote, quick + HELD[1])
+    gate = Gate(project)
+    started = detached(project)
+    until(lambda: len(project.oracle.calls) == 2)
+
+    assert runs(project, "stop", "latest", *how).code == 0
+    until(lambda: not exists(started["pid"]))
+    again = project.start("run", "pack.md", "--json")
+    gate.open()
+
+    assert again.wait().code == 0
+    assert states(project) == ["ok", "ok"]
+    assert [call["prompt"] for call in project.oracle.calls].count("Quick?") == 1
+
+
+def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, HELD[0])
+    gate = Gate(project)
+    detached(project)
+    until(lambda: len(project.oracle.calls) == 1)
+
+    refused = [
+        runs(project, "stop", "latest", "07"),
+        runs(project, "set", "latest", "max_parallel=0"),
+        runs(project, "set", "latest", "colour=red"),
+        runs(project, "answer", "latest", "01", "retry"),
+        project.start("run", "pack.md").wait(),
+    ]
+    assert [ran.code for ran in refused] == [2, 2, 2, 2, 6]
+    assert "running now: 01" in refused[0].err
+    assert requests(project) == []
+    gate.open()
+    until(lambda: is_over(project))
+    over = runs(project, "stop", "latest")
+    assert (over.code, "no command works on run" in over.err) == (2, True)
+
+
+def test_a_run_that_cannot_begin_says_why(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, "# 01) broken\nif true\n")
+
+    ran = project.start("run", "pack.md", "--detach", "--json").wait()
+
+    assert (ran.code, ran.envelope["error"]["code"]) == (2, "INVALID_PACK")
+    assert project.run_dirs == []
+
+
+def test_a_run_waits_for_another_one(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, HELD[0])
+    (project.root / "next.md").write_text(pack_text(step(1, ask("Next?", "out/next.md", *API))))
+    gate = Gate(project)
+    first = detached(project)
+    until(lambda: len(project.oracle.calls) == 1)
+
+    ran = project.start("run", "next.md", "--detach", "--json", "--wait-for", "latest").wait()
+    waiting = ran.data["name"]
+    until(lambda: api.runs(project.root).status(waiting).state == "waiting")
+    assert api.runs(project.root).status(waiting).waiting_for == first["name"]
+    circle = project.start("run", "next.md", "--wait-for", waiting).wait()
+    assert (circle.code, "waits for this one itself" in circle.err) == (2, True)
+    gate.open()
+    until(lambda: api.runs(project.root).status(waiting).state == "ok")
+
+    assert [call["prompt"].split()[0] for call in project.oracle.calls] == ["Question", "Next?"]
+
+
+def test_a_killed_runner_is_seen_as_interrupted_and_leaves_nothing_that_answers(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    project = a_project(tmp_path, zygote, HELD[0])
+    gate = Gate(project)
+    started = detached(project)
+    until(lambda: len(project.oracle.calls) == 1)
+    watcher = project.start("runs", "watch")
+
+    os.kill(started["pid"], signal.SIGKILL)
+
+    assert watcher.wait().code == 3
+    assert status(project)["status"] == "interrupted"
+    assert runs(project, "pause", "latest").code == 2
+    gate.open()  # the call outlives its runner
+    again = project.start("run", "pack.md", "--json")
+    gate.open()
+    assert again.wait(20).code == 0
