@@ -37,6 +37,7 @@ USER = {
     "GH_TOKEN": "ghp_user0123456789",
     "OPENAI_API_KEY": "sk-user-0123456789",
     "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+    "ORACLEPACK_GITHUB_API_URL": "http://127.0.0.1:9",
 }
 """What the user has set; nothing of the repository wins over it."""
 STEPS = (
