@@ -11,8 +11,8 @@ from typing import Any
 from oraclepack.cli.command_manifest import commands, describe, help_of
 from oraclepack.cli.root import root
 from oraclepack.errors import ExitCode
-from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule_docs import rules_page
+from oraclepack.lint.rule_registry import RULES
 from oraclepack.report.schemas import SCHEMAS
 from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.registry import SETTINGS

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from oraclepack.lint.engine import lint
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.finding import Finding
-from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
+from oraclepack.lint.rule_registry import RULES
 from oraclepack.pack.model import CATEGORIES, Pack
 from oraclepack.pack.parse.read_pack import parse_pack
 

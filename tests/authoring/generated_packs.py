@@ -10,8 +10,8 @@ from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import path_facts
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.finding import Finding, Severity
-from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
+from oraclepack.lint.rule_registry import RULES
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.pack.tool_call import AttachmentKind

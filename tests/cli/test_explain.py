@@ -3,8 +3,8 @@
 import jsonschema
 import pytest
 
-from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule_docs import rule_texts
+from oraclepack.lint.rule_registry import RULES
 from oraclepack.report.schemas import schema_of
 from tests.cli.answers import answer
 

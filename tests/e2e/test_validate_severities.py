@@ -5,8 +5,8 @@ A change of weight breaks somebody's build, so it takes two edits.
 
 import pytest
 
-from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Rule
+from oraclepack.lint.rule_registry import RULES
 
 ALWAYS = ("error", "error")
 STRICTLY = ("warning", "error")

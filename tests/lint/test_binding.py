@@ -1,7 +1,7 @@
 """The rules before which nothing runs."""
 
 from oraclepack.lint.engine import is_binding
-from oraclepack.lint.registry import BINDING, RULES
+from oraclepack.lint.rule_registry import BINDING, RULES
 
 
 def test_no_rule_that_stops_a_run_is_forgotten() -> None:

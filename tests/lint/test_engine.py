@@ -7,8 +7,8 @@ import pytest
 from oraclepack.lint.engine import lint, unknown_words
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.finding import Severity
-from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rule_registry import RULES
 from oraclepack.pack.script import Span
 from tests.packs import a_pack, places, some_steps
 

@@ -7,9 +7,9 @@ import pytest
 from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
 from oraclepack.lint.facts import Facts, PathFact, PathKind
-from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Rule, Subject
 from oraclepack.lint.rule_docs import FAMILIES, ExampleKind, RuleDoc, doc_of, doc_text, rules_page
+from oraclepack.lint.rule_registry import RULES
 from oraclepack.lint.shellcheck import Shellcheck
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack

@@ -74,8 +74,8 @@ from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import path_facts
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.finding import Severity
-from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
+from oraclepack.lint.rule_registry import RULES
 from oraclepack.lint.rules.attachment_rules import LARGEST, looks_secret
 from oraclepack.pack.output_names import slug
 from oraclepack.pack.parse.read_pack import parse_pack

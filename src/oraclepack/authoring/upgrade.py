@@ -18,8 +18,8 @@ from oraclepack.lint.external_checks import facts_for
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.fix import apply_fixes
-from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
+from oraclepack.lint.rule_registry import RULES
 from oraclepack.pack.model import CATEGORIES, Pack, Step
 from oraclepack.pack.pack_files import read_pack_text
 from oraclepack.pack.parse.read_pack import parse_pack

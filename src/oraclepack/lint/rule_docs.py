@@ -11,8 +11,8 @@ import msgspec
 from oraclepack.errors import NotFoundError, did_you_mean
 from oraclepack.lint.engine import by_word, is_binding
 from oraclepack.lint.finding import Severity
-from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Rule
+from oraclepack.lint.rule_registry import RULES
 from oraclepack.system.paging import Paged
 
 

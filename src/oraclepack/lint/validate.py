@@ -12,8 +12,8 @@ from oraclepack.lint.external_checks import RunningChecks, facts_for, path_facts
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.finding import Finding, Severity, has_errors, in_order
 from oraclepack.lint.fix import apply_fixes
-from oraclepack.lint.registry import BINDING, RULES
 from oraclepack.lint.rule import Subject
+from oraclepack.lint.rule_registry import BINDING, RULES
 from oraclepack.lint.shellcheck import Shellcheck
 from oraclepack.lint.validation import (
     Fields,

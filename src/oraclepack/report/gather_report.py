@@ -23,8 +23,8 @@ from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.lint.engine import lint
 from oraclepack.lint.facts import Facts
-from oraclepack.lint.registry import RULES
 from oraclepack.lint.rule import Subject
+from oraclepack.lint.rule_registry import RULES
 from oraclepack.pack.answer_sections import Section
 from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.pack.pack_files import read_pack
