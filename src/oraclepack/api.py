@@ -124,6 +124,10 @@ if TYPE_CHECKING:
     from oraclepack.pipeline.pipeline_report import StageReport as StageReport
     from oraclepack.pipeline.project_work import ProjectWork as ProjectWork
     from oraclepack.pipeline.run_pipeline import PipelineOutcome as PipelineOutcome
+    from oraclepack.report.comparable_runs import ComparableRuns as ComparableRuns
+    from oraclepack.report.run_comparison import QuestionComparison as QuestionComparison
+    from oraclepack.report.run_comparison import RunComparison as RunComparison
+    from oraclepack.report.run_comparison import RunSide as RunSide
     from oraclepack.report.write_report import ReportFile as ReportFile
     from oraclepack.report.write_report import ReportOutcome as ReportOutcome
     from oraclepack.run.accept import AcceptReport as AcceptReport
@@ -141,7 +145,6 @@ if TYPE_CHECKING:
     from oraclepack.run.project_records import ProjectCache as ProjectCache
     from oraclepack.run.project_records import ProjectQuarantine as ProjectQuarantine
     from oraclepack.run.project_records import ProjectRecords as ProjectRecords
-    from oraclepack.run.project_records import ProjectRuns as ProjectRuns
     from oraclepack.run.prune_runs import RunsPruneReport as RunsPruneReport
     from oraclepack.run.quarantine import QuarantineEntry as QuarantineEntry
     from oraclepack.run.read_logs import LogChunk as LogChunk
@@ -686,9 +689,11 @@ def control_request(
 # Records of a project
 
 
-def runs(root: str | Path) -> ProjectRuns:
-    """The runs of a project: list, show, status, watch, logs, control, prune, rebuild."""
-    return _records(root).runs
+def runs(root: str | Path) -> ComparableRuns:
+    """The runs of a project: list, show, status, watch, logs, control, diff, prune, rebuild."""
+    from oraclepack.report.comparable_runs import ComparableRuns
+
+    return ComparableRuns(Path(root))
 
 
 def cache(root: str | Path) -> ProjectCache:

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from oraclepack.report import figures, page_views
+from oraclepack.report.answer_html import CitationLinks, render_answer
 from oraclepack.report.report_data import ReportData
 from oraclepack.report.timeline_svg import described, timeline
 from oraclepack.system.files import shipped
@@ -65,6 +66,11 @@ def _safe(text: str) -> Any:  # noqa: ANN401 - markupsafe is loaded with jinja2
     return Markup(text)  # noqa: S704 - of our own making, or cleaned
 
 
+def _markdown(text: str) -> Any:  # noqa: ANN401 - as above
+    """A piece of an answer, rendered and cleaned."""
+    return _safe(render_answer(text, "", CitationLinks(), plain=False).html)
+
+
 @cache
 def _environment() -> "Environment":
     from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -88,6 +94,8 @@ def _environment() -> "Environment":
         "line": one_line,
         "rendered": _safe,
         "state": page_views.state_words,
+        "markdown": _markdown,
+        "words": lambda text: str(text).replace("_", " "),
     }
     made.globals |= {
         "count": figures.count,

@@ -52,6 +52,7 @@ SCHEMAS = {
     "cache-explanation": ("oraclepack.calls.cache:CacheExplanation", 2),
     "cache-prune-report": ("oraclepack.calls.cache:CachePruneReport", 2),
     "cache-entry": ("oraclepack.calls.cache:CacheEntry", 2),
+    "run-comparison": ("oraclepack.report.run_comparison:RunComparison", 1),
     "report-file": ("oraclepack.report.write_report:ReportFile", 1),
     "forecast": ("oraclepack.run.forecast:CostForecast", 1),
     "fleet-report": ("oraclepack.fleet.fleet_reports:FleetReport", 1),

@@ -95,7 +95,7 @@ def write_report(
     payload = text.encode()
     is_stdout = out == STDOUT
     place = Path(out) if out else _default_place(run, chosen, data)
-    changed = False if is_stdout else _write(place, payload, chosen, own=not out, cwd=cwd)
+    changed = False if is_stdout else write_page(place, payload, chosen, own=not out, cwd=cwd)
     return ReportOutcome(
         report=ReportFile(
             run_id=run.run_id,
@@ -188,8 +188,10 @@ def _default_place(run: RunDir, form: ReportFormat, data: ReportData) -> Path:
     return run.path / NAMES[form]
 
 
-def _write(place: Path, payload: bytes, form: ReportFormat, *, own: bool, cwd: str) -> bool:
-    """Write a report where nothing but an earlier report stands."""
+def write_page(
+    place: Path, payload: bytes, form: ReportFormat, *, own: bool = False, cwd: str = ""
+) -> bool:
+    """Write a report where nothing but an earlier report stands; whether it was different."""
     refuse_to_write_out(place, cwd)
     existing = files.read(place)
     if existing == payload:

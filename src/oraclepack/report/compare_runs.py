@@ -1,0 +1,113 @@
+"""`runs diff`: read two runs, compare them, and write the comparison as a page if wished."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from oraclepack.answers.answer_reader import read_answer_text
+from oraclepack.journal.costs import total_cost
+from oraclepack.report.comparison_policy import breaches_of, read_policies
+from oraclepack.report.gather_report import GatheredRun, read_run
+from oraclepack.report.html_page import render
+from oraclepack.report.run_comparison import (
+    AnswerStatement,
+    ComparedQuestion,
+    ComparedRun,
+    ComparedTask,
+    RunComparison,
+    compare_runs,
+)
+from oraclepack.report.write_report import ReportFormat, find_run, write_page
+from oraclepack.run.manifests import run_manifest
+from oraclepack.system.environment import environment
+from oraclepack.system.printable import readable_record
+from oraclepack.system.secrets import Redactor
+from oraclepack.work.backlog import AnsweredStep, Record, WorkStatus
+from oraclepack.work.citations import check
+from oraclepack.work.mentions import evidence_in
+
+
+def diff_runs(
+    root: Path, first: str, second: str, *, fail_on: Sequence[str] = (), html: str = ""
+) -> RunComparison:
+    """What the second run says that the first does not; runs are named as for `report`."""
+    policies = read_policies(fail_on)
+    sides = [compared_run(read_run(find_run(root, name))) for name in (first, second)]
+    made = compare_runs(*sides)
+    made = replace(made, breaches=breaches_of(made, policies), html=html or None)
+    shown = readable_record(Redactor.of(environment()).clean_record(made))
+    if html:
+        write_page(Path(html), comparison_page(shown).encode(), ReportFormat.HTML)
+    return shown
+
+
+def comparison_page(made: RunComparison) -> str:
+    """The comparison as a page."""
+    title = f"{made.first.name} and {made.second.name} – comparison"
+    return render("comparison.html", title=title, made=made)
+
+
+def compared_run(found: GatheredRun) -> ComparedRun:
+    """A run as it is compared."""
+    manifest = run_manifest(found.state)
+    records = found.work.records if found.work else ()
+    tasks: dict[str, list[Record]] = {}
+    for record in records:
+        if record.status is WorkStatus.ACTIONABLE and record.same_as is None:
+            tasks.setdefault(record.step_id, []).append(record)
+    return ComparedRun(
+        name=found.run.name,
+        pack_path=found.state.created.pack_path if found.state.created else "",
+        pack_hash=found.state.created.pack_hash if found.state.created else "",
+        status=found.listing.status,
+        models=manifest.models if manifest else (),
+        worked_ms=found.listing.duration_ms,
+        cost=found.state.cost(),
+        questions=tuple(
+            _question(step, tasks.get(step.question.step_id, ()), found)
+            for step in (found.answers.steps if found.answers else ())
+        ),
+    )
+
+
+def _question(
+    step: AnsweredStep, records: Iterable[Record], found: GatheredRun
+) -> ComparedQuestion:
+    question = step.question
+    state = found.state.step(question.step_id)
+    calls = (call.outcome or call.intent for call in state.invocations)
+    text = "\n".join(part.text for part in step.parts)
+    known = {file.path: file for file in step.attached} if step.attached is not None else None
+    cited = check(evidence_in(text), known, complete=step.attached_known).citations
+    return ComparedQuestion(
+        step_id=question.step_id,
+        title=question.title or question.text,
+        question=question.text,
+        question_id=question.question_id,
+        is_answered=step.is_answered,
+        text=text.replace("\r\n", "\n").strip(),
+        statements=tuple(_statements(step)),
+        tasks=tuple(map(_task, records)),
+        citations={str(one): one.state for one in cited},
+        cost=total_cost(state.invocations),
+        duration_ms=state.duration_ms,
+        models=tuple(sorted({one.model for one in calls if one and one.model})),
+    )
+
+
+def _statements(step: AnsweredStep) -> Iterable[AnswerStatement]:
+    for part in step.parts:
+        read = read_answer_text(part.text, section=part.section, expected=part.expected)
+        for unit in read.units:
+            yield AnswerStatement(unit.text, unit.section, unit.first_line)
+
+
+def _task(record: Record) -> ComparedTask:
+    return ComparedTask(
+        task_id=record.task_id,
+        title=record.title,
+        kind=record.kind or "",
+        priority=record.priority,
+        text="\n".join(record.actions),
+    )

@@ -1,0 +1,61 @@
+"""`runs diff --fail-on`: what the second run may not be worse in."""
+
+import re
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+
+from oraclepack.errors import UsageError, did_you_mean
+from oraclepack.report.figures import amount, count, duration
+from oraclepack.report.run_comparison import AnswerChange, PolicyBreach, RunComparison
+
+_GROWTH = re.compile(r"(?P<what>cost|time)\+(?P<percent>\d{1,4}(?:\.\d{1,2})?)%")
+_SIMPLE: dict[str, Callable[[RunComparison], tuple[int, str]]] = {
+    "dropped-tasks": lambda made: (made.dropped_tasks, "task is gone|tasks are gone"),
+    "added-tasks": lambda made: (made.added_tasks, "task is new|tasks are new"),
+    "changed-answers": lambda made: (
+        made.totals[AnswerChange.CHANGED]
+        + made.totals[AnswerChange.ONLY_IN_FIRST]
+        + made.totals[AnswerChange.ONLY_IN_SECOND],
+        "answer says something else|answers say something else",
+    ),
+    "dropped-answers": lambda made: (
+        made.totals[AnswerChange.ONLY_IN_FIRST],
+        "answer is gone|answers are gone",
+    ),
+}
+POLICIES = (*_SIMPLE, "cost+N%", "time+N%")
+
+
+def read_policies(words: Iterable[str]) -> tuple[str, ...]:
+    """The policies of a command line, each several if separated by commas."""
+    found = tuple(
+        dict.fromkeys(one.strip() for word in words for one in word.split(",") if one.strip())
+    )
+    for one in found:
+        if one not in _SIMPLE and _GROWTH.fullmatch(one) is None:
+            hint = did_you_mean(one, POLICIES) or f"there are {', '.join(POLICIES)}"
+            raise UsageError(f"--fail-on: {one!r} is unknown", hint=hint)
+    return found
+
+
+def breaches_of(made: RunComparison, policies: Iterable[str]) -> tuple[PolicyBreach, ...]:
+    """The policies that the second run does not meet."""
+    found = ((one, _breach(made, one)) for one in policies)
+    return tuple(PolicyBreach(one, reason) for one, reason in found if reason)
+
+
+def _breach(made: RunComparison, policy: str) -> str:
+    grown = _GROWTH.fullmatch(policy)
+    if grown is None:
+        number, words = _SIMPLE[policy](made)
+        one, several = words.split("|")
+        return count(number, one, several) if number else ""
+    most = 1 + Decimal(grown["percent"]) / 100
+    if grown["what"] == "time":
+        before, now = made.first.worked_ms, made.second.worked_ms
+        return f"{duration(before)} became {duration(now)}" if now > before * most else ""
+    first, second = made.first.cost, made.second.cost
+    if first.cost is None or second.cost is None or second.unknown_calls:
+        return "" if not second.calls else "the cost of a run is not known"
+    is_over = second.cost > first.cost * most
+    return f"{amount(first.cost)} became {amount(second.cost)}" if is_over else ""
