@@ -20,7 +20,7 @@ from oraclepack.work.evidence import CitationState
 from oraclepack.work.step_work import words_of
 
 ALIKE = 0.8
-"""How alike two statements are spelled that say the same, where no evidence decides."""
+"""The share of words that two statements have in common which say the same."""
 _SAME_EVIDENCE = 0.1
 MOST_PAIRS = 4_000
 """Pairs of statements of one question that are compared; more are taken as they are spelled."""
@@ -360,10 +360,7 @@ def _alike(
 
 def likeness(first: ComparedStatement, second: ComparedStatement) -> float:
     """Whether two statements say the same, from 0 for a contradiction to about 1."""
-    from rapidfuzz.distance import Indel
-
     relation = relate(first, second)
-    spelled = Indel.normalized_similarity(normalise(first.text), normalise(second.text))
     if relation is Relation.CONFLICT or first.numbers != second.numbers:
         return 0.0
     if len(_NEGATION.findall(first.text)) % 2 != len(_NEGATION.findall(second.text)) % 2:
@@ -371,7 +368,7 @@ def likeness(first: ComparedStatement, second: ComparedStatement) -> float:
     ours, theirs = words_of(first.text), words_of(second.text)
     shared = 2 * len(ours & theirs) / max(1, len(ours) + len(theirs))
     # What stands on the same evidence and says nearly the same is the same.
-    return max(spelled, shared) + (_SAME_EVIDENCE if relation is Relation.DUPLICATE else 0.0)
+    return shared + (_SAME_EVIDENCE if relation is Relation.DUPLICATE else 0.0)
 
 
 class MatchedTasks(msgspec.Struct, frozen=True):
