@@ -130,6 +130,7 @@ if TYPE_CHECKING:
     from oraclepack.report.run_comparison import RunSide as RunSide
     from oraclepack.report.write_report import ReportFile as ReportFile
     from oraclepack.report.write_report import ReportOutcome as ReportOutcome
+    from oraclepack.report.write_site import SiteReport as SiteReport
     from oraclepack.run.accept import AcceptReport as AcceptReport
     from oraclepack.run.explain_steps import ListedStep as ListedStep
     from oraclepack.run.explain_steps import StepList as StepList
@@ -277,6 +278,7 @@ __all__ = [
     "redacted",
     "redacted_record",
     "report",
+    "report_site",
     "request_id",
     "run",
     "run_settings",
@@ -623,12 +625,16 @@ def pipeline(  # noqa: PLR0913 - each is optional and given by name
     exports: Sequence[str] = (),
     allow_rehearsal: bool = False,
     junit: str | None = None,
+    page: bool = False,
     display: Display | None = None,
     stop: Stop | None = None,
     ask: Ask | None = None,
     github: bool = False,
 ) -> PipelineOutcome:
-    """Validate, run, verify and actionize a pack; `display`, `stop` and `ask` as for `run`."""
+    """Validate, run, verify and actionize a pack; `display`, `stop` and `ask` as for `run`.
+
+    With `page` the HTML report of the run is written at the end.
+    """
     from oraclepack.pipeline.run_pipeline import PipelineRequest, run_pipeline
 
     wish = PipelineRequest(
@@ -639,6 +645,7 @@ def pipeline(  # noqa: PLR0913 - each is optional and given by name
         allow_rehearsal,
         junit,
         github,
+        page,
     )
     return run_pipeline(wish, display, ask, stop)
 
@@ -684,6 +691,20 @@ def control_request(
         answer=answer,
         by=by,
     )
+
+
+def report_site(
+    directory: str,
+    settings: Settings | None = None,
+    *,
+    projects: Sequence[str] = (),
+    redact: bool = False,
+) -> SiteReport:
+    """Write a page for every run of the project, or of several, and an index with trends."""
+    from oraclepack.report.write_site import write_site
+
+    chosen = settings or load_settings()
+    return write_site(Path(chosen.root), directory, projects, redact=redact, cwd=chosen[CWD])
 
 
 # Records of a project

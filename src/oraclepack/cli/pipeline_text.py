@@ -121,3 +121,5 @@ def _places(
         yield "beside it", ", ".join(name for name in names if name != "backlog.md")
     if junit is not None:
         yield "junit", junit
+    if report.page is not None:
+        yield "report", place.display_path(report.page)

@@ -83,6 +83,8 @@ class PipelineReport(msgspec.Struct, frozen=True, kw_only=True):
     run: RunReport | None = None
     verify: VerifyReport | None = None
     actionize: ActionizeReport | None = None
+    page: str | None = None
+    """The HTML report of the run that was written, relative to the project root."""
 
     def status(self, stage: str) -> StageStatus:
         return next(one.status for one in self.stages if one.stage == stage)

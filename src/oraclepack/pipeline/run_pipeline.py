@@ -29,6 +29,7 @@ from oraclepack.pipeline.pipeline_report import (
     policy,
     verdict,
 )
+from oraclepack.report.write_report import write_report
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.run_display import Display
@@ -60,6 +61,8 @@ class PipelineRequest(msgspec.Struct, frozen=True):
     """Where to write JUnit XML, a case for every step."""
     github: bool = False
     """Where GitHub runs the command, append to its summary page and make annotations."""
+    page: bool = False
+    """Write the HTML report of the run at the end."""
 
 
 class PipelineOutcome(msgspec.Struct, frozen=True):
@@ -103,6 +106,9 @@ def run_pipeline(
     warnings, root = work.warnings, Path(wish.settings.root)
     if wish.junit is not None:
         warnings += write_junit(Path(wish.junit), report, work.pack, root)
+    if wish.page and report.run is not None:
+        report, more = _with_page(report, report.run.run_dir, root)
+        warnings += more
     if wish.github:
         warnings += append_pipeline_summary(report, work.pack)
     return PipelineOutcome(
@@ -116,6 +122,18 @@ def run_pipeline(
         annotations=annotations_for_github(report, work.checked, work.pack) if wish.github else "",
         root=root,
     )
+
+
+def _with_page(
+    report: PipelineReport, run_dir: str, root: Path
+) -> tuple[PipelineReport, tuple[str, ...]]:
+    """The report with the page of its run, which is written now; where it cannot be, a warning."""
+    try:
+        written = write_report(root, str(root / run_dir)).report
+    except OraclePackError as trouble:
+        return report, (f"the report of the run was not written: {trouble.message}",)
+    page = f"{written.run_dir}/{Path(written.path).name}"
+    return msgspec.structs.replace(report, page=page), ()
 
 
 class Pipeline:

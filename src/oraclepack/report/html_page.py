@@ -21,13 +21,12 @@ _FOLDER = "templates"
 def run_page(data: ReportData) -> str:
     """The report of one run: one file that needs nothing else."""
     view = page_views.view_of(data)
-    # Made by us alone, every text in it escaped.
     return render(
         "run_page.html",
         title=f"{data.pack_path or data.run_id} – report",
         view=view,
         data=data,
-        timeline=_safe(timeline(data.steps)),
+        timeline=safe_drawing(timeline(data.steps)),
     )
 
 
@@ -57,6 +56,11 @@ def _asset(name: str) -> str:
 
 def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def safe_drawing(svg: str) -> Any:  # noqa: ANN401 - as below
+    """A drawing of ours, every text in it escaped."""
+    return _safe(svg)
 
 
 def _safe(text: str) -> Any:  # noqa: ANN401 - markupsafe is loaded with jinja2

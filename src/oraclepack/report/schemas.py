@@ -53,7 +53,8 @@ SCHEMAS = {
     "cache-prune-report": ("oraclepack.calls.cache:CachePruneReport", 2),
     "cache-entry": ("oraclepack.calls.cache:CacheEntry", 2),
     "run-comparison": ("oraclepack.report.run_comparison:RunComparison", 1),
-    "report-file": ("oraclepack.report.write_report:ReportFile", 1),
+    "report-file": ("oraclepack.report.schemas:_report", 1),
+    "site": ("oraclepack.report.write_site:SiteState", 1),
     "forecast": ("oraclepack.run.forecast:CostForecast", 1),
     "fleet-report": ("oraclepack.fleet.fleet_reports:FleetReport", 1),
     "fleet-job-result": ("oraclepack.fleet.fleet_reports:JobResult", 1),
@@ -194,6 +195,13 @@ def _call() -> dict[str, Any]:
     return _one_of(
         "oraclepack.authoring.single_call:CallResult",
         "oraclepack.authoring.single_call:CallPreflight",
+    )
+
+
+def _report() -> dict[str, Any]:
+    """The file that was written or, with `--site`, the site."""
+    return _one_of(
+        "oraclepack.report.write_report:ReportFile", "oraclepack.report.write_site:SiteReport"
     )
 
 

@@ -30,7 +30,7 @@ from oraclepack.system.printable import single_lines
 @command(
     "pipeline",
     data="pipeline-report",
-    changes="what run and actionize change, and the file of --junit",
+    changes="what run and actionize change, the file of --junit, the page of --report",
     effect="execute",
     starts="the bash of the pack and the tools it calls; their calls cost money",
     settings=(
@@ -57,6 +57,7 @@ from oraclepack.system.printable import single_lines
         "oraclepack pipeline pack.md --detach",
         "oraclepack pipeline pack.md --ci --min-completion 0.9 --min-yield 1",
         "oraclepack pipeline pack.md --ci --json --junit report.xml --export github",
+        "oraclepack pipeline pack.md --report",
     ),
 )
 @click.argument("pack")
@@ -64,12 +65,14 @@ from oraclepack.system.printable import single_lines
 @export_option
 @allow_rehearsal_option
 @click.option("--junit", metavar="FILE", help="Also write JUnit XML, a case for every step.")
+@click.option("--report", "page", is_flag=True, help="Also write the HTML report of the run.")
 def pipeline(
     pack: str,
     *,
     settings: api.Settings,
     exports: tuple[str, ...],
     junit: str | None,
+    page: bool,
     **flags: object,
 ) -> Reply:
     """Validate, run, verify and actionize a pack in one go.
@@ -94,6 +97,7 @@ def pipeline(
             exports=exports,
             allow_rehearsal=allowed,
             junit=junit,
+            page=page,
             display=watching,
             stop=watching.stop,
             ask=watching.ask,

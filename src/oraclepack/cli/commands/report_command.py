@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,9 +26,10 @@ from oraclepack.system.printable import single_lines
         "oraclepack report 2026-01-09 --format md --out -",
         "oraclepack report --format trace --out trace.json",
         "oraclepack report --redact --out share.html",
+        "oraclepack report --site reports",
     ),
 )
-@click.argument("target", metavar="[RUN|PACK]", default="", shell_complete=run_ids)
+@click.argument("targets", metavar="[RUN|PACK]", nargs=-1, shell_complete=run_ids)
 @click.option("--out", metavar="FILE", default="", help="Where to write it; `-` prints it.")
 @click.option(
     "--format",
@@ -38,9 +40,12 @@ from oraclepack.system.printable import single_lines
     help="A page, Markdown for a pull request, or a trace that Perfetto opens.",
 )
 @click.option("--redact", is_flag=True, help="Leave out prompts, source lines and logs.")
+@click.option(
+    "--site", metavar="DIR", default="", help="Write pages of all runs, and an index with trends."
+)
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 def report(
-    target: str, out: str, form: str, *, redact: bool, opens: bool, settings: api.Settings
+    targets: tuple[str, ...], *, out: str, opens: bool, settings: api.Settings, **options: Any
 ) -> Reply:
     """Write a run, its answers and its work into one file.
 
@@ -49,7 +54,17 @@ def report(
     or not, damaged, or of an earlier version. The page needs nothing else and no network. It is
     written to report.html in the run directory unless --out says otherwise. It quotes prompts and
     the source lines that answers cite; --redact leaves them out. Secrets never appear.
+
+    With --site a directory gets a page for every run of the project, or of the projects whose
+    directories are named, and an index that shows how cost, time, retries, completion and tasks
+    changed from run to run. Pages of runs that did not change are kept.
     """
+    form, redact, site = options["form"], options["redact"], options["site"]
+    if site:
+        return _site(site, targets, settings, redact=redact, opens=opens, is_html=form == "html")
+    if len(targets) > 1:
+        raise UsageError("name one run or one pack", hint="--site DIR takes several projects")
+    target = targets[0] if targets else ""
     if opens and (form != "html" or out == "-"):
         raise UsageError("--open needs a page in a file", hint="leave out --format and `--out -`")
     done = api.report(target, settings, out=out, form=form, redact=redact)
@@ -58,6 +73,26 @@ def report(
     if opens:
         _open(done.report.path)
     return Reply(done.report, _text(single_lines(done.report)), warnings=done.warnings)
+
+
+def _site(
+    site: str,
+    projects: tuple[str, ...],
+    settings: api.Settings,
+    *,
+    redact: bool,
+    opens: bool,
+    is_html: bool,
+) -> Reply:
+    if not is_html:
+        raise UsageError("a site is made of pages", hint="leave out --format")
+    made = api.report_site(site, settings, projects=projects, redact=redact)
+    if opens:
+        _open(made.index)
+    said = single_lines(made)
+    lines = [f"left out: {one}" for one in said.skipped]
+    lines.append(f"{said.index}: {said.runs} runs, {said.written} written")
+    return Reply(made, "".join(f"{line}\n" for line in lines))
 
 
 def _text(made: api.ReportFile) -> str:

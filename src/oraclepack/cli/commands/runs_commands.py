@@ -38,6 +38,7 @@ runs = Group(
         "set": LazyCommand(f"{_JOBS}:set_values", "Change limits of a run while it runs."),
         "answer": LazyCommand(
             f"{_JOBS}:answer_question", "Decide what a call of a detached run waits for."
+        ),
         "diff": LazyCommand(
             "oraclepack.cli.commands.diff_command:diff",
             "Compare the answers and tasks of two runs.",

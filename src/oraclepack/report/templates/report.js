@@ -74,6 +74,12 @@
     openAll.addEventListener("click", toggleAll);
   }
 
+  const packFilter = one("#pack-filter");
+  if (packFilter) packFilter.addEventListener("input", () => {
+    const word = packFilter.value.trim().toLowerCase();
+    all("section.pack").forEach((pack) => { pack.hidden = !pack.dataset.name.toLowerCase().includes(word); });
+  });
+
   // Search over all answers
   const field = one("#search");
   const box = one("#hits");

@@ -1,0 +1,148 @@
+"""A site over many runs: its pages, its trend, and that only what is new is written."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from oraclepack.errors import UsageError
+from oraclepack.report.run_trend import RunRow, site_data, sparkline
+from oraclepack.report.write_site import write_site
+from tests.report.example_runs import BEGAN, LIVELY, Plan, a_run, answer_text
+
+WEEKS = [
+    replace(
+        LIVELY,
+        steps=4,
+        failed=(3,) if week == 1 else (),
+        cached=(),
+        run_id=f"2026-03-{week:02}__abc1234__{{hash}}",
+        began=BEGAN + timedelta(days=7 * week),
+        cost=f"0.{4 + week}",
+    )
+    for week in (1, 2, 3)
+]
+
+
+def a_project(root: Path, plans: list[Plan]) -> Path:
+    for plan in plans:
+        a_run(root, plan)
+    return root
+
+
+def test_a_site_has_a_page_for_every_run_and_a_trend(tmp_path: Path) -> None:
+    project = a_project(tmp_path / "shop", WEEKS)
+    site = tmp_path / "site"
+
+    made = write_site(project, str(site))
+
+    assert (made.runs, made.written, made.unchanged) == (3, 3, 0)
+    index = (site / "index.html").read_text()
+    for page in sorted((site / "runs/shop").iterdir()):
+        assert f'href="runs/shop/{page.name}"' in index
+    assert index.count('class="spark"') == 5
+    assert "oracle-pack-2026-03-01.md" in index
+    assert "4<small>/20</small>" in index
+
+
+def test_only_what_is_new_is_written(tmp_path: Path) -> None:
+    project = a_project(tmp_path / "shop", WEEKS[:2])
+    site = tmp_path / "site"
+    write_site(project, str(site))
+    before = (site / "index.html").read_text()
+    pages = {page.name: page.stat().st_mtime_ns for page in (site / "runs/shop").iterdir()}
+
+    again = write_site(project, str(site))
+    assert (again.written, again.unchanged) == (0, 2)
+    assert (site / "index.html").read_text() == before
+    a_run(project, WEEKS[2])
+    more = write_site(project, str(site))
+
+    assert (more.written, more.unchanged) == (1, 2)
+    assert {name: (site / "runs/shop" / name).stat().st_mtime_ns for name in pages} == pages
+    fresh = write_site(project, str(tmp_path / "fresh"))
+    assert fresh.written == 3
+    assert (tmp_path / "fresh/index.html").read_text() == (site / "index.html").read_text()
+
+
+def test_several_projects_share_a_site(tmp_path: Path) -> None:
+    projects = [a_project(tmp_path / name / "shop", WEEKS[:1]) for name in ("one", "two")]
+
+    made = write_site(tmp_path, str(tmp_path / "site"), [str(one) for one in projects])
+
+    assert made.projects == ("shop", "shop-2")
+    assert len(list((tmp_path / "site/runs").iterdir())) == 2
+
+
+def test_a_directory_of_something_else_is_refused(tmp_path: Path) -> None:
+    project = a_project(tmp_path / "shop", WEEKS[:1])
+    (tmp_path / "www").mkdir()
+    (tmp_path / "www/index.html").write_text("my page")
+
+    with pytest.raises(UsageError, match=r"not oraclepack's"):
+        write_site(project, str(tmp_path / "www"))
+
+    assert (tmp_path / "www/index.html").read_text() == "my page"
+
+
+def test_a_broken_state_is_made_anew(tmp_path: Path) -> None:
+    project = a_project(tmp_path / "shop", WEEKS[:1])
+    site = tmp_path / "site"
+    write_site(project, str(site))
+    (site / "site.json").write_text("{")
+
+    assert write_site(project, str(site)).written == 1
+
+
+def row(number: int, *tasks: str, ticked: tuple[str, ...] = ()) -> RunRow:
+    return RunRow(
+        project="p",
+        run_name=f"run-{number}",
+        pack_path="pack.md",
+        page=f"{number}.html",
+        created_at=f"2026-03-0{number}T00:00:00Z",
+        status="ok",
+        questions=4,
+        answered=4,
+        partial=0,
+        attention=0,
+        retries=0,
+        calls=4,
+        worked_ms=1,
+        tasks=tasks,
+        ticked=ticked,
+    )
+
+
+def test_tasks_are_opened_and_closed() -> None:
+    rows = [row(1, "a", "b"), row(2, "b", "c", ticked=("c",)), row(3, "b", "c")]
+
+    (pack,) = site_data(rows).packs
+
+    figures = [(one.row.run_name, one.opened, one.closed) for one in pack.runs]
+    assert figures == [("run-3", 0, 0), ("run-2", 1, 2), ("run-1", 2, 0)]
+
+
+@pytest.mark.parametrize(
+    ("values", "moves"),
+    [
+        pytest.param([1.0, 2.0, 3.0], 1, id="a line"),
+        pytest.param([1.0, None, 3.0], 2, id="a gap where a figure is not known"),
+        pytest.param([0.0, 0.0], 1, id="nothing but zero"),
+        pytest.param([1.0], 0, id="one value is no trend"),
+    ],
+)
+def test_a_sparkline_draws_what_is_known(values: list[float | None], moves: int) -> None:
+    assert sparkline(values, "x").count("M") == moves
+
+
+def test_a_hostile_run_stays_text_in_the_index(tmp_path: Path) -> None:
+    plan = replace(WEEKS[0], model='<script>"x"</script>', answers={1: answer_text(1)})
+    project = a_project(tmp_path / "shop", [plan])
+
+    write_site(project, str(tmp_path / "site"))
+
+    index = (tmp_path / "site/index.html").read_text()
+    assert index.count("<script") == 1
+    assert "&lt;script&gt;" in index
