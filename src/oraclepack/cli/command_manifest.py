@@ -35,6 +35,9 @@ _SIDE_EFFECTS = {
 
 ARGUMENTS = {
     "answer": "One of the answers that the question takes: retry, fail, accept.",
+    "first": "A run, a run directory or a pack.",
+    "second": "Another run, run directory or pack.",
+    "targets": "A run, a run directory or a pack; with --site directories of projects.",
     "about": "Which report.",
     "agent": "An agent that `oraclepack skills` knows.",
     "agents": "Agents that `oraclepack skills` knows.",
