@@ -11,6 +11,7 @@ from oraclepack.calls import answer_files, ledger
 from oraclepack.calls.adoption_rules import answer_in_log, matching, session_id
 from oraclepack.calls.call_budget import HeldMoney, reserve_try
 from oraclepack.calls.context import CallContext
+from oraclepack.calls.decisions import RETRY, decide
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.calls.overrides import effective_argv
 from oraclepack.calls.prepare import PreparedCall
@@ -23,6 +24,7 @@ from oraclepack.calls.waiting import WaitDeadline, recorded_wait, wait_for_slot
 from oraclepack.calls.worst_case import worst_case
 from oraclepack.errors import SIGNALLED, ExitCode, OraclePackError, StepError
 from oraclepack.journal.statuses import (
+    BUDGET,
     DETACHED,
     INTERRUPTED,
     UNMET,
@@ -249,6 +251,8 @@ class OracleAsk:
             if tried is None:
                 return self._stopped(STOPPED_EXIT)
             if isinstance(tried, StepError):
+                if self._is_raised(tried):
+                    continue
                 return self._over_budget(tried)
             self._tally.note_session(tried.record)
             tried = self._harvested(tried)
@@ -266,6 +270,13 @@ class OracleAsk:
             # What was ended by force is still marked running, and would block its own repetition.
             killed = tried.end.timed_out or tried.end.exit_code > SIGNALLED
             force = force or killed or tried.failure.kind is FailureClass.DUPLICATE
+
+    def _is_raised(self, short: StepError) -> bool:
+        """Whether a person says, in a detached run, that the budget is higher by now."""
+        if self._context.desk is None or short.code != BUDGET:
+            return False
+        question = f"{short.message}; raise the limit (oraclepack runs set) and try again?"
+        return decide(self._context, self._prepared.call, self._shim, question) == RETRY
 
     def _end_try(self, tried: TryResult) -> None:
         ledger.end_try(

@@ -8,6 +8,7 @@ import itertools
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -60,6 +61,12 @@ class CommandLedger:
         self.allowed: set[str] = set()
         """Models and tools of unknown price that the user allows."""
         self.warned: set[str] = set()
+        self._changed: dict[str, Decimal | int | None] = {}
+
+    def set_limit(self, what: str, limit: Decimal | int | None) -> None:
+        """Change a ceiling of the command while it runs: its `cost`, `calls` or `tokens`."""
+        with self._lock:
+            self._changed[what] = limit
 
     def reserve(
         self,
@@ -74,6 +81,12 @@ class CommandLedger:
                 before = SpentSum(command="", run=request.run, day="", spent=spent_in_run(calls))
                 self._ledger = BudgetLedger((before,))
             own = {scope: one for scope, one in policy.ceilings.items() if scope not in _SHARED}
+            if self._changed:
+                mine = own.get(BudgetScope.COMMAND, Ceiling())
+                own[BudgetScope.COMMAND] = Ceiling(
+                    **{name: getattr(mine, name) for name in Ceiling.__struct_fields__}
+                    | self._changed
+                )
             made = reserve(self._ledger, request, own, unknown)
             if isinstance(made, Shortfall):
                 return made

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from oraclepack import __version__
 from oraclepack.calls.call_budget import settle_ended
@@ -15,9 +17,18 @@ from oraclepack.calls.server import Gateway
 from oraclepack.calls.store import CallStore
 from oraclepack.errors import UsageError
 from oraclepack.run.run_session import RunSession
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings.declaration import Setting
 from oraclepack.system.clock import draw
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.tool_names import ORACLE
+
+_BUDGET_LIMITS: dict[Setting[Any], str] = {
+    cs.MAX_COST: "cost",
+    cs.MAX_CALLS: "calls",
+    cs.MAX_TOKENS: "tokens",
+}
+"""The limits of a command that `runs set` may change, and what each is about."""
 
 
 @contextmanager
@@ -65,6 +76,10 @@ def _handler(session: RunSession, calls: CallOptions, store: CallStore) -> CallH
         is_paused=(lambda: control.is_paused) if control is not None else lambda: False,
     )
     settle_ended(context, adopted=frozenset({ORACLE}))
+    if control is not None:
+        for setting, what in _BUDGET_LIMITS.items():
+            change = partial(context.shared.budget.set_limit, what)
+            control.settable(setting.name, setting.kind.read, change)
     return CallHandler(context)
 
 

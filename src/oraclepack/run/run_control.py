@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 
@@ -16,11 +17,11 @@ from oraclepack.calls.context import PersonAnswer
 from oraclepack.errors import Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.events import KnownEvent
+from oraclepack.settings import run_settings as rs
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.stop import StepStop, Stop
 
 MAX_PARALLEL = "max_parallel"
-_MOST_PARALLEL = 64
 ACTIONS = ("stop", "pause", "resume", "set", "answer")
 
 
@@ -60,6 +61,14 @@ class _Question(msgspec.Struct):
     answer: PersonAnswer | None = None
 
 
+class _Settable(msgspec.Struct, frozen=True):
+    """A value that `runs set` may change."""
+
+    read: Callable[[object], Any]
+    """Raises ValueError."""
+    apply: Callable[[Any], None]
+
+
 class RunControl:
     """The switches of one running command. Safe in several threads."""
 
@@ -72,7 +81,9 @@ class RunControl:
         self._steps: dict[str, StepStop] = {}
         self._stopped: set[str] = set()
         self._questions: dict[tuple[str, int], _Question] = {}
-        self._settable: dict[str, Callable[[str], None]] = {MAX_PARALLEL: self._set_parallel}
+        self._settable: dict[str, _Settable] = {
+            MAX_PARALLEL: _Settable(rs.MAX_PARALLEL.kind.read, self._set_parallel)
+        }
         self.answers_questions = answers_questions
         """A person answers by `runs answer`; without it nobody is asked."""
 
@@ -94,9 +105,11 @@ class RunControl:
         """Whether the step was stopped by a request of its own."""
         return step_id in self._stopped
 
-    def settable(self, name: str, apply: Callable[[str], None]) -> None:
-        """Let `runs set` change a value; `apply` raises ValueError with the reason it will not."""
-        self._settable[name] = apply
+    def settable(
+        self, name: str, read: Callable[[object], Any], apply: Callable[[Any], None]
+    ) -> None:
+        """Let `runs set` change a value; `read` raises ValueError for what is none."""
+        self._settable[name] = _Settable(read, apply)
 
     @contextmanager
     def stopping_step(self, step: str) -> Iterator[Stop]:
@@ -193,31 +206,27 @@ class RunControl:
     def _check_set(self, values: Mapping[str, str]) -> Callable[[str], str] | Refusal:
         known = ", ".join(sorted(self._settable))
         unknown = sorted(values.keys() - self._settable.keys())
-        if unknown or not values:
+        if not values:
+            return Refusal("nothing to set", f"one of {known}")
+        if unknown:
             what = f"{unknown[0][:40]} cannot be set in a running command"
-            return Refusal(what if unknown else "nothing to set", f"one of {known}")
-        if MAX_PARALLEL in values:
-            value = values[MAX_PARALLEL]
-            if not value.isdecimal() or not 1 <= int(value) <= _MOST_PARALLEL:
-                return Refusal(
-                    f"{MAX_PARALLEL}={value[:40]}: must be a whole number from 1 to "
-                    f"{_MOST_PARALLEL}"
-                )
-        return lambda _: self._set(values)
-
-    def _set(self, values: Mapping[str, str]) -> str:
-        refused = []
-        for name, value in sorted(values.items()):
+            return Refusal(what, f"one of {known}")
+        read: dict[str, Any] = {}
+        for name, text in sorted(values.items()):
             try:
-                self._settable[name](value)
+                read[name] = self._settable[name].read(text)
             except ValueError as reason:
-                refused.append(f"{name}={value[:40]}: {reason}")
-        self._notify()
-        done = ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
-        return "; ".join(refused) or f"set {done}"
+                return Refusal(f"{name}={text[:40]}: {reason}")
+        return lambda _: self._set(read)
 
-    def _set_parallel(self, value: str) -> None:
-        self._max_parallel = int(value)
+    def _set(self, values: Mapping[str, Any]) -> str:
+        for name, value in values.items():
+            self._settable[name].apply(value)
+        self._notify()
+        return "set " + ", ".join(f"{name}={value}" for name, value in values.items())
+
+    def _set_parallel(self, value: int) -> None:
+        self._max_parallel = value
 
     def _check_answer(self, request: ControlRequest) -> Callable[[str], str] | Refusal:
         with self._lock:

@@ -198,3 +198,31 @@ def test_a_killed_runner_is_seen_as_interrupted_and_leaves_nothing_that_answers(
     again = project.start("run", "pack.md", "--json")
     gate.open()
     assert again.wait(20).code == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "calls"),
+    [pytest.param("retry", 0, 2, id="raised"), pytest.param("fail", 7, 1, id="not raised")],
+)
+def test_a_call_that_does_not_fit_the_budget_waits_for_a_person(
+    answer: str, code: int, calls: int, tmp_path: Path, zygote: Zygote
+) -> None:
+    bash = "".join(step(n, ask(f"Question {n}?", f"out/{n}.md", *API)) for n in (1, 2))
+    project = a_project(tmp_path, zygote, bash)
+    started = detached(project, "--max-calls", "1")
+
+    until(lambda: status(project)["status"] == "needs_decision")
+    (needed,) = api.runs(project.root).status("latest").decisions
+    assert (needed.step_id, needed.options) == ("02", ("retry", "fail"))
+    assert "max_calls" in needed.question.replace("-", "_")
+    assert runs(project, "set", "latest", "max_calls=5").code == 0
+    assert runs(project, "answer", "latest", "2", "perhaps").code == 2
+    assert runs(project, "answer", "latest", "2", answer).code == 0
+    until(lambda: not exists(started["pid"]))
+
+    assert [one.exit_code for one in events(project) if isinstance(one, j.SessionFinished)] == [
+        code
+    ]
+    assert len(project.oracle.calls) == calls
+    made = [one for one in events(project) if isinstance(one, j.DecisionMade)]
+    assert [(one.step, one.answer, "process" in one.by) for one in made] == [("02", answer, True)]
