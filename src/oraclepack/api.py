@@ -1,4 +1,4 @@
-"""The door of oraclepack: what the command line, a TUI, a server or a program calls.
+"""The interface of oraclepack for front ends and programs.
 
     from oraclepack import api
 

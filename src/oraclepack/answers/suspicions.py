@@ -1,4 +1,4 @@
-"""Signs that an answer is not what it seems: cut off, a placeholder, an echo of the question."""
+"""Signs of an unusable answer: cut off, a placeholder, an echo of the question."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from oraclepack.system.text_limits import ANSWER
 
 
 class Suspicion(msgspec.Struct, frozen=True):
-    """What a careful reader would doubt, and at which line of the answer."""
+    """One sign, and the line of the answer that shows it."""
 
     code: str
     """`unclosed_fence`, `cut_off`, `placeholder`, `empty_section`, `refusal`, `echo`, `script`,
@@ -60,7 +60,7 @@ def _foreign(text: str) -> float:
 
 
 def unclosed_fence(lines: Sequence[str]) -> Iterator[Suspicion]:
-    *_, (_, _, opened) = numbered((*lines, ""))  # a line after the last belongs to what is open
+    *_, (_, _, opened) = numbered((*lines, ""))  # a further line belongs to the open block
     if opened:
         yield Suspicion("unclosed_fence", "a code block is never closed", opened)
 
@@ -80,10 +80,10 @@ PLACEHOLDERS = frozenset(
         "todo",
     }
 )
-"""What chat pages and drafts show while there is no answer yet."""
+"""Placeholders of chat pages and drafts."""
 
 _ALONE = PLACEHOLDERS | {"n a", "none"}
-"""Below a heading these may be an answer; as the whole of one they are not."""
+"""Allowed below a heading, but not as the whole answer."""
 
 PAGE_WORDS = (
     "something went wrong",
@@ -104,11 +104,11 @@ _TEMPLATE = re.compile(
     r"^\W*[\[<{][^\]>}]*\b(?:here|your|insert|todo|tbd|fill)\b[^\]>}]*[\]>}]\W*$", re.IGNORECASE
 )
 _SHORT = 600
-"""No longer is a refusal or the text of an error page."""
+"""Longer texts are not a refusal or an error page."""
 
 
 def stand_ins(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
-    """Parts without an answer, and answers that are none."""
+    """Empty parts and placeholders."""
     whole = len(parts) == 1
     for part in parts:
         if part.body and _is_placeholder([line for _, line in part.body], alone=whole):
@@ -141,7 +141,7 @@ def _is_placeholder(lines: Sequence[str], *, alone: bool) -> bool:
 
 
 def _refusal(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
-    """An answer that begins by saying that it is none."""
+    """An answer that begins with a refusal or an error message."""
     first = parts[0].body
     if len(parts) > 1 or not first or sum(len(line) for _, line in first) > _SHORT:
         return
@@ -174,14 +174,14 @@ def work_line_faults(text: str, prompt: str) -> Iterator[Suspicion]:
 
 
 INCOMPLETE = frozenset({"cut_off", "unclosed_fence", "placeholder"})
-"""Signs of an answer that is not whole: it is asked for again, like an empty one."""
+"""Signs of an incomplete answer: it is asked for again, like an empty one."""
 _PROSE = (".md", ".markdown", ".txt")
 
 
 def suspicions(
     text: str, prompt: str | None = None, path: str = "answer.md"
 ) -> tuple[Suspicion, ...]:
-    """Everything about an answer that a careful reader would doubt.
+    """All signs of an unusable answer.
 
     Only prose is read like prose: of JSON nothing is known but whether it is whole, and of other
     files nothing at all.

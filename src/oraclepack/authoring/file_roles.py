@@ -179,12 +179,12 @@ def is_speakable(path: str) -> bool:
 
 
 def is_own(path: str) -> bool:
-    """Packs and their answers: a pack about packs helps nobody."""
+    """Packs and their answers: questions about them are not useful."""
     return _PACK.search(path) is not None
 
 
 def worth_reading(path: str, size: int) -> bool:
-    """The content may tell something that the survey looks for."""
+    """Whether the content may hold facts that the survey looks for."""
     return size <= MOST_READ and role_of(path) is not FileRole.OTHER and not is_own(path)
 
 

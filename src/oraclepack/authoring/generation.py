@@ -1,4 +1,4 @@
-"""What `generate`, `new` and `upgrade` tell: the shapes of their data."""
+"""The replies of `generate`, `new` and `upgrade`: the shapes of their data."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""A repository as its commit tells it: files, texts, history, by bounded calls of `git`."""
+"""A repository at a commit: files, texts, history, by bounded calls of `git`."""
 
 import re
 import stat
@@ -117,7 +117,7 @@ def changes_since(
 def lines_of_commits(
     root: Path, environment: Mapping[str, str], path: str, oldest: str
 ) -> list[str]:
-    """For each line of a file at HEAD the commit that changed it last; empty if git cannot tell."""
+    """For each line of a file at HEAD the commit that changed it last; empty if git fails."""
     git = Git(root, environment, LONG_TIMEOUT)
     words = ("blame", "-l", "-s", "-w", "--no-textconv", "--root", f"{oldest}^..HEAD", "--", path)
     output = git.ask(*words)

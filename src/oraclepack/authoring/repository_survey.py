@@ -427,7 +427,7 @@ def _subject_role(roles: Mapping[str, FileRole]) -> FileRole:
 
 
 def _project_name(texts: Mapping[str, str]) -> str:
-    """What the project calls itself: never the folder of the clone, which is anybody's choice."""
+    """What the project calls itself: never the folder of the clone, whose name is arbitrary."""
     for manifest, pattern in _NAMES.items():
         match = pattern.search(texts.get(manifest, ""))
         if match is not None:

@@ -78,11 +78,11 @@ class SkillState(StrEnum):
     EDITED = "edited"
     """Written by us and changed since."""
     FOREIGN = "foreign"
-    """Somebody else's file."""
+    """A file of another program or person."""
 
     @property
     def is_ours(self) -> bool:
-        """It may be replaced without asking: nobody's work is lost."""
+        """It may be replaced without asking: no edits are lost."""
         return self in {SkillState.ABSENT, SkillState.CURRENT, SkillState.STALE}
 
 
@@ -233,7 +233,7 @@ def install(
     force: bool = False,
     rollback_on_failure: bool = False,
 ) -> SkillsInstallReport:
-    """Write the skills of each agent; a copy that somebody changed is only replaced by force."""
+    """Write the skills of each agent; a changed copy is only replaced with `force`."""
     transaction = Transaction(root, "skills-install", undo=rollback_on_failure)
     copies = _copies(agents, skills)
     places = {copy: copy.place(root, directory) for copy in copies}

@@ -45,7 +45,7 @@ _GO_ERROR = re.compile(r"\b(errors\.New|fmt\.Errorf)\(\"([^\"\n]*)\"")
 """What Go returns where others raise."""
 _RUST_TEST = re.compile(r"#\[(?:cfg\(test\)|(?:\w+::)*test\b)")
 _DEEPEST = 400
-"""Levels of the tree. Deeper ones belong to data or to an attack."""
+"""Levels of the tree that are read; deeper trees are data or an attack."""
 _COMPARING = frozenset(
     {"binary_expression", "switch_case", "match_pattern", "expression_case", "when", "pattern"}
     | {"switch_label", "case_statement", "or_pattern", "expression_list", "comparison_operator"}
@@ -217,7 +217,7 @@ class _TreeReader:
             self._walk(node, depth)
 
     def _simple(self, node: "Node", kind: str) -> None:
-        """What gives a mark and needs no state for what is inside it."""
+        """Nodes that give a mark and change no state for their children."""
         if kind in tables.BRANCHES:
             self._count()
             if kind in tables.CONDITIONS:

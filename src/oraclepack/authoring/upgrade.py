@@ -110,7 +110,7 @@ def _bound(pack: Pack) -> list[str]:
 
 
 def _doubt(step: Step) -> str | None:
-    """What a step does that its text does not tell all of."""
+    """The effects of a step that its text does not show in full."""
     if step.writes_unknown or any(call.partly_hidden for call in step.calls):
         return "names files that only the running shell knows"
     attached = [one for call in step.calls for one in call.attachments]

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 
 class BudgetScope(StrEnum):
-    """What a ceiling is about."""
+    """The scope of a ceiling."""
 
     COMMAND = "command"
     RUN = "run"
@@ -61,16 +61,16 @@ class BudgetRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A call that is about to be made, or tried again."""
 
     reservation: str
-    """Its name: no other try of any run has it."""
+    """A unique name of the try."""
     command: str
-    """The process that makes it, by a name that no later process has."""
+    """A unique name of the process that makes it."""
     run: str
     day: str
     """`2026-11-16`, in UTC."""
     at: str = ""
     """The moment, in UTC."""
     worst: Spending
-    """What it may come to at most."""
+    """Its worst case."""
     unknown: tuple[str, ...] = ()
     """`cost`, `tokens`: what of its worst case is not known. It counts as nothing."""
     is_open: bool = False
@@ -88,11 +88,11 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     is_open: bool = False
     """Its tool may have started: it may be billed."""
     is_cut_off: bool = False
-    """Its command has ended: a later one may learn what became of the call."""
+    """Its command has ended; a later command may still learn the outcome."""
 
 
 class SpentSum(msgspec.Struct, frozen=True, kw_only=True):
-    """What finished calls came to: of one command, in one run, on one day."""
+    """The cost of finished calls of one command, in one run, on one day."""
 
     command: str
     run: str
@@ -101,7 +101,7 @@ class SpentSum(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BudgetLedger(msgspec.Struct, frozen=True):
-    """What is known of all calls of the user."""
+    """The ledger: all reservations and sums of the user."""
 
     sums: tuple[SpentSum, ...] = ()
     reservations: Mapping[str, Reservation] = {}
@@ -157,7 +157,7 @@ def reserve(
 
 
 def open_reservation(ledger: BudgetLedger, reservation: str) -> BudgetLedger:
-    """The tool is about to start. Written down before it may."""
+    """Mark a reservation as open; written before the tool may start."""
     known = ledger.reservations.get(reservation)
     if known is None:
         return ledger

@@ -128,7 +128,7 @@ class DecisionDesk(Protocol):
         """The answer, once; None while there is none."""
 
     def withdraw_question(self, step: str, call: int) -> None:
-        """Nobody waits for the answer any more."""
+        """The caller is gone."""
 
 
 class CallContext(msgspec.Struct, frozen=True):

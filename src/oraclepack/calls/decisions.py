@@ -20,7 +20,7 @@ def decide(
     question: str,
     options: Sequence[str] = (RETRY, FAIL),
 ) -> str | None:
-    """What a person decides; None where nobody can be asked, or the call is given up meanwhile.
+    """What a person decides; None where no one can be asked, or the call is given up.
 
     At the terminal the question is yes or no: the first option or the last.
     """

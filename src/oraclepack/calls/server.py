@@ -35,7 +35,7 @@ class ExpectedAttempt(msgspec.Struct):
     asking: int = 0
     """How many of them have asked what may be paid for, and are not at their end."""
     cut_short: bool = False
-    """One of those came to its end only when the run was already being stopped."""
+    """One of those ended only when the run was already being stopped."""
 
 
 class ExpectedAttempts:

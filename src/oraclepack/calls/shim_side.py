@@ -1,4 +1,4 @@
-"""The step's side of one call: what answering it can make happen there."""
+"""The step's side of one call: its streams and its real tool."""
 
 import os
 import select
@@ -27,11 +27,11 @@ class ShimContext(msgspec.Struct, frozen=True):
     stop: Stop
     grace: Grace
     spools: Path
-    """A directory on disk for what the tools say while they say it."""
+    """A directory for the output of running tools."""
 
 
 class ShimCall:
-    """A `Shim`: the caller's streams, its real tool, its patience. For one thread."""
+    """A `Shim`: the caller's streams, its real tool, its interrupts. Used by one thread."""
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class ShimCall:
         self._stdin: bytes | None = None
 
     def run(self, order: ToolRun, on_started: Callable[[ProcessIdentity], None]) -> ToolEnd:
-        """Start the real tool and wait for its end. Never again once the caller gave up."""
+        """Start the real tool and wait for its end. Starts nothing once the caller gave up."""
         if order.outlives_caller:
-            self._on_asking()  # before we look: who dies after that look is waited for
+            self._on_asking()  # before the check: a caller that dies after it is still waited for
         if self._is_over():
             return ToolEnd(_INTERRUPTED, stopped=True)
         tool = self._context.tools.find(self._program, order.env.get("PATH", ""))
@@ -135,7 +135,7 @@ class ShimCall:
             return make_spool(folder, None, stack), make_spool(folder, None, stack)
         out = make_spool(folder, caller.stdout, stack)
         if is_same(caller.stdout, caller.stderr):
-            return out, out  # one file keeps the order of the words
+            return out, out  # one file keeps the order of the output
         return out, make_spool(folder, caller.stderr, stack)
 
     def _stdin_for(self, order: ToolRun, stack: ExitStack) -> int:

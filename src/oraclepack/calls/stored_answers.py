@@ -1,4 +1,4 @@
-"""Answers that were given before: kept in the cache, or in the run where that cannot be."""
+"""Stored answers: in the cache, or in the run where there is no cache."""
 
 import re
 
@@ -25,34 +25,34 @@ _VERSION = re.compile(r"^🧿 oracle (\S+)", re.MULTILINE)
 
 
 def answers_of(context: CallContext) -> tuple[AnswerCache, ...]:
-    """Where verified answers go, the first choice first: without a cache the run has its own."""
+    """Where verified answers are stored: the cache, or without one the run."""
     store = context.store
     is_usable = context.options.use_cache and store.cache.foreign is None
     return (store.cache, store.own) if is_usable else (store.own,)
 
 
 class StoredAnswer(msgspec.Struct, frozen=True):
-    """An answer that was given before, and what it had used."""
+    """A stored answer, and its usage."""
 
     data: bytes
     usage: Usage | None = None
 
 
 def find_stored(context: CallContext, prepared: PreparedCall, shim: Shim) -> StoredAnswer | None:
-    """The answer to the same question, if one was kept and still is what was verified."""
+    """The stored answer to the same question, if it is unchanged since it was verified."""
     key = prepared.key_value
     if key is None or not may_reuse(context, key):
         return None
     for answers in answers_of(context):
         stored = _good(context, answers, prepared, key, shim)
-        # What was enough when it was stored may not meet the contract that holds now.
+        # An answer that was complete when stored may not meet the current contract.
         if stored is not None and not missing_in(context, prepared, stored.data):
             return stored
     return None
 
 
 def may_reuse(context: CallContext, key: str) -> bool:
-    """Whether an earlier answer will do: with `--refresh` only one of this command."""
+    """Whether an earlier answer may be used: with `--refresh` only one of this command."""
     return not context.options.refresh or key in context.shared.answered
 
 

@@ -65,7 +65,7 @@ def end_wait(context: CallContext, call: LiveCall, number: int) -> None:
 def wait_for_slot(context: CallContext, call: LiveCall, shim: Shim, name: str) -> Slot | None:
     """The right to call a provider or a tool; None when the call is given up meanwhile.
 
-    While the run is paused nobody gets one.
+    While the run is paused no call gets one.
     """
     limit = limit_for(name, context.options.limits)
     wait = CallWait(call=call.number, reason=slot_reason(name, limit))

@@ -274,9 +274,9 @@ def _described(param: click.Parameter, setting: api.Setting[Any] | None) -> Argu
     spelled = [*param.opts, *param.secondary_opts]
     default = setting.default if setting else _default(param, switch=switch)
     in_project = setting is not None and api.ValueSource.PROJECT in setting.sources
-    told = setting.help if setting else getattr(param, "help", None)
+    text = setting.help if setting else getattr(param, "help", None)
     return ArgumentFacts(
-        help=told or ARGUMENTS.get(param.name or "", ""),
+        help=text or ARGUMENTS.get(param.name or "", ""),
         type=setting.kind.name if setting else "bool" if switch else param.type.name,
         flags=tuple(spelled) if isinstance(param, click.Option) and spelled != usual else (),
         required=param.required,

@@ -1,4 +1,4 @@
-"""The command of a detached run: what it tells the command that started it."""
+"""The command of a detached run: its report to the command that started it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DetachedStart:
 
 
 def report_start(reply: Reply) -> None:
-    """Tell why no run has begun, where that is so: the command has ended."""
+    """Report why no run has begun, if so: the command has ended."""
     report = api.detached_report()
     if report is None:
         return

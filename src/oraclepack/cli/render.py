@@ -45,11 +45,11 @@ def as_json(reply: Reply, meta: Meta, parts: ReplyParts, *, indented: bool) -> R
         values = parts.jq.apply(stdout)
     except ValueError as trouble:
         # What was done is done: the reply is given whole, and says so.
-        told = msgspec.structs.replace(
+        shortened = msgspec.structs.replace(
             reply, warnings=(*reply.warnings, f"{JQ_FLAG} failed: {trouble}")
         )
         plain = msgspec.structs.replace(parts, jq=None)
-        return as_json(told, meta, plain, indented=indented)
+        return as_json(shortened, meta, plain, indented=indented)
     return RenderedReply(b"".join(map(_filtered, values)), b"")
 
 
@@ -61,7 +61,7 @@ def _filtered(value: object) -> bytes:
 
 
 def stream(data: bytes) -> bool:
-    """Write to stdout before the reply: events as lines of JSON. False once nobody reads."""
+    """Write to stdout before the reply: events as lines of JSON. False once stdout is closed."""
     return _write(sys.stdout, data) is None
 
 

@@ -53,12 +53,12 @@ def start_worker(words: Sequence[str], log: str, version: str) -> int:
 
 
 def check_scheduler(address: str, *, insecure: bool) -> None:
-    """Refuse an address over which anybody could run code here."""
+    """Refuse an address over which others could run code here."""
     parts = urlsplit(address)
     is_open = parts.scheme == "tcp" and (parts.hostname or "") not in _LOOPBACK
     if is_open and not insecure:
         raise UsageError(
-            f"{address}: a scheduler without TLS runs the code of whoever can reach it",
+            f"{address}: a scheduler without TLS runs the code of everyone who can reach it",
             hint="use tls://, or --insecure where the network is closed",
         )
 

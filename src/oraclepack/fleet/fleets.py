@@ -32,7 +32,7 @@ class Fleets:
 
     @property
     def work_dir(self) -> Path:
-        """Where workers check repositories out, unless they are told otherwise."""
+        """Where workers check repositories out, unless configured otherwise."""
         return state_directory() / "fleet-work"
 
     def run(  # noqa: PLR0913 - each is optional and given by name

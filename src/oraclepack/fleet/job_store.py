@@ -1,6 +1,6 @@
 """Where the jobs of fleets are: a port, and its implementation in files of one machine.
 
-A job is taken by one worker at a time. Whoever took it last may report on it; the reports of an
+A job is taken by one worker at a time. Only its last worker may report on it; the reports of an
 earlier one, which was taken for dead, change nothing.
 """
 

@@ -212,7 +212,7 @@ class SharedStore:
         return FleetInit(before=before, after=after)
 
     def examine(self) -> StoreHealth:
-        """Whether the database keeps what it is told, and what to change."""
+        """Whether the database is durable, and what to change."""
         with closing(Database(self._dsn)) as database:
             return StoreHealth(store=self._dsn, checks=examine_store(database))
 

@@ -203,7 +203,7 @@ class BudgetSettled(Event, frozen=True, kw_only=True, tag="budget_settled"):
     """0 for a try that was not made, or that the provider refused."""
     tokens: int
     worst_case: bool = False
-    """Nobody can tell what the try cost, so its worst case counts."""
+    """The cost of the try is unknown, so its worst case counts."""
 
 
 class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcome"):

@@ -142,7 +142,7 @@ BUDGET_LEDGER = "BUDGET_LEDGER"
 CRASHED = "CRASHED"
 """The code of a call that was cut off and closed later; the call that did so has its own end."""
 UNMET = frozenset({"CONTRACT", "OUTPUT_CONTRACT"})
-"""The codes of a whole answer that misses its contract: told by its call, or found by the step."""
+"""The codes of a whole answer that misses its contract, from its call or from the step."""
 
 DETACHED = "DETACHED"
 """The code of a call whose tool ended and left its question to a worker, which goes on."""

@@ -96,7 +96,7 @@ class StepState(msgspec.Struct, frozen=True):
 
     @property
     def has_bad_attempt(self) -> bool:
-        """Its last attempt failed or never came to its end: what it left is no result."""
+        """Its last attempt failed or was interrupted: what it left is no result."""
         stopped = self.is_interrupted or self.is_over_budget
         return stopped or self.status in {Status.FAILED, Status.RUNNING}
 

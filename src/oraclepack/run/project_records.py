@@ -56,7 +56,7 @@ class ProjectRuns:
     ) -> Iterator[WatchUpdate]:
         """What the last command on a run does, as it happens, until no command works on it.
 
-        Reads the journal and the logs, and nothing else. With a display, that is told first.
+        Reads the journal and the logs, and nothing else. A display receives it first.
         """
         return watch_events(named_run(self._root, name), display, from_start=from_start)
 

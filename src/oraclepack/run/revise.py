@@ -103,7 +103,7 @@ def _record_moves(where: RunFiles, output: j.OutputRecorded, *, to_run: bool) ->
 def _quarantine_edited(where: RunFiles, state: StepState, step_id: str, path: str) -> None:
     """Move what a person left at an output's path to quarantine, and say where it is."""
 
-    def tell(moves: tuple[Move, ...]) -> None:
+    def record(moves: tuple[Move, ...]) -> None:
         where.record.append(
             j.Quarantined(step=step_id, attempt=state.attempts, moves=moves, reason=EDITED)
         )
@@ -117,7 +117,7 @@ def _quarantine_edited(where: RunFiles, state: StepState, step_id: str, path: st
 
     run_id = where.run.run_id
     move_to_quarantine(
-        where.root, where.failed, run_id, step_id, state.attempts, [path], before=tell
+        where.root, where.failed, run_id, step_id, state.attempts, [path], before=record
     )
 
 

@@ -61,7 +61,7 @@ class UndoList(msgspec.Struct, frozen=True):
 
 
 def is_unfinished(state: RunState) -> bool:
-    """A rollback was begun and never came to its end."""
+    """A rollback was begun and not finished."""
     return state.rollback is not None and state.rollback.status is RollbackStatus.STARTED
 
 

@@ -26,7 +26,7 @@ ACTIONS = ("stop", "pause", "resume", "set", "answer")
 
 
 class ControlRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What somebody asks a running command for."""
+    """A request to a running command."""
 
     action: str
     """One of `ACTIONS`."""
@@ -85,7 +85,7 @@ class RunControl:
             MAX_PARALLEL: _Settable(rs.MAX_PARALLEL.kind.read, self._set_parallel)
         }
         self.answers_questions = answers_questions
-        """A person answers by `runs answer`; without it nobody is asked."""
+        """A person answers by `runs answer`; without it nothing is asked."""
 
     @property
     def is_paused(self) -> bool:

@@ -72,7 +72,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Asks the person at the terminal; None where there is none."""
     grace: Grace = msgspec.field(default_factory=Grace)
     detached: bool = False
-    """Nobody sits at its terminal: questions to a person wait for `runs answer`."""
+    """It has no terminal: questions to a person wait for `runs answer`."""
     wait_for: str | None = None
     """The run that must have ended before this one begins its steps."""
 

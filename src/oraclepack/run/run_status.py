@@ -93,7 +93,7 @@ class RunStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_status(run: RunDir, clock: Clock | None = None) -> RunStatus:
-    """Read a run; what it says is shown, whoever wrote it. Changes nothing."""
+    """Read a run; also a foreign one is shown. Changes nothing."""
     inspected = inspect_run(run)
     listing = listing_of(inspected)
     events = inspected.all_events

@@ -52,7 +52,7 @@ def watch_events(
     """The events of the last command of a run, then what happens, until no command works on it.
 
     With `from_start` also those of earlier commands. What running steps print comes in between, as
-    far as it changed. Memory does not grow with the run's logs. A display is told of each event
+    far as it changed. Memory does not grow with the run's logs. A display receives each event
     before it is yielded.
     """
     tail = JournalTail(run.journal)
@@ -84,7 +84,7 @@ def watch_events(
 
 
 def preview_of(run: RunDir, state: RunState) -> RunPreview:
-    """What the last command is about to do, as far as the journal and the pack tell."""
+    """What the last command is about to do, as far as the journal and the pack show."""
     created = state.created
     pack = pack_of(run.root, created.pack_path, created.pack_hash) if created else None
     titles = {str(step.id): title_of(step) for step in pack.steps} if pack else {}

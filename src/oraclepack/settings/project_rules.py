@@ -1,6 +1,6 @@
 """What a project may set: three kinds of settings, and how a project's value is judged.
 
-A project is a repository: its `oraclepack.toml`, its `pyproject.toml`, its `.env`. Whoever cloned
+A project is a repository: its `oraclepack.toml`, its `pyproject.toml`, its `.env`. Users who clone
 it did not write them, so they may not reach further than the user's own settings allow.
 """
 

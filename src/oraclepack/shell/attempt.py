@@ -148,6 +148,6 @@ class AttemptCallbacks(msgspec.Struct, frozen=True):
     """No output for that many seconds (once per silence)."""
     is_answered: Callable[[float], bool] | None = None
     """The shell has ended by itself: waits up to that many seconds for what must not be ended
-    with it, and tells whether that is over. Asked again until it is, or the attempt has to end."""
+    with it, and says whether that is over. Asked again until it is, or the attempt has to end."""
     spared: Callable[[], frozenset[int]] = frozenset
     """Processes to leave alone at the end: detached workers with another owner."""

@@ -179,7 +179,7 @@ def _loading(body: AnonymousFile) -> bytes:
 
 
 def _inside(attempt: Attempt, records: AnonymousFile | None, loading: bytes) -> bytes:
-    """The entrance without its door; nothing when bash needs none. What shows at work is last."""
+    """The start-up code without its loader; nothing when bash needs none."""
     state, last = _restored(attempt.restore)
     return b"".join(
         (

@@ -38,7 +38,7 @@ class Stop:
 
     @property
     def polite_fds(self) -> tuple[int, ...]:
-        """What to poll for the first request, whoever it comes from."""
+        """What to poll for the first request to stop."""
         return (self.polite_fd,)
 
     @property

@@ -1,4 +1,4 @@
-"""The narrow door to the disk: every change that must survive a kill passes through here.
+"""All writes to the disk: every change that must survive a kill passes through here.
 
 Scratch does not: temporary directories, spools, an index of ours, a note about a crash.
 There is one inert hook. A test may set it to count the operations, to fail the n-th

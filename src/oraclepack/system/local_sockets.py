@@ -24,7 +24,7 @@ class Peer(msgspec.Struct, frozen=True):
 
 
 def peer_of(connection: socket.socket) -> Peer | None:
-    """Who is at the other end; None where the system does not tell."""
+    """The process at the other end; None where it is unknown."""
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return None

@@ -100,7 +100,7 @@ def _write(path: Path) -> None:
 def _read(path: Path) -> bytes | None:
     """The content of a key file; raises MachineError where others could have written or read it."""
     try:
-        # Without waiting: a pipe in its place would never open.
+        # O_NONBLOCK: opening a pipe in its place would block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None

@@ -236,7 +236,7 @@ def _figures(desk: TicketOutDir, question: str) -> tuple[TicketsReply, tuple[str
     ):
         raise InputError(
             f"Task Master broke down nothing of task {', '.join(whole)}",
-            hint="its own messages above tell why; run the step again, what has subtasks stays",
+            hint="see its own messages above; run the step again, what has subtasks stays",
         )
     before = desk.shape(names.TM_TASKS, TasksReport)
     prd = _prd_hash(desk)

@@ -1,4 +1,4 @@
-"""What an answer stands on: files, lines, symbols and commands, and whether they hold."""
+"""The evidence of an answer: files, lines, symbols and commands, and whether it is valid."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -7,7 +7,7 @@ import msgspec
 
 
 class CitationState(StrEnum):
-    """What became of a cited line when it was looked up."""
+    """The result of checking a cited line."""
 
     VERIFIED = "verified"
     """The file was attached, is unchanged, and has that line."""
@@ -22,7 +22,7 @@ class CitationState(StrEnum):
 
     @property
     def is_bad(self) -> bool:
-        """Nothing can be built on it."""
+        """Whether the citation is invalid."""
         return self in {self.STALE, self.NOT_ATTACHED, self.OUT_OF_RANGE}
 
 
@@ -40,7 +40,7 @@ class Citation(msgspec.Struct, frozen=True, order=True):
         return f"{self.path}:{self.first_line}-{self.last_line}"
 
     def near(self, other: "Citation", distance: int) -> bool:
-        """Both mean the same place, give or take some lines."""
+        """Whether both cite the same place, within a few lines."""
         gap = max(self.first_line, other.first_line) - min(self.last_line, other.last_line)
         return self.path == other.path and gap <= distance
 
@@ -58,7 +58,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
     @property
     def stands_on_nothing_good(self) -> bool:
-        """There are citations, and every one of them is bad."""
+        """Whether there are citations and all are invalid."""
         return bool(self.citations) and all(c.state.is_bad for c in self.citations)
 
     def has(self, state: CitationState) -> bool:

@@ -32,8 +32,8 @@ class PostgresAnswers:
         return _lookup(rows[0]) if rows else None
 
     def put(self, entry: CacheEntry, data: bytes) -> None:
-        """Keep a verified answer, whoever brings it. Raises StoreError."""
-        # An answer is a fact, also one that a runner brings whose claim was taken meanwhile.
+        """Store a verified answer of any runner. Raises StoreError."""
+        # The answer is valid even if the runner has lost its claim.
         next_generation = 1 if self._refresh else 0
         self._database.rows(
             "insert into answer (key, generation, sha256, bytes, data, entry, runner)"

@@ -39,7 +39,7 @@ class RunnerLease:
         self._lock = threading.Lock()
         self._unfinished: list[Callable[[], None]] = []
         self.stop_requested = False
-        """Somebody asked for this command's end through the store."""
+        """A stop of this command was requested through the store."""
         pid = process_id()
         database.rows(
             "insert into runner (id, host, boot, namespace, pid, start_time, version, fingerprint,"

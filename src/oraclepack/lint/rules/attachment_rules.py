@@ -76,7 +76,7 @@ def _is_secret(name: str) -> bool:
 MOST_FILES = 3
 """The reference and two neighbours."""
 LARGEST = 1_048_576
-"""What oracle accepts for one file unless told otherwise."""
+"""What oracle accepts for one file by default."""
 _LIMIT_FLAG = "--max-file-size-bytes"
 
 
@@ -114,7 +114,7 @@ def _fourth(call: ToolCall) -> Attachment:
 def broad_glob(subject: Subject) -> Iterator[Problem]:
     """A pattern stands for a few files, not for a tree.
 
-    Why: nobody knows what `**` will match tomorrow, and the model reads all of it.
+    Why: what `**` will match tomorrow is unknown, and the model reads all of it.
     Fix: name the files, or a pattern within one directory.
 
     Bad::
@@ -152,7 +152,7 @@ def attachment_missing(subject: Subject) -> Iterator[Problem]:
 
     Why: oracle refuses the call, or asks without the evidence.
     Fix: correct the path; paths are relative to the project root. Steps that change directory
-    and files whose making the text does not tell are left alone.
+    and files of unknown origin are left alone.
 
     Bad::
         # 01) a slip of the pen

@@ -127,7 +127,7 @@ def shellcheck_error(subject: Subject) -> Iterator[Problem]:
     """Shellcheck finds no errors in the block.
 
     Why: it knows mistakes that bash only notices, or silently misreads, when the line runs.
-    Fix: the page of the code tells how. Without shellcheck the check is reported as skipped.
+    Fix: see the page of the code. Without shellcheck the check is reported as skipped.
 
     Bad::
         # 01) one question
@@ -145,8 +145,8 @@ def shellcheck_error(subject: Subject) -> Iterator[Problem]:
 def shellcheck_warning(subject: Subject) -> Iterator[Problem]:
     """Shellcheck has no warnings about the block.
 
-    Why: most of them are words that split, or commands whose failure nobody sees.
-    Fix: the page of the code tells how. Remarks about style are left out.
+    Why: most of them are words that split, or commands whose failure goes unnoticed.
+    Fix: see the page of the code. Remarks about style are left out.
 
     Bad::
         # 01) one question

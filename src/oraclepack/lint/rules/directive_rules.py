@@ -1,4 +1,4 @@
-"""Comments that speak to oraclepack, and are not understood."""
+"""Directives in comments that are not understood."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ def unheard_directive(subject: Subject) -> Iterator[Problem]:
     Why: a mistyped word is a comment like any other: nothing happens, and the author believes
     otherwise.
     Fix: begin with `allow`, `contract=`, `outputs=` or `policy=`, in lower case. Only `allow` is
-    heard before the first step, where it speaks for the whole pack.
+    allowed before the first step, where it applies to the whole pack.
 
     Bad::
         # 01) one question
@@ -31,7 +31,7 @@ def unheard_directive(subject: Subject) -> Iterator[Problem]:
         yield from _unknown(directive)
         if directive.name in DIRECTIVES and directive.name != ALLOW:
             message = f"{directive.name} is not heard before the first step"
-            yield Problem(directive.span, message, "move it into the step it speaks of")
+            yield Problem(directive.span, message, "move it into the step it applies to")
     for step in subject.pack.steps:
         for directive in step.directives:
             yield from _unknown(directive)

@@ -112,7 +112,7 @@ def roi_order(subject: Subject) -> Iterator[Problem]:
 
 
 def roi_formula(subject: Subject) -> Iterator[Problem]:
-    """ROI is impact × confidence ÷ effort, as far as the written decimals tell.
+    """ROI is impact × confidence ÷ effort, as far as the written decimals show.
 
     Why: a score that does not follow from its parts cannot be compared with the others.
     Fix: write the value of the formula, or correct the parts. Rounded and cut decimals both pass,
@@ -177,7 +177,7 @@ def _decimals(number: Attribute) -> int:
 def meta_disagrees(subject: Subject) -> Iterator[Problem]:
     """The metadata in a prompt names the same category and reference as the header.
 
-    Why: the answer is filed by one of them, and nobody can tell which one is right.
+    Why: the answer is filed by one of them, and it is unknown which one is right.
     Fix: correct the header or the `[oraclepack-meta]` block.
 
     Bad::

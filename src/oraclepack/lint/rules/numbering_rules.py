@@ -27,7 +27,7 @@ class NumberedHeader(msgspec.Struct, frozen=True):
 
     @property
     def number(self) -> int:
-        # Longer numbers are nobody's step; Python also refuses to read very long ones.
+        # Longer numbers are no steps; Python also refuses to read very long ones.
         return int(self.digits) if len(self.digits) < len("0000000000") else 10**9
 
 
@@ -61,7 +61,7 @@ class MergedStep(msgspec.Struct, frozen=True):
 def merged_headers(pack: Pack) -> Iterator[MergedStep]:
     """Comments such as `  # 02) b`, `# 2) b`, `## 02) b`, `# 02: b`, where step 02 is missing.
 
-    The number tells: it is the one after that of the step it stands in, no step has it, and
+    The number shows it: it is the one after that of the step it stands in, no step has it, and
     commands follow. A list of its own (`# 1) … # 2) …`) is none of these.
     """
     known = {int(step.id) for step in pack.steps}
@@ -88,7 +88,7 @@ def renumbering(pack: Pack) -> Fix | None:
     """Number all headers 01, 02, … in order; None where that could change what is meant.
 
     Step numbers are labels: nothing runs differently. Yet a coverage check that names steps would
-    speak of the wrong ones, an indented header needs more than a number, and past 99 there are no
+    name the wrong ones, an indented header needs more than a number, and past 99 there are no
     numbers left.
     """
     headers = numbered(pack)

@@ -22,7 +22,7 @@ _REWRITES = frozenset({"task-master"})
 
 
 class _KnownOutput(msgspec.Struct, frozen=True):
-    """An output whose path the text tells."""
+    """An output whose path is written out."""
 
     path: str
     step: Step
@@ -110,7 +110,7 @@ def _one_of_two(before: _KnownOutput, after: _KnownOutput) -> bool:
 def output_leaves_project(subject: Subject) -> Iterator[Problem]:
     """An output lies in the project, outside `.git/` and oraclepack's own records.
 
-    Why: a pack must not write where nobody expects it, nor into the records of its runs.
+    Why: a pack must not write to unexpected places, nor into the records of its runs.
     Fix: choose a path below the project root, such as `docs/answers/01.md`.
 
     Bad::

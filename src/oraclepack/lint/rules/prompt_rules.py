@@ -9,7 +9,7 @@ from oraclepack.pack.script import Expansion, ExpansionKind
 
 _LONGEST = 40
 ABOUT_PROMPTS = frozenset({"OP203", "OP210", "OP211", "OP212"})
-"""The rules that may speak about a place in a prompt that bash would run as a command. To the
+"""The rules that may report a place in a prompt that bash would run as a command. To the
 others it is prose: an orphaned flag there, say, is none."""
 
 
@@ -19,7 +19,7 @@ def backquotes_in_prompt(subject: Subject) -> Iterator[Problem]:
     Why: between double quotes, and in a heredoc whose delimiter is not quoted, bash runs what
     stands between backquotes and sends its output instead: the question arrives mangled, and
     whatever it mentions is executed. Texts that reach a prompt through a variable, an array, a
-    function, a pipe or a file count as well, as far as the script tells.
+    function, a pipe or a file count as well, as far as the script shows.
     Fix: put a backslash before each backquote, or give the prompt by a heredoc with a quoted
     delimiter. `validate --fix` adds the backslashes. If the command is meant to run, write `$(…)`.
 
@@ -59,7 +59,7 @@ def _is_meant(subject: Subject, expansion: Expansion) -> bool:
 def command_in_prompt(subject: Subject) -> Iterator[Problem]:
     r"""A `$(…)` in a prompt runs a command that is plainly meant.
 
-    Why: bash runs it and sends its output. In a text that speaks about shell commands that is
+    Why: bash runs it and sends its output. In a text about shell commands that is
     seldom what the author wants.
     Fix: put a backslash before the dollar sign, or use a heredoc with a quoted delimiter; if it is
     meant, allow the rule in that step. `validate --fix` adds the backslash where the rest of the

@@ -53,7 +53,7 @@ def _may_mean_bash(fence: Fence) -> bool:
 def several_bash_blocks(subject: Subject) -> Iterator[Problem]:
     """The file holds one bash block, not several.
 
-    Why: exactly one block runs; nobody could tell what became of the others.
+    Why: exactly one block runs; what the others are for would be unclear.
     Fix: move everything into one block; show other commands as plain indented text.
 
     Bad file::
@@ -146,7 +146,7 @@ def foreign_line_ends(subject: Subject) -> Iterator[Problem]:
     """The file has LF line ends and no byte order mark.
 
     Why: oraclepack reads either, but bash takes a carriage return for part of the last word when
-    somebody copies the block into a terminal.
+    the block is copied into a terminal.
     Fix: `validate --fix` writes LF line ends and removes the mark.
 
     Bad file::

@@ -167,7 +167,7 @@ def detached_call(subject: Subject) -> Iterator[Problem]:
     """An oracle call stays until its answer is there.
 
     Why: with `--no-wait` oracle ends at once and a worker of its own writes the answer later; if
-    that fails, nobody hears of it.
+    that fails, it goes unnoticed.
     Fix: remove `--no-wait`.
 
     Bad::

@@ -68,7 +68,7 @@ class RunArguments(msgspec.Struct, frozen=True):
     wait_for: str | None = None
     """Begin the steps after this run has ended."""
     detached: bool = False
-    """Nobody sits at the terminal: questions to a person wait for `runs answer`."""
+    """There is no terminal: questions to a person wait for `runs answer`."""
     argv: tuple[str, ...] = ()
     """The words of the command line, for the journal and for the command that continues."""
 
