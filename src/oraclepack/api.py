@@ -540,8 +540,8 @@ def call_preflight(
     from oraclepack.authoring import single_call
 
     settings = settings or load_settings()
-    asked = single_call.SingleQuestion(**question)
-    pack, _ = single_call.write_call(Path(settings.root), asked)
+    single_question = single_call.SingleQuestion(**question)
+    pack, _ = single_call.write_call(Path(settings.root), single_question)
     forecasted, warnings = forecast(pack, settings)
     return single_call.preflight(forecasted, environment()), warnings
 

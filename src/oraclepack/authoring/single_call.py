@@ -110,12 +110,12 @@ def _folder(path: str) -> str:
 def write_call(root: Path, question: SingleQuestion) -> tuple[Path, str]:
     """Write the pack of a question; its path and that of the answer."""
     _refuse_unusable(question)
-    asked = msgspec.structs.replace(
+    rooted = msgspec.structs.replace(
         question, files=tuple(_from_root(root, path) for path in question.files)
     )
-    name = sha256_text(call_pack(asked, asked.output or ""))[:12]
+    name = sha256_text(call_pack(rooted, rooted.output or ""))[:12]
     output = _output(root, question.output) if question.output else f"{CALLS}/{name}.answer.md"
-    text = call_pack(asked, output)
+    text = call_pack(rooted, output)
     pack = root / CALLS / f"{name}.md"
     files.make_private(pack.parent)
     if files.read(pack) != text.encode():
@@ -158,7 +158,7 @@ def preflight(forecast: CostForecast, variables: Mapping[str, str]) -> CallPrefl
     """What a forecast of the one call says, and whether a key is there."""
     step = forecast.steps[0]
     call = step.calls[0] if step.calls else None
-    problems = [said for said in (step.problem, call.problem if call else None) if said]
+    problems = [problem for problem in (step.problem, call.problem if call else None) if problem]
     if call is None:
         fate = CallFate.CACHED if not step.problem and step.decision != "run" else CallFate.REFUSED
         return CallPreflight(
@@ -178,8 +178,8 @@ def preflight(forecast: CostForecast, variables: Mapping[str, str]) -> CallPrefl
     if call.fate is CallFate.ASK:
         problems += missing
         if call.is_too_long:
-            said = f"{call.input_tokens} tokens are more than the {call.input_limit} that fit"
-            problems.append(f"{said} into {call.model}")
+            problem = f"{call.input_tokens} tokens are more than the {call.input_limit} that fit"
+            problems.append(f"{problem} into {call.model}")
         if call.model and resolve_model(call.model) not in ORACLE_MODELS:
             problems.append(f"oracle does not know the model {call.model}")
     return CallPreflight(

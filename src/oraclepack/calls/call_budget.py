@@ -87,10 +87,10 @@ class CommandLedger:
                     **{name: getattr(mine, name) for name in Ceiling.__struct_fields__}
                     | self._changed
                 )
-            made = reserve(self._ledger, request, own, unknown)
-            if isinstance(made, Shortfall):
-                return made
-            self._ledger = made
+            result = reserve(self._ledger, request, own, unknown)
+            if isinstance(result, Shortfall):
+                return result
+            self._ledger = result
             return None
 
     def settle(self, reservation: str, spent: Spending | None) -> None:
@@ -268,8 +268,8 @@ def settle_ended(context: "CallContext", adopted: frozenset[str]) -> None:
     """
     for step in context.journal.state.steps.values():
         for call in step.invocations:
-            said = call.outcome or call.intent
-            waits = call.is_open and said is not None and said.tool in adopted
+            record = call.outcome or call.intent
+            waits = call.is_open and record is not None and record.tool in adopted
             if call.reserved and not waits:
                 settle_call(context, call, None)
 

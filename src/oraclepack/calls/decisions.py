@@ -36,7 +36,7 @@ def decide(
     with recorded_wait(context, call, shim, Wait.DECISION, message, wait) as pause:
         if context.ask is not None:
             yes = context.ask(question, pause)
-            made = PersonAnswer(choices[0] if yes else choices[-1], _AT_TERMINAL)
+            person_answer = PersonAnswer(choices[0] if yes else choices[-1], _AT_TERMINAL)
         else:
             assert desk is not None
             desk.put_question(call.step, call.number, question, choices)
@@ -46,14 +46,14 @@ def decide(
                     desk.withdraw_question(call.step, call.number)
                     return None
                 taken = desk.take_answer(call.step, call.number)
-            made = taken
+            person_answer = taken
     context.record(
         j.DecisionMade(
             step=call.step,
             call=call.number,
             question=question,
-            answer=made.answer,
-            by=made.by,
+            answer=person_answer.answer,
+            by=person_answer.by,
         )
     )
-    return made.answer
+    return person_answer.answer

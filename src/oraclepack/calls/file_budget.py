@@ -98,9 +98,9 @@ class LedgerBudget(ABC):
 
         def change(ledger: BudgetLedger) -> BudgetLedger:
             nonlocal short
-            made = reserve(ledger, request, ceilings, unknown_price)
-            short = made if isinstance(made, Shortfall) else None
-            return ledger if isinstance(made, Shortfall) else made
+            result = reserve(ledger, request, ceilings, unknown_price)
+            short = result if isinstance(result, Shortfall) else None
+            return ledger if isinstance(result, Shortfall) else result
 
         self._change(change)
         return short
@@ -138,8 +138,8 @@ class LedgerBudget(ABC):
             return True
         if not processes.has_proc():
             return not processes.exists(int(pid))
-        found = processes.process_info(int(pid))
-        return found is None or found.is_dead or found.start_time != started
+        info = processes.process_info(int(pid))
+        return info is None or info.is_dead or info.start_time != started
 
     def _is_old(self, one: Reservation) -> bool:
         """Unknown here; dropping too early is safe, because `open` notices it."""

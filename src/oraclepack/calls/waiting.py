@@ -121,8 +121,8 @@ def asking_alone(
         # No other call asks the same, but a runner that was taken for dead must not spend.
         key = f"unkeyed:{context.run_id}:{call.step}:{call.attempt}:{call.number}"
     message = "the same question is being asked already; waiting for its answer"
-    asked = CallWait(call=call.number, reason="same question asked by another call")
-    with recorded_wait(context, call, shim, Wait.SAME_QUESTION, message, asked) as pause:
+    wait = CallWait(call=call.number, reason="same question asked by another call")
+    with recorded_wait(context, call, shim, Wait.SAME_QUESTION, message, wait) as pause:
         claim = context.store.claims.acquire(key, pause)
     try:
         yield claim

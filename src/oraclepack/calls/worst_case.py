@@ -86,8 +86,8 @@ def worst_case(
 
 
 def _number(prepared: "PreparedCall", flag: str) -> int | None:
-    said = prepared.question.flags.get(flag, ("",))[-1]
-    return int(said) if said.isdecimal() and int(said) > 0 else None
+    value = prepared.question.flags.get(flag, ("",))[-1]
+    return int(value) if value.isdecimal() and int(value) > 0 else None
 
 
 def spent_by(usage: Usage | None, error: str | None) -> Spending | None:
@@ -119,17 +119,17 @@ def refusal_text(short: Shortfall, worst: WorstCase) -> str:
         what = "price" if short.what == "cost" else "number of tokens"
         doubt = f"the {what} of {worst.subject or 'this call'} is not known"
         return f"not asked: {limit_text(short)} holds, and {doubt}; {hint_of(short)}"
-    shown = [f"spent {_amount(short, short.spent)}"]
+    parts = [f"spent {_amount(short, short.spent)}"]
     under_way = short.reserved - short.cut_off
-    shown += [f"reserved {_amount(short, under_way)} for calls under way"] if under_way else []
+    parts += [f"reserved {_amount(short, under_way)} for calls under way"] if under_way else []
     if short.cut_off:
-        shown.append(f"{_amount(short, short.cut_off)} that cut-off calls may have cost")
+        parts.append(f"{_amount(short, short.cut_off)} that cut-off calls may have cost")
     left = short.left
-    shown.append(f"left {_amount(short, 0 if left is None else left)}")
+    parts.append(f"left {_amount(short, 0 if left is None else left)}")
     basis = f" ({worst.basis})" if worst.basis and short.what == "cost" else ""
     return (
         f"not asked: it may come to {_amount(short, short.needed)}{basis}, and {limit_text(short)} "
-        f"has {', '.join(shown)}; {hint_of(short)}"
+        f"has {', '.join(parts)}; {hint_of(short)}"
     )
 
 

@@ -175,11 +175,11 @@ def _named(program: Group, name: str) -> dict[str, Command]:
         if word not in group.entries:
             hint = did_you_mean(word, group.entries) or "`oraclepack manifest` lists all of them"
             raise NotFoundError(f"there is no command {name!r}", hint=hint)
-        found = group.get_command(click.Context(group), word)
-        if isinstance(found, Group):
-            group, prefix = found, f"{prefix}{word} "
-        elif isinstance(found, Command) and word == words[-1]:
-            return {name: found}
+        command = group.get_command(click.Context(group), word)
+        if isinstance(command, Group):
+            group, prefix = command, f"{prefix}{word} "
+        elif isinstance(command, Command) and word == words[-1]:
+            return {name: command}
         else:
             raise NotFoundError(f"there is no command {name!r}")
     return dict(commands(group, prefix))

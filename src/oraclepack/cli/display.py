@@ -25,17 +25,17 @@ def display_kind(settings: api.Settings, *, on_terminal: bool, for_agent: bool =
     and plain. Without a terminal a table is never drawn. A coding agent that reads our stdout gets
     nothing by default: it pays for every line.
     """
-    asked = settings[rs.DISPLAY]
+    kind = settings[rs.DISPLAY]
     if settings[OUTPUT] == "jsonl":
         return "jsonl"
-    if asked == "auto" and (settings[rs.JSON_LOG] or settings[rs.CI]):
+    if kind == "auto" and (settings[rs.JSON_LOG] or settings[rs.CI]):
         return "jsonl"
-    if asked == "auto" and (settings[rs.QUIET] or for_agent):
+    if kind == "auto" and (settings[rs.QUIET] or for_agent):
         return "quiet"
-    if asked in {"auto", "table"}:
-        is_plain = asked == "auto" and (not settings[rs.TUI] or settings[OUTPUT] != "text")
+    if kind in {"auto", "table"}:
+        is_plain = kind == "auto" and (not settings[rs.TUI] or settings[OUTPUT] != "text")
         return "plain" if is_plain or not on_terminal else "table"
-    return asked
+    return kind
 
 
 def screen_for(settings: api.Settings, *, is_detached: bool = False) -> NullDisplay:

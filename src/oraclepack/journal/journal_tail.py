@@ -51,7 +51,7 @@ class JournalTail:
         return self._events(self._rest + data)
 
     def _events(self, data: bytes) -> tuple[AnyEvent, ...]:
-        found: list[AnyEvent] = []
+        events: list[AnyEvent] = []
         lines = data.split(b"\n")
         self._rest = lines.pop()
         if len(self._rest) > _LONGEST_LINE:
@@ -65,5 +65,5 @@ class JournalTail:
                 break
             event, self._end = read
             self._count += 1
-            found.append(event)
-        return tuple(found)
+            events.append(event)
+        return tuple(events)

@@ -156,55 +156,55 @@ class _Timelines:
             step, attempt, call = place
             timeline = CallTimeline(step=step, attempt=attempt, call=call, tool=tool, start=at)
             self.open[place] = _Open(timeline, [], Segment(kind=SegmentKind.PREPARE, start=at))
-        found = self.open[place]
-        if tool and not found.timeline.tool:
-            found.timeline = replace(found.timeline, tool=tool)
-        return found
+        open_call = self.open[place]
+        if tool and not open_call.timeline.tool:
+            open_call.timeline = replace(open_call.timeline, tool=tool)
+        return open_call
 
     def _intended(self, event: j.InvocationIntent) -> None:
         place = (event.step, event.attempt, event.call)
-        found = self._call(place, event.tool, event.began_at or event.at)
-        if found is None:
+        open_call = self._call(place, event.tool, event.began_at or event.at)
+        if open_call is None:
             return
-        self._began(found, event.began_at)
-        if not found.is_intended:
-            found.is_intended = True
-            found.turn(found.idle(event.at))
+        self._began(open_call, event.began_at)
+        if not open_call.is_intended:
+            open_call.is_intended = True
+            open_call.turn(open_call.idle(event.at))
 
     def _concluded(self, event: j.InvocationOutcome) -> None:
         place = (event.step, event.attempt, event.call)
-        found = self._call(place, event.tool, event.began_at or event.at)
-        if found is None:
+        open_call = self._call(place, event.tool, event.began_at or event.at)
+        if open_call is None:
             return
-        self._began(found, event.began_at)
-        ended = found.ended(event.at)
+        self._began(open_call, event.began_at)
+        ended = open_call.ended(event.at)
         self._close(place, replace(ended, ok=event.ok, cache_hit=event.cache == "hit"))
 
-    def _began(self, found: _Open, began: str | None) -> None:
+    def _began(self, open_call: _Open, began: str | None) -> None:
         """A call whose first event was a wait: its intent says when it arrived."""
-        if began is None or began >= found.timeline.start:
+        if began is None or began >= open_call.timeline.start:
             return
-        head = Segment(kind=SegmentKind.PREPARE, start=began, end=found.timeline.start)
-        found.timeline = replace(found.timeline, start=began)
-        found.done.insert(0, head)
+        head = Segment(kind=SegmentKind.PREPARE, start=began, end=open_call.timeline.start)
+        open_call.timeline = replace(open_call.timeline, start=began)
+        open_call.done.insert(0, head)
 
     def _moved(self, event: j.TryStarted | j.TryFinished | j.WaitStarted | j.WaitFinished) -> None:
-        found = self._call((event.step, event.attempt, event.call), "", event.at)
-        if found is None:
+        open_call = self._call((event.step, event.attempt, event.call), "", event.at)
+        if open_call is None:
             return
         match event:
             case j.TryStarted():
-                found.trying = event
-                found.turn(found.idle(event.at))
+                open_call.trying = event
+                open_call.turn(open_call.idle(event.at))
             case j.TryFinished():
                 error = event.error.code if event.error else ""
-                if found.now.kind is SegmentKind.TRY:
-                    found.now = replace(found.now, error=error)
-                found.trying = None
-                found.is_intended = True
-                found.turn(found.idle(event.at))
+                if open_call.now.kind is SegmentKind.TRY:
+                    open_call.now = replace(open_call.now, error=error)
+                open_call.trying = None
+                open_call.is_intended = True
+                open_call.turn(open_call.idle(event.at))
             case j.WaitStarted():
-                found.turn(
+                open_call.turn(
                     Segment(
                         kind=SegmentKind.WAIT,
                         start=event.at,
@@ -215,7 +215,7 @@ class _Timelines:
                     )
                 )
             case _:
-                found.turn(found.idle(event.at))
+                open_call.turn(open_call.idle(event.at))
 
     def _close(self, place: CallPlace, timeline: CallTimeline) -> None:
         self.open.pop(place, None)

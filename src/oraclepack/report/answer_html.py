@@ -87,11 +87,11 @@ class RenderedAnswer(msgspec.Struct, frozen=True):
 
 def render_answer(text: str, prefix: str, links: CitationLinks, *, plain: bool) -> RenderedAnswer:
     """An answer as HTML; ids of its blocks begin with `prefix`, without one they have none."""
-    shown = visible(text.replace("\r\n", "\n").replace("\r", "\n"))
-    if plain or len(shown) > MOST_MARKDOWN:
-        return _plain(shown, prefix, links)
+    printable = visible(text.replace("\r\n", "\n").replace("\r", "\n"))
+    if plain or len(printable) > MOST_MARKDOWN:
+        return _plain(printable, prefix, links)
     writer = _Writer(prefix, links)
-    html = writer.document(_markdown().parse(shown))
+    html = writer.document(_markdown().parse(printable))
     return RenderedAnswer(cleaned(html), tuple(writer.lines))
 
 
@@ -157,8 +157,8 @@ def _paragraphs(text: str) -> Iterator[str]:
 def _markdown() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
-    made = MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
-    return made.enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
+    return parser.enable(["table", "strikethrough"])
 
 
 class _Writer:

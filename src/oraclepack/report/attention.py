@@ -27,10 +27,10 @@ def is_capture(text: str) -> bool:
 
 def attention_of(data: ReportData) -> tuple[Attention, ...]:
     """Everything that needs a person, by kind and step."""
-    found = [*_of_run(data), *_of_work(data)]
-    found += [one for step in data.steps for one in _of_step(step, data)]
+    items = [*_of_run(data), *_of_work(data)]
+    items += [one for step in data.steps for one in _of_step(step, data)]
     return tuple(
-        sorted(found, key=lambda one: (_ORDER[one.kind], one.step_id or "", one.task_id or ""))
+        sorted(items, key=lambda one: (_ORDER[one.kind], one.step_id or "", one.task_id or ""))
     )
 
 

@@ -54,11 +54,11 @@ def _time(at: str | None) -> datetime | None:
 
 def sessions_of(state: RunState, clock: Clockwork) -> tuple[ReportSession, ...]:
     """The commands that worked on a run."""
-    found = []
+    sessions = []
     for session in state.sessions:
         ended = session.finished
         start = clock.ms(session.started.at)
-        found.append(
+        sessions.append(
             ReportSession(
                 command=" ".join(session.started.argv) or session.started.command,
                 started_at=session.started.at,
@@ -68,7 +68,7 @@ def sessions_of(state: RunState, clock: Clockwork) -> tuple[ReportSession, ...]:
                 end_ms=clock.ms(ended.at) if ended else max(start, clock.span_ms),
             )
         )
-    return tuple(found)
+    return tuple(sessions)
 
 
 def calls_of(
@@ -76,31 +76,31 @@ def calls_of(
 ) -> Mapping[str, tuple[ReportCall, ...]]:
     """The calls of each step, in the order in which they began."""
     timelines = {one.place: one for one in call_timelines(events)}
-    found: dict[str, list[ReportCall]] = {}
+    by_step: dict[str, list[ReportCall]] = {}
     for step_id, step in state.steps.items():
         for call in step.invocations:
             timeline = timelines.get((step_id, call.attempt, call.call))
-            found.setdefault(step_id, []).append(_call(step_id, call, timeline, clock))
+            by_step.setdefault(step_id, []).append(_call(step_id, call, timeline, clock))
     return {
         step_id: tuple(sorted(calls, key=lambda one: (one.attempt, one.call)))
-        for step_id, calls in found.items()
+        for step_id, calls in by_step.items()
     }
 
 
 def _call(
     step_id: str, call: Invocation, timeline: CallTimeline | None, clock: Clockwork
 ) -> ReportCall:
-    said, outcome = call.outcome or call.intent, call.outcome
-    start = clock.ms(timeline.start if timeline else said.at if said else None)
+    record, outcome = call.outcome or call.intent, call.outcome
+    start = clock.ms(timeline.start if timeline else record.at if record else None)
     end = clock.ms(timeline.end) if timeline and timeline.end else clock.span_ms
     error = outcome.error if outcome else None
     return ReportCall(
         step_id=step_id,
         attempt=call.attempt,
         call=call.call,
-        tool=said.tool if said else "",
-        provider=said.provider if said else None,
-        model=said.model if said else None,
+        tool=record.tool if record else "",
+        provider=record.provider if record else None,
+        model=record.model if record else None,
         end=_end(outcome),
         tries=outcome.attempts if outcome else 0,
         waited_ms=outcome.waited_ms if outcome else 0,

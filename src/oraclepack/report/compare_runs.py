@@ -34,48 +34,48 @@ def diff_runs(
     """What the second run says that the first does not; runs are named as for `report`."""
     policies = read_policies(fail_on)
     sides = [compared_run(read_run(find_run(root, name))) for name in (first, second)]
-    made = compare_runs(*sides)
-    made = replace(made, breaches=breaches_of(made, policies), html=html or None)
-    shown = readable_record(Redactor.of(environment()).clean_record(made))
+    comparison = compare_runs(*sides)
+    comparison = replace(comparison, breaches=breaches_of(comparison, policies), html=html or None)
+    printable = readable_record(Redactor.of(environment()).clean_record(comparison))
     if html:
-        write_page(Path(html), comparison_page(shown).encode(), ReportFormat.HTML)
-    return shown
+        write_page(Path(html), comparison_page(printable).encode(), ReportFormat.HTML)
+    return printable
 
 
-def comparison_page(made: RunComparison) -> str:
+def comparison_page(comparison: RunComparison) -> str:
     """The comparison as a page."""
-    title = f"{made.first.name} and {made.second.name} – comparison"
-    return render("comparison.html", title=title, made=made)
+    title = f"{comparison.first.name} and {comparison.second.name} – comparison"
+    return render("comparison.html", title=title, made=comparison)
 
 
-def compared_run(found: GatheredRun) -> ComparedRun:
+def compared_run(gathered: GatheredRun) -> ComparedRun:
     """A run as it is compared."""
-    manifest = run_manifest(found.state)
-    records = found.work.records if found.work else ()
+    manifest = run_manifest(gathered.state)
+    records = gathered.work.records if gathered.work else ()
     tasks: dict[str, list[Record]] = {}
     for record in records:
         if record.status is WorkStatus.ACTIONABLE and record.same_as is None:
             tasks.setdefault(record.step_id, []).append(record)
     return ComparedRun(
-        name=found.run.name,
-        pack_path=found.state.created.pack_path if found.state.created else "",
-        pack_hash=found.state.created.pack_hash if found.state.created else "",
-        status=found.listing.status,
+        name=gathered.run.name,
+        pack_path=gathered.state.created.pack_path if gathered.state.created else "",
+        pack_hash=gathered.state.created.pack_hash if gathered.state.created else "",
+        status=gathered.listing.status,
         models=manifest.models if manifest else (),
-        worked_ms=found.listing.duration_ms,
-        cost=found.state.cost(),
+        worked_ms=gathered.listing.duration_ms,
+        cost=gathered.state.cost(),
         questions=tuple(
-            _question(step, tasks.get(step.question.step_id, ()), found)
-            for step in (found.answers.steps if found.answers else ())
+            _question(step, tasks.get(step.question.step_id, ()), gathered)
+            for step in (gathered.answers.steps if gathered.answers else ())
         ),
     )
 
 
 def _question(
-    step: AnsweredStep, records: Iterable[Record], found: GatheredRun
+    step: AnsweredStep, records: Iterable[Record], gathered: GatheredRun
 ) -> ComparedQuestion:
     question = step.question
-    state = found.state.step(question.step_id)
+    state = gathered.state.step(question.step_id)
     calls = (call.outcome or call.intent for call in state.invocations)
     text = "\n".join(part.text for part in step.parts)
     known = {file.path: file for file in step.attached} if step.attached is not None else None

@@ -28,33 +28,33 @@ POLICIES = (*_SIMPLE, "cost+N%", "time+N%")
 
 def read_policies(words: Iterable[str]) -> tuple[str, ...]:
     """The policies of a command line, each several if separated by commas."""
-    found = tuple(
+    names = tuple(
         dict.fromkeys(one.strip() for word in words for one in word.split(",") if one.strip())
     )
-    for one in found:
+    for one in names:
         if one not in _SIMPLE and _GROWTH.fullmatch(one) is None:
             hint = did_you_mean(one, POLICIES) or f"there are {', '.join(POLICIES)}"
             raise UsageError(f"--fail-on: {one!r} is unknown", hint=hint)
-    return found
+    return names
 
 
-def breaches_of(made: RunComparison, policies: Iterable[str]) -> tuple[PolicyBreach, ...]:
+def breaches_of(comparison: RunComparison, policies: Iterable[str]) -> tuple[PolicyBreach, ...]:
     """The policies that the second run does not meet."""
-    found = ((one, _breach(made, one)) for one in policies)
-    return tuple(PolicyBreach(one, reason) for one, reason in found if reason)
+    breaches = ((one, _breach(comparison, one)) for one in policies)
+    return tuple(PolicyBreach(one, reason) for one, reason in breaches if reason)
 
 
-def _breach(made: RunComparison, policy: str) -> str:
+def _breach(comparison: RunComparison, policy: str) -> str:
     grown = _GROWTH.fullmatch(policy)
     if grown is None:
-        number, words = _SIMPLE[policy](made)
+        number, words = _SIMPLE[policy](comparison)
         one, several = words.split("|")
         return count(number, one, several) if number else ""
     most = 1 + Decimal(grown["percent"]) / 100
     if grown["what"] == "time":
-        before, now = made.first.worked_ms, made.second.worked_ms
+        before, now = comparison.first.worked_ms, comparison.second.worked_ms
         return f"{duration(before)} became {duration(now)}" if now > before * most else ""
-    first, second = made.first.cost, made.second.cost
+    first, second = comparison.first.cost, comparison.second.cost
     if first.cost is None or second.cost is None or second.unknown_calls:
         return "" if not second.calls else "the cost of a run is not known"
     is_over = second.cost > first.cost * most

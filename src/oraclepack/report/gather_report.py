@@ -110,21 +110,21 @@ def read_run(run: RunDir) -> GatheredRun:
 
 def gather_report(run: RunDir) -> ReportData:
     """What a report shows of a run, without secrets."""
-    found = read_run(run)
-    data = _data(found)
+    gathered = read_run(run)
+    data = _data(gathered)
     cleaned = Redactor.of(environment()).clean_record(data)
     return readable_record(cleaned)
 
 
-def _data(found: GatheredRun) -> ReportData:
-    state, listing = found.state, found.listing
+def _data(gathered: GatheredRun) -> ReportData:
+    state, listing = gathered.state, gathered.listing
     manifest = run_manifest(state)
-    clock = Clockwork.of(found.events)
+    clock = Clockwork.of(gathered.events)
     created = state.created
     data = ReportData(
         program=__version__,
-        run_id=found.run.run_id,
-        run_name=found.run.name,
+        run_id=gathered.run.run_id,
+        run_name=gathered.run.name,
         pack_path=created.pack_path if created else "",
         pack_hash=created.pack_hash if created else "",
         status=listing.status,
@@ -139,23 +139,23 @@ def _data(found: GatheredRun) -> ReportData:
         oracle_version=created.oracle_version if created else None,
         models=manifest.models if manifest else (),
         providers=manifest.providers if manifest else (),
-        is_rehearsal=listing.rehearsal or bool(found.answers and found.answers.rehearsal),
+        is_rehearsal=listing.rehearsal or bool(gathered.answers and gathered.answers.rehearsal),
         foreign=listing.foreign,
         damage=listing.damage,
         is_held=listing.holder is not None,
-        steps=tuple(_Steps(found, clock).all()),
-        records=_records(found.work),
-        issues=found.work.issues if found.work else (),
-        ticked=_ticked(found),
+        steps=tuple(_Steps(gathered, clock).all()),
+        records=_records(gathered.work),
+        issues=gathered.work.issues if gathered.work else (),
+        ticked=_ticked(gathered),
         sessions=sessions_of(state, clock),
         cost=state.cost(),
         by_model=_money(state, "model"),
         by_provider=_money(state, "provider"),
         settings=_settings(state),
-        warnings=(*found.warnings, *_notices(manifest.warnings if manifest else ())),
-        pack_text=found.pack.text if found.pack else "",
-        pack_note="" if found.pack else next(iter(found.warnings), "the pack is not known"),
-        findings=_findings(found.pack),
+        warnings=(*gathered.warnings, *_notices(manifest.warnings if manifest else ())),
+        pack_text=gathered.pack.text if gathered.pack else "",
+        pack_note="" if gathered.pack else next(iter(gathered.warnings), "the pack is not known"),
+        findings=_findings(gathered.pack),
     )
     return replace(data, attention=attention_of(data))
 
@@ -179,11 +179,11 @@ def _records(work: WorkItems | None) -> tuple[Record, ...]:
     return tuple(sorted(distinct, key=by_worth))
 
 
-def _ticked(found: GatheredRun) -> tuple[str, ...]:
+def _ticked(gathered: GatheredRun) -> tuple[str, ...]:
     """Tasks that a person ticked; a foreign backlog is not read."""
-    if found.listing.foreign is not None:
+    if gathered.listing.foreign is not None:
         return ()
-    return tuple(sorted(read_ticks(earlier_backlog(found.run.path / FOLDER))))
+    return tuple(sorted(read_ticks(earlier_backlog(gathered.run.path / FOLDER))))
 
 
 def _money(state: RunState, attribute: str) -> tuple[MoneyRow, ...]:
@@ -191,8 +191,8 @@ def _money(state: RunState, attribute: str) -> tuple[MoneyRow, ...]:
     groups: dict[str, list[Invocation]] = {}
     for step in state.steps.values():
         for call in step.invocations:
-            said = call.outcome or call.intent
-            name = getattr(said, attribute) if said is not None else None
+            record = call.outcome or call.intent
+            name = getattr(record, attribute) if record is not None else None
             groups.setdefault(name or "unknown", []).append(call)
     rows = (MoneyRow(name, total_cost(groups[name])) for name in sorted(groups))
     return tuple(row for row in rows if row.cost.calls or row.cost.saved_calls)
@@ -200,10 +200,10 @@ def _money(state: RunState, attribute: str) -> tuple[MoneyRow, ...]:
 
 def _settings(state: RunState) -> tuple[tuple[str, str], ...]:
     values = state.created.settings if state.created else {}
-    return tuple((name, _shown(values[name])) for name in sorted(values))
+    return tuple((name, _display_path(values[name])) for name in sorted(values))
 
 
-def _shown(value: object) -> str:
+def _display_path(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -214,7 +214,7 @@ def _notices(notices: Sequence[Notice]) -> Iterator[str]:
 
 def _findings(pack: Pack | None) -> tuple[ReportFinding, ...]:
     """What the rules say of the text of the pack; nothing outside of it is asked."""
-    found = lint(Subject(pack, Facts()), RULES) if pack is not None else ()
+    findings = lint(Subject(pack, Facts()), RULES) if pack is not None else ()
     return tuple(
         ReportFinding(
             rule=one.rule,
@@ -224,21 +224,22 @@ def _findings(pack: Pack | None) -> tuple[ReportFinding, ...]:
             hint=one.hint,
             step_id=one.step,
         )
-        for one in found
+        for one in findings
     )
 
 
 class _Steps:
     """Makes the steps of a report."""
 
-    def __init__(self, found: GatheredRun, clock: Clockwork) -> None:
-        self._found = found
+    def __init__(self, gathered: GatheredRun, clock: Clockwork) -> None:
+        self._found = gathered
         self._answered = {
-            step.question.step_id: step for step in (found.answers.steps if found.answers else ())
+            step.question.step_id: step
+            for step in (gathered.answers.steps if gathered.answers else ())
         }
-        self._calls = calls_of(found.events, found.state, clock)
+        self._calls = calls_of(gathered.events, gathered.state, clock)
         self._sources = SourceReader(
-            found.run.root, quotes=found.listing.foreign is None and not _rehearsed(found)
+            gathered.run.root, quotes=gathered.listing.foreign is None and not _rehearsed(gathered)
         )
         self._log_bytes = MOST_LOG_BYTES
 
@@ -251,11 +252,11 @@ class _Steps:
     def _step(self, entry: StepEntry) -> ReportStep:
         state = self._found.state.step(entry.step_id)
         held = self._found.listing.holder is not None
-        asked = self._answered.get(entry.step_id)
+        answered = self._answered.get(entry.step_id)
         step = self._found.pack.step(entry.step_id) if self._found.pack else None
         prompts = (call.prompt.text for call in step.calls if call.prompt) if step else ()
         error = entry.last_error
-        question = asked.question if asked else None
+        question = answered.question if answered else None
         check = entry.verification
         return ReportStep(
             step_id=entry.step_id,
@@ -279,17 +280,17 @@ class _Steps:
             failures=check.failures if check else (),
             doubts=check.doubts if check else (),
             accepted=tuple(_accepted(one.path, one.reason) for one in entry.accepted),
-            answers=tuple(self._answers(entry, asked)) if asked else (),
-            attached=tuple(one.path for one in asked.attached or ()) if asked else (),
+            answers=tuple(self._answers(entry, answered)) if answered else (),
+            attached=tuple(one.path for one in answered.attached or ()) if answered else (),
             changed_files=entry.changes.files if entry.changes else (),
             calls=self._calls.get(entry.step_id, ()),
             logs=tuple(self._logs(entry, state)),
             cost=entry.cost,
         )
 
-    def _answers(self, entry: StepEntry, asked: AnsweredStep) -> Iterator[ReportAnswer]:
+    def _answers(self, entry: StepEntry, answered: AnsweredStep) -> Iterator[ReportAnswer]:
         recorded = {output.path: output for output in entry.outputs}
-        for part in asked.parts:
+        for part in answered.parts:
             data = part.text.encode()
             output = recorded.get(part.path)
             excess = ANSWER.excess(part.text)
@@ -306,7 +307,7 @@ class _Steps:
                 cut=self._cut(entry.step_id),
                 omitted=excess or "",
                 sections=() if excess else tuple(_sections(part)),
-                quotes=() if excess else self._sources.quotes_of(text, asked),
+                quotes=() if excess else self._sources.quotes_of(text, answered),
             )
 
     def _edited(self) -> Iterator[str]:
@@ -335,8 +336,8 @@ class _Steps:
             )
 
 
-def _rehearsed(found: GatheredRun) -> bool:
-    return bool(found.answers and found.answers.rehearsal)
+def _rehearsed(gathered: GatheredRun) -> bool:
+    return bool(gathered.answers and gathered.answers.rehearsal)
 
 
 def _accepted(path: str, reason: str) -> str:

@@ -79,16 +79,16 @@ def _markdown(text: str) -> Any:  # noqa: ANN401 - as above
 def _environment() -> "Environment":
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    made = Environment(
+    environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,
         loader=FunctionLoader(_asset),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=_shown,
+        finalize=_printable,
     )
-    made.filters |= {
+    environment.filters |= {
         "duration": figures.duration,
         "size": figures.size,
         "moment": figures.moment,
@@ -101,16 +101,16 @@ def _environment() -> "Environment":
         "markdown": _markdown,
         "words": lambda text: str(text).replace("_", " "),
     }
-    made.globals |= {
+    environment.globals |= {
         "count": figures.count,
         "described": described,
         "counted_states": page_views.counted_states,
         "question_id": page_views.question_id,
         "task_anchor": page_views.task_anchor,
     }
-    return made
+    return environment
 
 
-def _shown(value: object) -> object:
+def _printable(value: object) -> object:
     """Text from outside loses what steers a screen; it is escaped after this."""
     return visible(value) if type(value) is str else value

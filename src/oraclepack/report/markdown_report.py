@@ -103,8 +103,8 @@ def _answer(question: QuestionView) -> str:
 
 def _end(data: ReportData) -> Iterator[str]:
     yield "\n"
-    if said := cost_text(data.cost):
-        yield f"Cost: {said}.\n"
+    if cost := cost_text(data.cost):
+        yield f"Cost: {cost}.\n"
     yield (
         f"Created {moment(data.created_at)}; report by oraclepack {escape(data.program)}. "
         "The HTML report has the answers in full.\n"

@@ -100,18 +100,18 @@ class RunView(msgspec.Struct, frozen=True):
     @property
     def counted(self) -> Mapping[str, int]:
         """How many records there are of each status, and of each priority among the tasks."""
-        found = {status.value: 0 for status in WorkStatus}
+        counts = {status.value: 0 for status in WorkStatus}
         for task in self.tasks:
-            found[task.record.status] += 1
+            counts[task.record.status] += 1
             if task.record.status is WorkStatus.ACTIONABLE:
                 name = f"{task.record.priority}"
-                found[name] = found.get(name, 0) + 1
-        return found
+                counts[name] = counts.get(name, 0) + 1
+        return counts
 
     def options(self, attribute: str) -> tuple[str, ...]:
         """The values by which tasks can be filtered."""
-        found = {getattr(task.record, attribute) for task in self.tasks}
-        return tuple(sorted(str(one) for one in found if one))
+        values = {getattr(task.record, attribute) for task in self.tasks}
+        return tuple(sorted(str(one) for one in values if one))
 
     @property
     def has_many(self) -> bool:
@@ -281,5 +281,5 @@ def state_words(state: CitationState | str) -> str:
 
 def counted_states(quotes: Sequence[QuoteView]) -> tuple[tuple[str, int], ...]:
     """How many citations of an answer are in which state, in the order of states."""
-    found = {state: sum(one.quote.state is state for one in quotes) for state in CitationState}
-    return tuple((state.value, number) for state, number in found.items() if number)
+    counts = {state: sum(one.quote.state is state for one in quotes) for state in CitationState}
+    return tuple((state.value, number) for state, number in counts.items() if number)

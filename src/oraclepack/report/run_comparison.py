@@ -221,9 +221,9 @@ def match_questions(first: ComparedRun, second: ComparedRun) -> tuple[QuestionPa
     twins: dict[str, ComparedQuestion] = {}
     left, right = list(first.questions), list(second.questions)
     for key in keys:
-        ours, theirs = _unique(left, key), _unique(right, key)
-        for name in ours.keys() & theirs.keys():
-            twins[ours[name].step_id] = theirs[name]
+        left_unique, right_unique = _unique(left, key), _unique(right, key)
+        for name in left_unique.keys() & right_unique.keys():
+            twins[left_unique[name].step_id] = right_unique[name]
         left = [one for one in left if one.step_id not in twins]
         matched = {one.step_id for one in twins.values()}
         right = [one for one in right if one.step_id not in matched]
@@ -238,7 +238,7 @@ def _unique(
     groups: dict[str, list[ComparedQuestion]] = {}
     for one in questions:
         groups.setdefault(key(one), []).append(one)
-    return {name: found[0] for name, found in groups.items() if name and len(found) == 1}
+    return {name: members[0] for name, members in groups.items() if name and len(members) == 1}
 
 
 def _compared(
@@ -246,14 +246,20 @@ def _compared(
 ) -> QuestionComparison:
     some = first or second
     assert some is not None
-    ours, theirs = (one if one and one.is_answered else None for one in (first, second))
+    first_answered, second_answered = (
+        one if one and one.is_answered else None for one in (first, second)
+    )
     match_ = matched_statements(
-        ours.statements if ours else (), theirs.statements if theirs else ()
+        first_answered.statements if first_answered else (),
+        second_answered.statements if second_answered else (),
     )
     tasks = matched_tasks(first.tasks if first else (), second.tasks if second else ())
-    cited = ours.citations if ours else {}, theirs.citations if theirs else {}
+    cited = (
+        first_answered.citations if first_answered else {},
+        second_answered.citations if second_answered else {},
+    )
     return QuestionComparison(
-        change=_change(ours, theirs, match_),
+        change=_change(first_answered, second_answered, match_),
         title=some.title,
         first_step=first.step_id if first else None,
         second_step=second.step_id if second else None,
@@ -304,16 +310,16 @@ def matched_statements(
     first: Sequence[AnswerStatement], second: Sequence[AnswerStatement]
 ) -> MatchedStatements:
     """Pairs the statements of two answers: the same words first, then the same meaning."""
-    ours, theirs = _without_twins(first, second, lambda one: normalise(one.text))
-    if len(ours) * len(theirs) > MOST_PAIRS:
+    first_rest, second_rest = _without_twins(first, second, lambda one: normalise(one.text))
+    if len(first_rest) * len(second_rest) > MOST_PAIRS:
         pairs: list[tuple[AnswerStatement, AnswerStatement]] = []
     else:
-        pairs = _alike(ours, theirs)
+        pairs = _alike(first_rest, second_rest)
     left = {id(one) for one, _ in pairs}
     right = {id(other) for _, other in pairs}
     return MatchedStatements(
-        added=tuple(one.text for one in theirs if id(one) not in right),
-        dropped=tuple(one.text for one in ours if id(one) not in left),
+        added=tuple(one.text for one in second_rest if id(one) not in right),
+        dropped=tuple(one.text for one in first_rest if id(one) not in left),
         reworded=tuple(StatementPair(one.text, other.text) for one, other in pairs),
     )
 
@@ -326,13 +332,13 @@ def _without_twins(
     rest: list[list[Side]] = []
     for side in (first, second):
         left = common.copy()
-        kept: list[Side] = []
+        remaining: list[Side] = []
         for one in side:
             if left[key(one)] > 0:
                 left[key(one)] -= 1
             else:
-                kept.append(one)
-        rest.append(kept)
+                remaining.append(one)
+        rest.append(remaining)
     return rest[0], rest[1]
 
 
@@ -340,12 +346,12 @@ def _alike(
     first: Sequence[AnswerStatement], second: Sequence[AnswerStatement]
 ) -> list[tuple[AnswerStatement, AnswerStatement]]:
     """Statements that say the same in other words, the most alike first, each once."""
-    ours = [(one, statement_of(one.text)) for one in first]
-    theirs = [(other, statement_of(other.text)) for other in second]
+    first_statements = [(one, statement_of(one.text)) for one in first]
+    second_statements = [(other, statement_of(other.text)) for other in second]
     scored = [
         (-score, left, right)
-        for left, (one, mine) in enumerate(ours)
-        for right, (other, its) in enumerate(theirs)
+        for left, (one, mine) in enumerate(first_statements)
+        for right, (other, its) in enumerate(second_statements)
         if one.section == other.section and (score := likeness(mine, its)) >= ALIKE
     ]
     used: tuple[set[int], set[int]] = (set(), set())
@@ -355,7 +361,9 @@ def _alike(
             used[0].add(left)
             used[1].add(right)
             pairs.append((left, right))
-    return [(ours[left][0], theirs[right][0]) for left, right in sorted(pairs)]
+    return [
+        (first_statements[left][0], second_statements[right][0]) for left, right in sorted(pairs)
+    ]
 
 
 def likeness(first: ComparedStatement, second: ComparedStatement) -> float:
@@ -365,8 +373,8 @@ def likeness(first: ComparedStatement, second: ComparedStatement) -> float:
         return 0.0
     if len(_NEGATION.findall(first.text)) % 2 != len(_NEGATION.findall(second.text)) % 2:
         return 0.0
-    ours, theirs = words_of(first.text), words_of(second.text)
-    shared = 2 * len(ours & theirs) / max(1, len(ours) + len(theirs))
+    first_words, second_words = words_of(first.text), words_of(second.text)
+    shared = 2 * len(first_words & second_words) / max(1, len(first_words) + len(second_words))
     # What stands on the same evidence and says nearly the same is the same.
     return shared + (_SAME_EVIDENCE if relation is Relation.DUPLICATE else 0.0)
 
@@ -381,15 +389,23 @@ class MatchedTasks(msgspec.Struct, frozen=True):
 
 def matched_tasks(first: Sequence[ComparedTask], second: Sequence[ComparedTask]) -> MatchedTasks:
     """Pairs tasks: the same title first, then the same words."""
-    ours, theirs = _without_twins(first, second, lambda one: f"{one.kind} {normalise(one.title)}")
-    ours, theirs = _without_twins(ours, theirs, lambda one: f"{one.kind} {normalise(one.text)}")
-    left = [AnswerStatement(one.text or one.title, one.kind, at) for at, one in enumerate(ours)]
-    right = [AnswerStatement(one.text or one.title, one.kind, at) for at, one in enumerate(theirs)]
+    first_rest, second_rest = _without_twins(
+        first, second, lambda one: f"{one.kind} {normalise(one.title)}"
+    )
+    first_rest, second_rest = _without_twins(
+        first_rest, second_rest, lambda one: f"{one.kind} {normalise(one.text)}"
+    )
+    left = [
+        AnswerStatement(one.text or one.title, one.kind, at) for at, one in enumerate(first_rest)
+    ]
+    right = [
+        AnswerStatement(one.text or one.title, one.kind, at) for at, one in enumerate(second_rest)
+    ]
     pairs = _alike(left, right) if len(left) * len(right) <= MOST_PAIRS else []
     gone, come = {one.line for one, _ in pairs}, {other.line for _, other in pairs}
-    dropped = tuple(one for at, one in enumerate(ours) if at not in gone)
+    dropped = tuple(one for at, one in enumerate(first_rest) if at not in gone)
     return MatchedTasks(
-        added=tuple(one for at, one in enumerate(theirs) if at not in come),
+        added=tuple(one for at, one in enumerate(second_rest) if at not in come),
         dropped=dropped,
         kept=len(first) - len(dropped),
     )

@@ -61,7 +61,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
 def row_of(data: ReportData, project: str, page: str) -> RunRow:
     """A run in figures."""
     calls = [call for step in data.steps for call in step.calls]
-    asked = [call for call in calls if call.end is not CallEnd.CACHED]
+    paid = [call for call in calls if call.end is not CallEnd.CACHED]
     tasks = {
         _short(record.title): record.task_id
         for record in data.records
@@ -78,7 +78,7 @@ def row_of(data: ReportData, project: str, page: str) -> RunRow:
         answered=data.answered,
         partial=sum(any(one.cut for one in step.answers) for step in data.steps),
         attention=len(data.attention),
-        retries=sum(max(0, call.tries - 1) for call in asked),
+        retries=sum(max(0, call.tries - 1) for call in paid),
         calls=len(calls),
         worked_ms=data.worked_ms,
         cost=data.cost,
@@ -136,7 +136,9 @@ def site_data(rows: Iterable[RunRow]) -> SiteData:
         groups.setdefault((row.project, row.pack_path), []).append(row)
         for use in row.models:
             models[use.model] = models.get(use.model, NO_COST).plus(use.cost)
-    packs = [PackTrend(*key, tuple(reversed([*_trend(found)]))) for key, found in groups.items()]
+    packs = [
+        PackTrend(*key, tuple(reversed([*_trend(members)]))) for key, members in groups.items()
+    ]
     return SiteData(
         packs=tuple(sorted(packs, key=lambda pack: pack.newest.age, reverse=True)),
         models=tuple(ModelUse(name, models[name]) for name in sorted(models)),

@@ -58,10 +58,10 @@ class SourceReader:
         lines = self._lines(citation.path)
         if isinstance(lines, str):
             return _with(quote, (), lines)
-        shown = quote_lines(lines, citation.first_line, citation.last_line)
+        quoted = quote_lines(lines, citation.first_line, citation.last_line)
         cited = citation.last_line - citation.first_line + 1
         left = cited - MOST_LINES
-        return _with(quote, shown, f"{left} more lines" if left > 0 else "")
+        return _with(quote, quoted, f"{left} more lines" if left > 0 else "")
 
     def _lines(self, path: str) -> Sequence[str] | str:
         """The lines of a file, or why they are not shown."""

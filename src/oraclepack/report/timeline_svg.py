@@ -78,8 +78,8 @@ class TimeAxis(msgspec.Struct, frozen=True):
 
     def ticks(self, most: int = 9) -> Iterator[tuple[float, int]]:
         """Round times and where they stand."""
-        shown = sum(end - start for start, end in self.spans)
-        step = next((one for one in _TICKS if shown / one <= most), _TICKS[-1])
+        total = sum(end - start for start, end in self.spans)
+        step = next((one for one in _TICKS if total / one <= most), _TICKS[-1])
         for start, end in self.spans:
             first = -(-start // step) * step
             for ms in range(first, end + 1, step):
@@ -105,11 +105,11 @@ def load_of(calls: Iterable[ReportCall]) -> tuple[tuple[int, int], ...]:
             if one.kind in {CallPhase.TRYING, CallPhase.CALL} and one.end_ms > one.start_ms:
                 changes[one.start_ms] = changes.get(one.start_ms, 0) + 1
                 changes[one.end_ms] = changes.get(one.end_ms, 0) - 1
-    count, found = 0, []
+    count, points = 0, []
     for ms in sorted(changes):
         count += changes[ms]
-        found.append((ms, count))
-    return tuple(found)
+        points.append((ms, count))
+    return tuple(points)
 
 
 def timeline(steps: Sequence[ReportStep]) -> str:
@@ -122,11 +122,11 @@ def timeline(steps: Sequence[ReportStep]) -> str:
     top = LOAD + AXIS
     height = top + sum(LANE + ROW * len(lane) for _, lane in rows) + 8
     box = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
-    said = f"{_described(calls)} The table below has the same figures."
+    description = f"{_described(calls)} The table below has the same figures."
     parts = [
         f'<svg class="timeline" {box} role="img" aria-labelledby="timeline-title timeline-desc">',
         '<title id="timeline-title">Calls over time</title>',
-        f'<desc id="timeline-desc">{escape(said)}</desc>',
+        f'<desc id="timeline-desc">{escape(description)}</desc>',
         *_grid(axis, height),
         *_load(calls, axis),
     ]
@@ -139,9 +139,9 @@ def timeline(steps: Sequence[ReportStep]) -> str:
 
 def _described(calls: Sequence[ReportCall]) -> str:
     count = {end: sum(call.end is end for call in calls) for end in CallEnd}
-    said = ", ".join(f"{number} {end}" for end, number in count.items() if number)
+    counts = ", ".join(f"{number} {end}" for end, number in count.items() if number)
     most = max((number for _, number in load_of(calls)), default=0)
-    return f"{len(calls)} calls: {said}. At most {most} at a time."
+    return f"{len(calls)} calls: {counts}. At most {most} at a time."
 
 
 def _rows(calls: Sequence[ReportCall]) -> list[tuple[str, list[list[ReportCall]]]]:

@@ -90,8 +90,8 @@ def write_report(
     chosen = ReportFormat(form)
     run = find_run(root, target)
     data = gather_report(run)
-    shown = redacted_data(data) if redact else data
-    text = render_report(shown, chosen)
+    published = redacted_data(data) if redact else data
+    text = render_report(published, chosen)
     payload = text.encode()
     is_stdout = out == STDOUT
     place = Path(out) if out else _default_place(run, chosen, data)
@@ -110,7 +110,7 @@ def write_report(
             tasks=sum(one.status == "actionable" for one in data.records),
             attention=len(data.attention),
             redacted=redact,
-            quoted_lines=shown.quoted_lines if chosen is ReportFormat.HTML else 0,
+            quoted_lines=published.quoted_lines if chosen is ReportFormat.HTML else 0,
         ),
         text=text if is_stdout else "",
     )

@@ -114,8 +114,8 @@ def site_page(rows: Sequence[RunRow]) -> str:
 
 def _write_page(run: RunDir, site: Path, page: str, project: str, *, redact: bool) -> RunRow:
     data = gather_report(run)
-    shown = redacted_data(data) if redact else data
-    _write(site / page, run_page(shown).encode())
+    published = redacted_data(data) if redact else data
+    _write(site / page, run_page(published).encode())
     return row_of(data, project, page)
 
 
@@ -164,11 +164,11 @@ def _key(run: RunDir, *, redact: bool) -> str:
     stamps = [__version__, str(redact)]
     for name in _GATHERED:
         try:
-            found = (run.path / name).stat()
+            status = (run.path / name).stat()
         except OSError:
             stamps.append("-")
         else:
-            stamps.append(f"{found.st_size}.{found.st_mtime_ns}")
+            stamps.append(f"{status.st_size}.{status.st_mtime_ns}")
     return sha256_text("\n".join(stamps))
 
 

@@ -70,17 +70,17 @@ def call_reports(step: StepState) -> tuple[CallReport, ...]:
 
 def _call(call: Invocation) -> CallReport:
     intent, outcome = call.intent, call.outcome
-    said = outcome or intent
+    record = outcome or intent
     cost = cost_of(call)
     error = outcome.error if outcome else None
     cache = outcome.cache if outcome else Cache.OFF
     return CallReport(
         call=call.call,
-        tool=said.tool if said else "",
+        tool=record.tool if record else "",
         status="open" if outcome is None else "ok" if outcome.ok else "failed",
         attempt=call.attempt,
-        model=said.model if said else None,
-        provider=said.provider if said else None,
+        model=record.model if record else None,
+        provider=record.provider if record else None,
         cache=None if cache is Cache.OFF else str(cache),
         adopted=outcome.adopted if outcome else False,
         tries=outcome.attempts if outcome else 0,

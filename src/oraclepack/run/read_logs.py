@@ -115,8 +115,8 @@ def _of_step(state: RunState, step: str, *, stderr: bool) -> list[tuple[str | No
         raise UsageError(
             f"there is no step {step}", hint=f"one of {', '.join(state.step_ids) or 'none'}"
         )
-    found = state.step(step)
-    names = (found.stderr_log,) if stderr else (found.stdout_log, found.stderr_log)
+    step_state = state.step(step)
+    names = (step_state.stderr_log,) if stderr else (step_state.stdout_log, step_state.stderr_log)
     return [(step, name) for name in names if name]
 
 

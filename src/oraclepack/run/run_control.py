@@ -132,11 +132,11 @@ class RunControl:
     def take_answer(self, step: str, call: int) -> PersonAnswer | None:
         """The answer, once; None while there is none."""
         with self._lock:
-            asked = self._questions.get((step, call))
-            if asked is None or asked.answer is None:
+            question = self._questions.get((step, call))
+            if question is None or question.answer is None:
                 return None
             del self._questions[step, call]
-            return asked.answer
+            return question.answer
 
     def withdraw_question(self, step: str, call: int) -> None:
         with self._lock:
@@ -230,21 +230,21 @@ class RunControl:
 
     def _check_answer(self, request: ControlRequest) -> Callable[[str], str] | Refusal:
         with self._lock:
-            asked = {
+            open_questions = {
                 place: one
                 for place, one in self._questions.items()
                 if one.answer is None
                 and place[0] == request.step
                 and request.call in {None, place[1]}
             }
-        if not asked:
+        if not open_questions:
             return Refusal(
                 f"step {request.step} waits for no decision", "see `oraclepack runs show`"
             )
-        if len(asked) > 1:
-            calls = ", ".join(str(call) for _, call in sorted(asked))
+        if len(open_questions) > 1:
+            calls = ", ".join(str(call) for _, call in sorted(open_questions))
             return Refusal(f"several calls of step {request.step} wait", f"--call: one of {calls}")
-        place, question = next(iter(asked.items()))
+        place, question = next(iter(open_questions.items()))
         if request.answer not in question.options:
             options = ", ".join(question.options)
             return Refusal(f"{request.answer[:40]!r} does not answer this", f"one of {options}")

@@ -290,10 +290,10 @@ def _over_budget(session: RunSession, attempt: Attempt) -> StepError | None:
 
     A step may continue after it, but without the answer it is not done.
     """
-    made = session.record.state.step(attempt.step).invocations
-    told = [one.outcome for one in made if one.attempt == attempt.number and one.outcome]
-    answered = {outcome.output_path for outcome in told if outcome.ok}
-    for outcome in sorted(told, key=lambda one: -one.seq):
+    invocations = session.record.state.step(attempt.step).invocations
+    outcomes = [one.outcome for one in invocations if one.attempt == attempt.number and one.outcome]
+    answered = {outcome.output_path for outcome in outcomes if outcome.ok}
+    for outcome in sorted(outcomes, key=lambda one: -one.seq):
         error = outcome.error
         if error is not None and error.code == BUDGET and outcome.output_path not in answered:
             return error

@@ -153,9 +153,9 @@ def _read_report(line: bytes, process: subprocess.Popen[bytes], console: IO[byte
         raise error
     code = process.wait()
     console.seek(0)
-    said = console.read(_WORDS_OF_A_CRASH).decode("utf-8", "replace").strip()
+    output = console.read(_WORDS_OF_A_CRASH).decode("utf-8", "replace").strip()
     raise MachineError(
-        f"the detached command ended with exit code {code} before its run began", detail=said
+        f"the detached command ended with exit code {code} before its run began", detail=output
     )
 
 

@@ -75,22 +75,22 @@ def _program_filter(program: str) -> _ProgramFilter:
             "--jq needs jq, and there is none",
             hint="install the program jq or the Python package jq, or use --fields",
         )
-    made = _ProgramFilter(executable, program)
+    filter_program = _ProgramFilter(executable, program)
     try:
-        done = made.run(["-n", f"empty | ({program}\n)"], b"")
+        done = filter_program.run(["-n", f"empty | ({program}\n)"], b"")
     except ValueError as trouble:
         raise _unreadable(program, str(trouble)) from None
     if done.returncode == _BAD_PROGRAM:
         first = done.stderr.decode("utf-8", "replace").partition("\n")[0]
         raise _unreadable(program, first)
-    return made
+    return filter_program
 
 
 def _unreadable(program: str, reason: str) -> UsageError:
-    said = reason.removeprefix("jq: ").partition("\n")[0]
-    return UsageError(f"--jq {program!r} is no jq program: {said}")
+    message = reason.removeprefix("jq: ").partition("\n")[0]
+    return UsageError(f"--jq {program!r} is no jq program: {message}")
 
 
-def _last_line(said: bytes) -> str:
-    lines = said.decode("utf-8", "replace").strip().splitlines()
+def _last_line(output: bytes) -> str:
+    lines = output.decode("utf-8", "replace").strip().splitlines()
     return lines[-1].removeprefix("jq: ") if lines else ""

@@ -39,12 +39,12 @@ def peer_of(connection: socket.socket) -> Peer | None:
 def is_private_socket(path: Path) -> bool:
     """A socket of ours in a directory that only we can enter; nothing is followed."""
     try:
-        folder, found = path.parent.lstat(), path.lstat()
+        folder, statuses = path.parent.lstat(), path.lstat()
     except (OSError, ValueError):
         return False
-    mine = folder.st_uid == found.st_uid == os.getuid()
+    mine = folder.st_uid == statuses.st_uid == os.getuid()
     closed = stat.S_IMODE(folder.st_mode) & 0o077 == 0
-    return mine and closed and stat.S_ISDIR(folder.st_mode) and stat.S_ISSOCK(found.st_mode)
+    return mine and closed and stat.S_ISDIR(folder.st_mode) and stat.S_ISSOCK(statuses.st_mode)
 
 
 def read_line(connection: socket.socket) -> bytes | None:

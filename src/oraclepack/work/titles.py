@@ -168,11 +168,11 @@ def without_commands(text: str, commands: Iterable[str]) -> str:
 
 def title_of_question(question: str, step_id: str) -> str:
     """The title of an experiment that is a command and nothing else."""
-    asked = plain(question)
-    if len(asked) < _LEAST:
+    question_text = plain(question)
+    if len(question_text) < _LEAST:
         return f"Run the experiment of question {step_id}"
     lead = "Find out: "
-    return f"{lead}{shortened(asked[:1].lower() + asked[1:], LONGEST - len(lead))}"
+    return f"{lead}{shortened(question_text[:1].lower() + question_text[1:], LONGEST - len(lead))}"
 
 
 def _only_runs(text: str) -> bool:

@@ -50,8 +50,8 @@ class PostgresAnswers:
         for row in self._database.rows(
             "select distinct on (key) entry, data from answer order by key, generation desc"
         ):
-            found = _lookup(row)
-            yield ListedEntry(found.entry, found.state)
+            stored = _lookup(row)
+            yield ListedEntry(stored.entry, stored.state)
 
     def note_unmet(self, key: str, run_id: str) -> None:
         self._local.note_unmet(key, run_id)

@@ -50,10 +50,10 @@ class PostgresLimits:
     ) -> PostgresSlot | None:
         """A slot of a provider, after waiting for it. Raises StoreError."""
         while True:
-            found = self._database.transaction(lambda cursor: self._try(cursor, name, limit))
-            if isinstance(found, PostgresSlot):
-                return found
-            if not pause(min(found, _PATIENCE)):
+            slot = self._database.transaction(lambda cursor: self._try(cursor, name, limit))
+            if isinstance(slot, PostgresSlot):
+                return slot
+            if not pause(min(slot, _PATIENCE)):
                 return None
 
     def give_back(self, number: int) -> None:
@@ -138,8 +138,8 @@ def _is_dead(machine: Machine, pid: int, began: str) -> bool:
             return True
         case Whereabouts.ELSEWHERE:
             return False
-    found = process_info(pid)
-    return found is None or found.is_dead or found.start_time != began
+    info = process_info(pid)
+    return info is None or info.is_dead or info.start_time != began
 
 
 def _stricter(one: int | None, other: int | None) -> int | None:

@@ -71,8 +71,8 @@ def push_answers(own: FileAnswerCache, shared: PostgresAnswers) -> None:
         for listed in own.entries():
             if listed.state != GOOD or shared.get(listed.entry.key) is not None:
                 continue
-            found = own.get(listed.entry.key)
-            if found is not None and found.state == GOOD:
-                shared.put(found.entry, found.data)
+            own_answer = own.get(listed.entry.key)
+            if own_answer is not None and own_answer.state == GOOD:
+                shared.put(own_answer.entry, own_answer.data)
     except StoreError:
         return

@@ -97,11 +97,11 @@ def _prompt(given: str) -> str:
 
 
 def _preflight_reply(report: api.CallPreflight, warnings: tuple[str, ...]) -> Reply:
-    shown = single_lines(report)
-    cost = "unknown" if shown.cost is None else api.money(shown.cost.likely)
-    head = f"model {shown.model or 'by oracle'}, provider {shown.provider or '-'}, {shown.fate}\n"
-    tokens = f"about {shown.input_tokens or 0} tokens, likely {cost}"
-    text = f"{head}{shown.files} files, {size(shown.bytes)}, {tokens}\n"
+    data = single_lines(report)
+    cost = "unknown" if data.cost is None else api.money(data.cost.likely)
+    head = f"model {data.model or 'by oracle'}, provider {data.provider or '-'}, {data.fate}\n"
+    tokens = f"about {data.input_tokens or 0} tokens, likely {cost}"
+    text = f"{head}{data.files} files, {size(data.bytes)}, {tokens}\n"
     error = None
     if not report.ok:
         error = ReplyError(

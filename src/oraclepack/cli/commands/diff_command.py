@@ -49,33 +49,33 @@ def diff(
     were added and dropped, citations, cost and time. With --fail-on the exit code is 5 where B is
     worse than the policy allows.
     """
-    made = api.runs(settings.root).diff(first, second, fail_on=fail_on, html=html)
+    comparison = api.runs(settings.root).diff(first, second, fail_on=fail_on, html=html)
     error = None
-    if made.breaches:
-        said = "; ".join(f"{one.policy}: {one.reason}" for one in made.breaches)
-        error = ReplyError("POLICY", said, suggestion="look at the differences above")
-    code = ExitCode.POLICY if made.breaches else ExitCode.DONE
-    return Reply(made, tuple(_text(single_lines(made))), code, error=error)
+    if comparison.breaches:
+        reasons = "; ".join(f"{one.policy}: {one.reason}" for one in comparison.breaches)
+        error = ReplyError("POLICY", reasons, suggestion="look at the differences above")
+    code = ExitCode.POLICY if comparison.breaches else ExitCode.DONE
+    return Reply(comparison, tuple(_text(single_lines(comparison))), code, error=error)
 
 
-def _text(made: api.RunComparison) -> Iterator[str | Styled]:
-    for mark, side in (("A", made.first), ("B", made.second)):
+def _text(diff: api.RunComparison) -> Iterator[str | Styled]:
+    for mark, side in (("A", diff.first), ("B", diff.second)):
         yield Styled(f"{mark} {side.name}", "bold")
         models = ", ".join(side.models) or "no model"
         yield (
             f": {side.status}, {models}, {side.answered} of {side.questions} answered, "
             f"{side.tasks} tasks, {api.short_cost(side.cost)}, {seconds(side.worked_ms)}\n"
         )
-    counted = [f"{number} {_words(change)}" for change, number in made.totals.items() if number]
+    counted = [f"{number} {_words(change)}" for change, number in diff.totals.items() if number]
     yield f"answers: {', '.join(counted) or 'none'}\n"
     yield (
-        f"tasks: {made.kept_tasks} kept, {made.added_tasks} added, {made.dropped_tasks} dropped\n"
+        f"tasks: {diff.kept_tasks} kept, {diff.added_tasks} added, {diff.dropped_tasks} dropped\n"
     )
-    for one in made.questions:
+    for one in diff.questions:
         if one.is_different:
             yield from _question(one)
-    if made.html:
-        yield f"{made.html} written\n"
+    if diff.html:
+        yield f"{diff.html} written\n"
 
 
 def _question(one: api.QuestionComparison) -> Iterator[str | Styled]:

@@ -86,22 +86,22 @@ def _site(
 ) -> Reply:
     if not is_html:
         raise UsageError("a site is made of pages", hint="leave out --format")
-    made = api.report_site(site, settings, projects=projects, redact=redact)
+    site_report = api.report_site(site, settings, projects=projects, redact=redact)
     if opens:
-        _open(made.index)
-    said = single_lines(made)
-    lines = [f"left out: {one}" for one in said.skipped]
-    lines.append(f"{said.index}: {said.runs} runs, {said.written} written")
-    return Reply(made, "".join(f"{line}\n" for line in lines))
+        _open(site_report.index)
+    printable = single_lines(site_report)
+    lines = [f"left out: {one}" for one in printable.skipped]
+    lines.append(f"{printable.index}: {printable.runs} runs, {printable.written} written")
+    return Reply(site_report, "".join(f"{line}\n" for line in lines))
 
 
-def _text(made: api.ReportFile) -> str:
-    people = f", {made.attention} for a person to look at" if made.attention else ""
-    source = f"; it quotes {made.quoted_lines} source lines" if made.quoted_lines else ""
-    state = "written" if made.changed else "unchanged"
+def _text(file: api.ReportFile) -> str:
+    people = f", {file.attention} for a person to look at" if file.attention else ""
+    source = f"; it quotes {file.quoted_lines} source lines" if file.quoted_lines else ""
+    state = "written" if file.changed else "unchanged"
     return (
-        f"run {made.run_id}: {made.status}, {made.answered} of {made.questions} answered, "
-        f"{made.tasks} tasks{people}\n{made.path} {state}, {size(made.bytes)}{source}\n"
+        f"run {file.run_id}: {file.status}, {file.answered} of {file.questions} answered, "
+        f"{file.tasks} tasks{people}\n{file.path} {state}, {size(file.bytes)}{source}\n"
     )
 
 

@@ -23,11 +23,11 @@ def take_snapshot(
     Tools that oraclepack itself answers for need not be installed, and an oracle that the user
     named need not be on PATH. Attachments are looked for where the options need them.
     """
-    asked, answered = needed_hashes(state), options.answered
+    needed, answered = needed_hashes(state), options.answered
     return DiskSnapshot(
-        outputs=hashes_of(run.path, asked.outputs),
-        declared=hashes_of(root, asked.declared),
-        attached=hashes_of(root, asked.attached),
+        outputs=hashes_of(run.path, needed.outputs),
+        declared=hashes_of(root, needed.declared),
+        attached=hashes_of(root, needed.attached),
         missing_tools=missing_tools(pack) - answered - ({ORACLE} if options.oracle_bin else set()),
         checked=_checked(root, run, pack, state, options),
         answered=answered,
