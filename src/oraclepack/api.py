@@ -745,7 +745,8 @@ def fleets(settings: Settings | None = None) -> Fleets:
     """Many packs on many machines: run, status, stop, work."""
     from oraclepack.fleet.fleets import Fleets
 
-    return Fleets((settings or load_settings())[call_settings.STORE])
+    settings = settings or load_settings()
+    return Fleets(settings[call_settings.STORE], settings[call_settings.STORE_LEASE])
 
 
 def shared_store(settings: Settings | None = None) -> SharedStore:

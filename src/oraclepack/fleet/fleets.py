@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 class Fleets:
     """The fleets of a store: the database of the settings, or files of this machine."""
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, lease_seconds: float = 60.0) -> None:
         self._dsn = dsn
+        self._lease_seconds = lease_seconds
 
     @property
     def work_dir(self) -> Path:
@@ -118,5 +119,5 @@ class Fleets:
                 "the store is a PostgreSQL database, and psycopg is not installed",
                 hint='pip install "oraclepack[fleet]"',
             ) from None
-        with opened_jobs(self._dsn, takes=takes) as store:
+        with opened_jobs(self._dsn, self._lease_seconds, takes=takes) as store:
             yield store

@@ -163,13 +163,15 @@ def _job(row: Row | list[object]) -> FleetJob:
 
 
 @contextmanager
-def opened_jobs(dsn: str, *, takes: bool) -> Iterator[PostgresJobStore]:
+def opened_jobs(dsn: str, lease_seconds: float, *, takes: bool) -> Iterator[PostgresJobStore]:
     """The jobs of a database; with `takes` also the right to run them."""
     with closing(Database(dsn)) as database:
         check_version(database)
         lease = None
         if takes:
-            lease = RunnerLease(database, __version__, fingerprint=fingerprint_of(Path("/")))
+            lease = RunnerLease(
+                database, __version__, fingerprint=fingerprint_of(Path("/")), seconds=lease_seconds
+            )
         try:
             yield PostgresJobStore(database, lease)
         finally:

@@ -53,6 +53,7 @@ def _store_of(session: RunSession, calls: CallOptions) -> Iterator[CallStore]:
         __version__,
         refresh=calls.refresh,
         call_timeout=timeout,
+        lease=session.options.store_lease,
     ) as store:
         yield store
 

@@ -229,6 +229,7 @@ def _options(
         ),
         refresh=settings[cs.REFRESH],
         store="" if is_rehearsal(settings[cs.ENGINE]) else settings[cs.STORE],
+        store_lease=settings[cs.STORE_LEASE],
         oracle_bin=_oracle(settings),
         ask=ask,
         detached=arguments.detached,

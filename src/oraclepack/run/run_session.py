@@ -66,6 +66,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Ask again, whatever was answered before."""
     store: str = ""
     """The database that calls share with other machines; empty: the files of this one."""
+    store_lease: float = 60.0
+    """Seconds."""
     oracle_bin: str = ""
     """The oracle to call, where the user named one."""
     ask: Ask | None = None

@@ -171,7 +171,15 @@ STORE = Setting(
     sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
     project=USER_ONLY,
 )
-SHARING_SETTINGS: tuple[Setting[Any], ...] = (STORE,)
+STORE_LEASE = Setting(
+    "store_lease",
+    Duration(),
+    60.0,
+    "How long a runner that the shared store does not hear of counts as alive.",
+    sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
+    project=USER_ONLY,
+)
+SHARING_SETTINGS: tuple[Setting[Any], ...] = (STORE, STORE_LEASE)
 
 PRICES: Setting[Mapping[str, TokenPrice]] = Setting(
     "prices",

@@ -41,6 +41,7 @@ from oraclepack.system.environment import (
     REQUEST_VARIABLE,
     TRUST_KEY_VARIABLE,
 )
+from oraclepack.system.machine import MACHINE_VARIABLE
 
 CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
 """Names the user's own config file in place of the usual one; not a setting itself."""
@@ -48,7 +49,8 @@ CONFIG_VARIABLE = "ORACLEPACK_CONFIG"
 _MOST_HINTS = 20
 """How many unknown variables are reported one by one; finding the nearest name takes time."""
 _NOT_SETTINGS = frozenset(
-    {CONFIG_VARIABLE, DETACHED_VARIABLE, MARKER_VARIABLE, REQUEST_VARIABLE, TRUST_KEY_VARIABLE}
+    {CONFIG_VARIABLE, DETACHED_VARIABLE, MACHINE_VARIABLE, MARKER_VARIABLE, REQUEST_VARIABLE}
+    | {TRUST_KEY_VARIABLE}
 )
 
 

@@ -46,6 +46,14 @@ class PostgresAnswers:
             ),
         )
 
+    def settle_answered(self) -> None:
+        """Remove the claims of calls whose answer came, but whose runner could not say so."""
+        self._database.rows(
+            "delete from claim using answer where claim.key = answer.key"
+            " and claim.state = 'asking' and answer.stored >= claim.asked"
+            " and (claim.holder is null or not runner_is_alive(claim.holder))"
+        )
+
     def entries(self) -> Iterator[ListedEntry]:
         for row in self._database.rows(
             "select distinct on (key) entry, data from answer order by key, generation desc"

@@ -13,7 +13,7 @@ from oraclepack.calls.postgres.postgres_answers import PostgresAnswers
 from oraclepack.calls.postgres.postgres_budget import PostgresBudget
 from oraclepack.calls.postgres.postgres_claims import PostgresClaims
 from oraclepack.calls.postgres.postgres_limits import PostgresLimits
-from oraclepack.calls.postgres.runner_lease import RunnerLease
+from oraclepack.calls.postgres.runner_lease import LEASE_SECONDS, RunnerLease
 from oraclepack.calls.store import CallStore
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import canonical_line, sha256_bytes
@@ -30,25 +30,26 @@ def postgres_store(
     *,
     refresh: bool = False,
     call_timeout: float | None = None,
+    lease: float = LEASE_SECONDS,
 ) -> Iterator[CallStore]:
     """What the calls of a run share with every machine. Raises StoreError."""
     database = Database(dsn)
     check_version(database)
-    lease = RunnerLease(database, version, fingerprint=fingerprint_of(root))
+    runner = RunnerLease(database, version, fingerprint=fingerprint_of(root), seconds=lease)
     try:
         own = run_answers(root, run_dir)
-        answers = PostgresAnswers(database, project_cache(root), lease.id, refresh=refresh)
+        answers = PostgresAnswers(database, project_cache(root), runner.id, refresh=refresh)
         push_answers(own, answers)
         yield CallStore(
             answers,
             own,
-            PostgresClaims(database, lease),
-            PostgresLimits(database, lease, call_timeout),
+            PostgresClaims(database, runner),
+            PostgresLimits(database, runner, call_timeout),
             PostgresBudget(database, SystemClock()),
         )
         push_answers(own, answers)
     finally:
-        lease.close()
+        runner.close()
 
 
 def fingerprint_of(folder: Path) -> str:
@@ -74,5 +75,6 @@ def push_answers(own: FileAnswerCache, shared: PostgresAnswers) -> None:
             own_answer = own.get(listed.entry.key)
             if own_answer is not None and own_answer.state == GOOD:
                 shared.put(own_answer.entry, own_answer.data)
+        shared.settle_answered()
     except StoreError:
         return
