@@ -168,6 +168,7 @@ class _Writer:
         self._prefix = prefix
         self._links = links
         self._links_open = 0
+        self._levels: list[int] = []
         self.lines: dict[int, None] = {}
 
     def document(self, tokens: Iterable["Token"]) -> str:
@@ -183,7 +184,7 @@ class _Writer:
             case "hr":
                 return f"<hr{self._mark(token)}>\n"
             case "table_open":
-                label = 'tabindex="0" role="region" aria-label="table"'
+                label = 'tabindex="0" role="group" aria-label="table"'
                 return f'<div class="wide" {label}><table{self._mark(token)}>\n'
             case "table_close":
                 return "</table></div>\n"
@@ -192,9 +193,8 @@ class _Writer:
 
     def _element(self, token: "Token") -> str:
         """The beginning or the end of any other block."""
-        # Headings of answers stand below those of the page.
         is_heading = token.type.startswith("heading")
-        tag = f"h{min(6, int(token.tag[1]) + 3)}" if is_heading else token.tag
+        tag = self._heading(int(token.tag[1]), token.nesting) if is_heading else token.tag
         if token.hidden or tag not in _TAGS:
             return ""
         if token.nesting < 0:
@@ -202,6 +202,14 @@ class _Writer:
         start = token.attrGet("start") if tag == "ol" else None
         number = f' start="{int(start)}"' if start is not None else ""
         return f"<{tag}{number}{self._mark(token)}>"
+
+    def _heading(self, level: int, nesting: int) -> str:
+        """Headings of an answer stand below those of the page, and leave out no level."""
+        if nesting > 0:
+            while self._levels and self._levels[-1] >= level:
+                self._levels.pop()
+            self._levels.append(level)
+        return f"h{min(6, 3 + len(self._levels))}"
 
     def _mark(self, token: "Token") -> str:
         """The id of a block: its first line, for the outermost block that begins there."""

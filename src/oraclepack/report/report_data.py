@@ -4,6 +4,7 @@ Texts stand here as they came from outside, without secrets; each renderer escap
 """
 
 from enum import StrEnum
+from itertools import groupby
 
 import msgspec
 
@@ -69,6 +70,15 @@ class SourceQuote(msgspec.Struct, frozen=True, kw_only=True):
     def place(self) -> str:
         last = f"-{self.last_line}" if self.last_line != self.first_line else ""
         return f"{self.path}:{self.first_line}{last}"
+
+    @property
+    def blocks(self) -> tuple[tuple[bool, str], ...]:
+        """The lines with their numbers: those that are cited, and those around them, as texts."""
+        width = max((len(str(line.number)) for line in self.lines), default=0)
+        return tuple(
+            (is_cited, "".join(f"{line.number:>{width}}  {line.text}\n" for line in lines))
+            for is_cited, lines in groupby(self.lines, key=lambda line: line.is_cited)
+        )
 
 
 class SectionStart(msgspec.Struct, frozen=True):

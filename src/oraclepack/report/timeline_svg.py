@@ -4,6 +4,7 @@ Long stretches in which nothing ran are cut out of the axis. Looks come from cla
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappop, heappush
 from html import escape
 from itertools import pairwise
 
@@ -20,7 +21,7 @@ LOAD = 46
 AXIS = 22
 LANE = 24
 MOST_ROWS = 400
-"""Calls that are drawn one by one; in larger runs each step is one row."""
+"""Calls that have a row each; in larger runs calls that follow each other share one."""
 _GAP_WIDTH = 26
 _TICKS = (
     *(100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000),
@@ -144,14 +145,36 @@ def _described(calls: Sequence[ReportCall]) -> str:
     return f"{len(calls)} calls: {counts}. At most {most} at a time."
 
 
-def _rows(calls: Sequence[ReportCall]) -> list[tuple[str, list[list[ReportCall]]]]:
-    """Lanes by provider; each row holds one call, or in large runs all calls of a step."""
-    lanes: dict[str, dict[tuple[str, ...], list[ReportCall]]] = {}
-    for call in sorted(calls, key=lambda one: (one.step_id, one.attempt, one.call)):
-        is_large = len(calls) > MOST_ROWS
-        key = (call.step_id,) if is_large else (call.step_id, str(call.attempt), str(call.call))
-        lanes.setdefault(call.provider or call.tool, {}).setdefault(key, []).append(call)
-    return [(name, list(lanes[name].values())) for name in sorted(lanes)]
+Row = list[ReportCall]
+
+
+def _rows(calls: Sequence[ReportCall]) -> list[tuple[str, list[Row]]]:
+    """Lanes by provider; each row holds one call, in large runs calls that follow each other."""
+    lanes: dict[str, list[ReportCall]] = {}
+    for call in calls:
+        lanes.setdefault(call.provider or call.tool, []).append(call)
+    pack = packed_rows if len(calls) > MOST_ROWS else _one_each
+    return [(name, pack(lanes[name])) for name in sorted(lanes)]
+
+
+def _one_each(calls: Iterable[ReportCall]) -> list[Row]:
+    ordered = sorted(calls, key=lambda one: (one.step_id, one.attempt, one.call))
+    return [[call] for call in ordered]
+
+
+def packed_rows(calls: Iterable[ReportCall]) -> list[Row]:
+    """As few rows as possible, no two calls of one at the same time."""
+    rows: list[Row] = []
+    free: list[tuple[int, int]] = []
+    for call in sorted(calls, key=lambda one: (one.start_ms, one.step_id, one.attempt, one.call)):
+        if free and free[0][0] <= call.start_ms:
+            row = heappop(free)[1]
+        else:
+            row = len(rows)
+            rows.append([])
+        rows[row].append(call)
+        heappush(free, (call.end_ms, row))
+    return rows
 
 
 def _grid(axis: TimeAxis, height: int) -> Iterator[str]:
