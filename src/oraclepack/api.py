@@ -41,7 +41,8 @@ from oraclepack.journal.statuses import WAITS, Cache, CallWait, RollbackStatus, 
 from oraclepack.journal.step_state import StepState
 from oraclepack.lint.finding import Finding, Severity
 from oraclepack.pack.model import PRELUDE
-from oraclepack.report.schemas import schema_names, schema_of, untrusted_parts
+from oraclepack.report.schemas import schema_names, schema_of
+from oraclepack.report.untrusted_text import clean_parts, untrusted_parts
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.run_display import Display, RunPreview, StepPreview
@@ -67,6 +68,7 @@ from oraclepack.settings.registry import config_report as settings_shown
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.log_files import last_lines
 from oraclepack.shell.stop import Stop
+from oraclepack.system import files
 from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.digests import (
     canonical_file,
@@ -79,14 +81,16 @@ from oraclepack.system.environment import (
     GITHUB_SUMMARY_VARIABLE,
     environment,
     is_agent,
+    refuse_to_write_out,
     request_id,
     user_name,
 )
 from oraclepack.system.file_moves import write_new
 from oraclepack.system.files import exhausted
 from oraclepack.system.jq_filter import JqFilter, jq_filter
-from oraclepack.system.paging import page
+from oraclepack.system.paging import TextPage, page, text_page
 from oraclepack.system.path_jail import content_at
+from oraclepack.system.root_files import Roots
 from oraclepack.system.secrets import Redactor
 from oraclepack.system.trust_key import use_file
 
@@ -123,6 +127,7 @@ if TYPE_CHECKING:
     from oraclepack.pipeline.pipeline_report import PolicyReport as PolicyReport
     from oraclepack.pipeline.pipeline_report import StageReport as StageReport
     from oraclepack.pipeline.project_work import ProjectWork as ProjectWork
+    from oraclepack.pipeline.record_pages import ProjectPages as ProjectPages
     from oraclepack.pipeline.run_pipeline import PipelineOutcome as PipelineOutcome
     from oraclepack.report.comparable_runs import ComparableRuns as ComparableRuns
     from oraclepack.report.run_comparison import QuestionComparison as QuestionComparison
@@ -141,6 +146,7 @@ if TYPE_CHECKING:
     from oraclepack.run.past_runs import RunDetails as RunDetails
     from oraclepack.run.past_runs import RunListEntry as RunListEntry
     from oraclepack.run.past_runs import StepDetails as StepDetails
+    from oraclepack.run.plan_token import RunPlan as RunPlan
     from oraclepack.run.policy import YieldPolicy as YieldPolicy
     from oraclepack.run.project_records import ForeignRecords as ForeignRecords
     from oraclepack.run.project_records import ProjectCache as ProjectCache
@@ -219,6 +225,7 @@ __all__ = [
     "OraclePackError",
     "QuestionOptions",
     "RollbackStatus",
+    "Roots",
     "RunAbortedError",
     "RunArguments",
     "RunPreview",
@@ -234,6 +241,7 @@ __all__ = [
     "Stop",
     "StopLevel",
     "SystemClock",
+    "TextPage",
     "TicketifyOptions",
     "UsageError",
     "ValueSource",
@@ -247,6 +255,7 @@ __all__ = [
     "canonical_line",
     "canonical_reply",
     "check_tickets",
+    "clean_parts",
     "control_request",
     "cost_text",
     "detached_report",
@@ -267,16 +276,21 @@ __all__ = [
     "last_lines",
     "list_steps",
     "load_settings",
+    "looks_secret",
     "money",
     "new_pack",
     "own_variables",
     "page",
+    "pages",
     "pipeline",
     "plan",
+    "plan_with_token",
     "prices",
     "quarantine",
+    "read_small_file",
     "redacted",
     "redacted_record",
+    "redeem_plan",
     "report",
     "report_site",
     "request_id",
@@ -289,8 +303,10 @@ __all__ = [
     "sha256_bytes",
     "shared_store",
     "short_cost",
+    "skill_text",
     "skills",
     "start",
+    "text_page",
     "ticket_steps",
     "ticketify",
     "undo",
@@ -301,9 +317,12 @@ __all__ = [
     "value_kinds",
     "verify",
     "why",
+    "write_config_file",
     "write_new_file",
     "write_new_pack",
 ]
+
+_LARGEST_CONFIG = 1024 * 1024
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
@@ -707,6 +726,36 @@ def report_site(
     return write_site(Path(chosen.root), directory, projects, redact=redact, cwd=chosen[CWD])
 
 
+# What agents read, and what lets them run
+
+
+def pages(root: str | Path) -> ProjectPages:
+    """Packs, events, answers and work of a project in pages."""
+    from oraclepack.pipeline.record_pages import ProjectPages
+
+    return ProjectPages(Path(root))
+
+
+def plan_with_token(
+    pack: str | Path, settings: Settings, arguments: RunArguments | None = None
+) -> tuple[RunPlan, tuple[str, ...]]:
+    """What `run` would do, and a token that lets exactly that begin; also warnings."""
+    from oraclepack.run import plan_token
+
+    outcome = plan(pack, settings, arguments)
+    made = plan_token.planned(outcome.report, pack, settings, arguments or RunArguments())
+    return made, outcome.warnings
+
+
+def redeem_plan(
+    token: str, pack: str | Path, settings: Settings, arguments: RunArguments | None = None
+) -> None:
+    """Use the token of a plan; raises where it is wrong, expired, used or for another plan."""
+    from oraclepack.run import plan_token
+
+    plan_token.redeem(token, pack, settings, arguments or RunArguments())
+
+
 # Records of a project
 
 
@@ -882,3 +931,27 @@ def redacted_record(record: Record) -> Record:
 def write_new_file(path: str | Path, data: bytes) -> None:
     """Write a whole file where none is; nothing is overwritten."""
     write_new(Path(path), data)
+
+
+def looks_secret(path: str) -> bool:
+    """Whether a file looks by its name as if it held a secret."""
+    from oraclepack.lint.rules.attachment_rules import looks_secret as by_name
+
+    return by_name(path)
+
+
+def read_small_file(path: Path) -> bytes | None:
+    """A file of the user's; None where there is none."""
+    return files.read(path, _LARGEST_CONFIG)
+
+
+def write_config_file(path: Path, data: bytes) -> None:
+    """Put a file of the user's in place at once, with the directories that it lacks."""
+    refuse_to_write_out(path.parent)
+    files.make_directories(path.parent)
+    files.write_atomic(path, data)
+
+
+def skill_text(name: str) -> str:
+    """The prompt that teaches an agent to write packs (`pack`) or to run them (`run`)."""
+    return skills().show("claude", f"oracle-{name}").text

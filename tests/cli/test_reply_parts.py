@@ -9,10 +9,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from oraclepack.cli.reply_parts import chosen_fields, clean_parts
+from oraclepack.cli.reply_parts import chosen_fields
 from oraclepack.cli.setting_options import shared_options_last
 from oraclepack.errors import NotFoundError
 from oraclepack.report.schemas import schema_of
+from oraclepack.report.untrusted_text import clean_parts
 from oraclepack.system.paging import Paged, page
 from tests.cli.answers import answer
 from tests.packs import pack_text

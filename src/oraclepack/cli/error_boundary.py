@@ -19,7 +19,7 @@ from oraclepack.cli.command import CommandLine, HelpRequestedError, UnknownComma
 from oraclepack.cli.crash import crashed
 from oraclepack.cli.detached import report_start
 from oraclepack.cli.reply import Meta, Reply, ReplyError, reported_ms
-from oraclepack.cli.reply_parts import chosen_fields, clean_parts, in_file
+from oraclepack.cli.reply_parts import chosen_fields, in_file
 from oraclepack.cli.root import VersionRequestedError, root
 from oraclepack.cli.setting_options import asks_for_json, shared_options_last
 from oraclepack.errors import ExitCode, LockedError, OraclePackError, RunAbortedError
@@ -162,7 +162,7 @@ def _completed(reply: Reply, request: CommandLine) -> Reply:
     warnings = request.warnings + reply.warnings
     data = reply.data
     if request.wants_json or reply.wants_json:
-        data, request.untrusted = clean_parts(data, api.untrusted_parts(request.data))
+        data, request.untrusted = api.clean_parts(data, api.untrusted_parts(request.data))
     if request.parts.fields and error is None:
         data, unknown = chosen_fields(data, request.parts.fields)
         warnings += unknown

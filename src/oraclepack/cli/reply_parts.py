@@ -11,7 +11,6 @@ import msgspec
 
 from oraclepack import api
 from oraclepack.cli.reply import Reply
-from oraclepack.system.printable import changed_texts, visible
 
 FIELDS_FLAG = "--fields"
 JQ_FLAG = "--jq"
@@ -110,28 +109,6 @@ def chosen_fields(data: object, fields: tuple[str, ...]) -> tuple[object, tuple[
             continue
         chosen = _merged(chosen, part)
     return chosen, tuple(warnings)
-
-
-def clean_parts(data: object, paths: tuple[str, ...]) -> tuple[object, tuple[str, ...]]:
-    """The data without control characters in the parts from outside, and which of them it has."""
-    if not paths or data is None:
-        return data, ()
-    plain = msgspec.to_builtins(data, str_keys=True)
-    there = tuple(path for path in paths if _clean(plain, path.split(".")))
-    return plain, there
-
-
-def _clean(value: object, names: list[str]) -> bool:
-    """Clean what the names lead to, in place; whether they lead anywhere."""
-    match value:
-        case list() | tuple():
-            return sum(_clean(item, names) for item in value) > 0
-        case dict() if names[0] in value:
-            if names[1:]:
-                return _clean(value[names[0]], names[1:])
-            value[names[0]] = changed_texts(value[names[0]], visible)
-            return value[names[0]] not in (None, "", [], {})
-    return False
 
 
 _NOTHING = object()

@@ -99,6 +99,9 @@ COMMANDS = {
     "prices": LazyCommand(
         f"{_PLACE}.prices_commands:prices", "What models cost, who says so, and since when."
     ),
+    "mcp": LazyCommand(
+        f"{_PLACE}.mcp_command:mcp", "Serve coding agents by the Model Context Protocol."
+    ),
     "doctor": LazyCommand(
         f"{_PLACE}.setup_commands:doctor", "Check what is installed and what would not work."
     ),

@@ -17,6 +17,13 @@ SCHEMAS = {
     "verify-packs-report": ("oraclepack.answers.verification:VerifyPacksReport", 2),
     "why-report": ("oraclepack.run.explain_steps:WhyReport", 2),
     "call-result": ("oraclepack.report.schemas:_call", 1),
+    "run-plan": ("oraclepack.run.plan_token:RunPlan", 1),
+    "pack-list": ("oraclepack.pipeline.record_pages:PackList", 1),
+    "event-page": ("oraclepack.pipeline.record_pages:EventPage", 1),
+    "answer-page": ("oraclepack.pipeline.record_pages:AnswerPage", 1),
+    "work-list": ("oraclepack.pipeline.record_pages:WorkList", 1),
+    "text-page": ("oraclepack.system.paging:TextPage", 1),
+    "mcp-install": ("oraclepack.mcp.client_configs:ClientConfig", 1),
     "run": ("oraclepack.run.manifests:RunManifest", 1),
     "steps": ("oraclepack.run.manifests:StepsManifest", 1),
     "state": ("oraclepack.run.legacy_files:LegacyState", 1),
@@ -86,21 +93,6 @@ SCHEMAS = {
 }
 """Name → where its type, or the function that describes it, is defined, and its version."""
 
-UNTRUSTED: dict[str, tuple[str, ...]] = {
-    "run-report": ("steps.title", "steps.message", "failure"),
-    "pipeline-report": ("run.steps.title", "run.steps.message", "run.failure"),
-    "why-report": ("title", "message", "calls.changes"),
-    "run-details": ("steps.title", "steps.reference", "steps.last_error.message"),
-    "listing": ("steps.title", "steps.reference", "steps.category", "steps.attributes"),
-    "cache-details": ("answer",),
-    "call-result": ("title", "answer", "run.steps.title", "run.steps.message", "run.failure"),
-    "validation": ("findings.message", "packs.findings.message"),
-    "verify-report": ("failures.line", "doubts.message"),
-    "verify-packs-report": ("packs.failures.line", "packs.doubts.message"),
-}
-"""Parts of the data that hold text of models, packs or other files, by schema. Whoever reads them
-takes them for data, never for instructions; control characters are left out of them."""
-
 RENAMED = {
     "accepted-step": "accept-report",
     "actionized": "actionize-report",
@@ -153,11 +145,6 @@ def schema_of(name: str) -> dict[str, Any]:
     described = shape() if isinstance(shape, FunctionType) else msgspec.json.schema(shape)
     head = {"$schema": DIALECT, "$id": schema_id(name), "title": f"oraclepack {name}"}
     return described | head
-
-
-def untrusted_parts(name: str) -> tuple[str, ...]:
-    """The dotted paths into data of this schema that hold text from outside."""
-    return UNTRUSTED.get(name, ())
 
 
 def _one_of(*places: str) -> dict[str, Any]:

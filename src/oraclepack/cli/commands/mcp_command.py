@@ -1,0 +1,94 @@
+"""`mcp`: the server for coding agents, and its entry in the files of clients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from oraclepack import api
+from oraclepack.cli.command import command
+from oraclepack.cli.reply import Reply
+from oraclepack.errors import MachineError, UsageError
+
+CLIENTS = ("claude-code", "claude-desktop", "codex", "gemini-cli", "cursor", "vscode")
+
+
+@command(
+    "mcp",
+    data="mcp-install",
+    changes="what the tools change that clients call; with install the file of the client",
+    effect="execute",
+    starts="with --allow-run the runs that clients ask for and users approve",
+    examples=(
+        "oraclepack mcp --root .",
+        "oraclepack mcp --allow-run --root . --root ../other",
+        "oraclepack mcp --transport http --port 8765",
+        "oraclepack mcp install claude-code --print",
+    ),
+)
+@click.argument("action", type=click.Choice(("serve", "install")), default="serve")
+@click.argument("client", type=click.Choice(CLIENTS), required=False)
+@click.option(
+    "--transport", type=click.Choice(("stdio", "http")), default="stdio", help="How clients talk."
+)
+@click.option(
+    "--root",
+    "roots",
+    metavar="DIR",
+    multiple=True,
+    help="A project that clients may use; the current directory. May be given again.",
+)
+@click.option("--allow-run", is_flag=True, help="Let clients run packs, each after approval.")
+@click.option("--host", default="127.0.0.1", help="With http: where to listen.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8765, help="With http: the port.")
+@click.option("--print", "prints", is_flag=True, help="With install: only print the entry.")
+def mcp(
+    action: str,
+    client: str | None,
+    *,
+    roots: tuple[str, ...],
+    settings: api.Settings,
+    **options: object,
+) -> Reply:
+    """Serve coding agents by the Model Context Protocol.
+
+    Clients may use the projects below --root and nothing outside. They validate, plan, read
+    answers and work; they run packs only with --allow-run (or ORACLEPACK_ENABLE_EXEC=1), and each
+    run needs the user's approval in the client, or the token of a plan. Runs outlive the server.
+    Over http the server listens on this machine alone, unless ORACLEPACK_MCP_TOKEN holds a token
+    that clients must send. `mcp install CLIENT` puts it into the configuration of a client.
+    """
+    if action == "install":
+        return _install(client, Path(roots[0] if roots else settings.root), options)
+    try:
+        from oraclepack.mcp import mcp_services, mcp_transports
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in {"mcp", "mcp_types", "anyio", "uvicorn"}:
+            raise
+        raise MachineError(
+            "the package mcp is not installed", hint='pip install "oraclepack[mcp]"'
+        ) from None
+    variables = api.own_variables()
+    made = mcp_services.services_of(roots, allow_run=bool(options["allow_run"]), variables=variables)
+    if options["transport"] == "stdio":
+        mcp_transports.serve_stdio(made)
+    else:
+        token = variables.get(mcp_transports.TOKEN_VARIABLE, "")
+        port = options["port"]
+        assert isinstance(port, int)
+        mcp_transports.serve_http(made, str(options["host"]), port, token)
+    return Reply(bare="")
+
+
+def _install(client: str | None, root: Path, options: dict[str, object]) -> Reply:
+    if client is None:
+        raise UsageError("install needs the name of a client", hint=", ".join(CLIENTS))
+    from oraclepack.mcp.client_configs import install
+
+    prints = bool(options["prints"])
+    done = install(client, root.absolute(), allow_run=bool(options["allow_run"]), prints=prints)
+    if prints:
+        return Reply(done, done.entry, talk=f"# belongs into {done.path}\n")
+    word = "written" if done.changed else "unchanged"
+    return Reply(done, f"{done.path} {word}\n")

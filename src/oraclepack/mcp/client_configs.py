@@ -1,0 +1,99 @@
+"""Configurations of MCP clients: where each has its file, and what belongs into it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from oraclepack import api
+
+NAME = "oraclepack"
+
+
+class ClientConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """What `mcp install` wrote, or with `--print` would write."""
+
+    client: str
+    path: str
+    """The file of the client."""
+    entry: str
+    """The text of our part of it."""
+    changed: bool
+    """The file was written; false with `--print`, or where it said the same."""
+
+
+class _Client(msgspec.Struct, frozen=True):
+    path: str
+    """From the project root, or from the home directory where it begins with `~`."""
+    table: str
+    """The key that holds servers."""
+    form: str = "json"
+    extra: Mapping[str, str] = {}
+
+
+_MAC = "~/Library/Application Support/Claude/claude_desktop_config.json"
+_LINUX = "~/.config/Claude/claude_desktop_config.json"
+
+CLIENTS = {
+    "claude-code": _Client(".mcp.json", "mcpServers", extra={"type": "stdio"}),
+    "claude-desktop": _Client(_MAC if sys.platform == "darwin" else _LINUX, "mcpServers"),
+    "codex": _Client("~/.codex/config.toml", "mcp_servers", "toml"),
+    "gemini-cli": _Client(".gemini/settings.json", "mcpServers"),
+    "cursor": _Client(".cursor/mcp.json", "mcpServers"),
+    "vscode": _Client(".vscode/mcp.json", "servers", extra={"type": "stdio"}),
+}
+
+
+def install(client: str, root: Path, *, allow_run: bool, prints: bool) -> ClientConfig:
+    """Put our entry into the file of a client; everything else in it stays."""
+    known = CLIENTS[client]
+    path = Path(known.path).expanduser() if known.path.startswith("~") else root / known.path
+    words = ["mcp", "--root", str(root), *(["--allow-run"] if allow_run else [])]
+    server = {**known.extra, "command": NAME, "args": words}
+    before = api.read_small_file(path)
+    text, entry = (
+        _toml(before, known.table, server)
+        if known.form == "toml"
+        else _json(before, known.table, server, path)
+    )
+    changed = not prints and text.encode() != before
+    if changed:
+        api.write_config_file(path, text.encode())
+    return ClientConfig(client=client, path=str(path), entry=entry, changed=changed)
+
+
+def _json(before: bytes | None, table: str, server: dict[str, Any], path: Path) -> tuple[str, str]:
+    try:
+        config = msgspec.json.decode(before) if before and before.strip() else {}
+    except msgspec.DecodeError as trouble:
+        raise api.InputError(
+            f"{path} is no JSON that can be kept: {trouble}",
+            hint="add what --print says by hand",
+        ) from None
+    servers = config.get(table, {}) if isinstance(config, dict) else None
+    if not isinstance(servers, dict):
+        raise api.InputError(f"{path}: {table} is no object", hint="see --print")
+    config[table] = servers | {NAME: server}
+    entry = msgspec.json.format(msgspec.json.encode({table: {NAME: server}})).decode()
+    return msgspec.json.format(msgspec.json.encode(config)).decode() + "\n", entry + "\n"
+
+
+def _toml(before: bytes | None, table: str, server: dict[str, Any]) -> tuple[str, str]:
+    """Our own table is replaced as a whole; other lines stay as they are."""
+    head = f"[{table}.{NAME}]"
+    args = ", ".join(msgspec.json.encode(word).decode() for word in server["args"])
+    entry = f'{head}\ncommand = "{server["command"]}"\nargs = [{args}]\n'
+    lines = (before or b"").decode("utf-8", "surrogateescape").splitlines(keepends=True)
+    kept: list[str] = []
+    is_ours = False
+    for line in lines:
+        if line.lstrip().startswith("["):
+            is_ours = line.strip() == head
+        if not is_ours:
+            kept.append(line)
+    text = "".join(kept).rstrip("\n")
+    return (f"{text}\n\n" if text else "") + entry, entry

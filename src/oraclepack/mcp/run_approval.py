@@ -1,0 +1,118 @@
+"""The user's approval of a run: a question in the client, or the token of a plan."""
+
+from __future__ import annotations
+
+import mcp_types as types
+from mcp.server.lowlevel.server import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+
+from oraclepack import api
+from oraclepack.mcp import tool_inputs as inputs
+from oraclepack.mcp.mcp_services import Services
+from oraclepack.mcp.agent_tools import Tool, run_arguments
+
+Context = ServerRequestContext[object]
+_KEY = "approval"
+_MODERN = "2026-07-28"
+_FORM: dict[str, object] = {
+    "type": "object",
+    "properties": {
+        "approve": {
+            "type": "boolean",
+            "title": "Run it",
+            "description": "Yes, run this pack now.",
+        }
+    },
+    "required": ["approve"],
+}
+
+
+class ApprovalNeededError(api.UsageError):
+    """The client cannot ask its user, and no token was given."""
+
+    code = "APPROVAL_REQUIRED"
+
+
+class DeclinedError(api.UsageError):
+    """The user said no."""
+
+    code = "DECLINED"
+
+
+def redeem_or_describe(services: Services, tool: Tool, asked: inputs.StartRun) -> str | None:
+    """None when a token was given and holds; else the question for the user."""
+    services.refuse_disabled()
+    pack = services.roots.named(asked.pack)
+    settings = services.run_settings(asked)
+    if asked.token is not None:
+        api.redeem_plan(asked.token, pack, settings, run_arguments(asked))
+        return None
+    return _question(tool, pack, settings, asked)
+
+
+def _question(tool: Tool, pack: str, settings: api.Settings, asked: inputs.StartRun) -> str:
+    plan, _ = api.plan_with_token(pack, settings, run_arguments(asked))
+    steps = [step for step in plan.plan.steps if step.decision == "run"]
+    listed = api.list_steps(pack, settings).steps
+    to_run = {step.step_id for step in steps}
+    calls = sum(step.calls for step in listed if step.step_id in to_run)
+    tools = sorted({name for step in listed if step.step_id in to_run for name in step.tools})
+    limit = settings[api.call_settings.MAX_COST]
+    doing = "Rehearse (no model is asked)" if tool.name == "forecast_cost" else "Run"
+    count = f"{len(steps)} of {len(plan.plan.steps)} steps"
+    named = f"{calls} tool calls in their text ({', '.join(tools) or 'no tools'})"
+    cost = "What they cost is not known before a forecast."
+    if limit is not None:
+        cost = f"They may cost at most ${limit}."
+    return (
+        f"{doing} {pack} in {settings.root}?\n"
+        f"It executes the pack's bash: {count}, with {named}. {cost}"
+    )
+
+
+async def ask_user(
+    context: Context, params: types.CallToolRequestParams, question: str, state: str
+) -> types.InputRequiredResult | None:
+    """None when the user approved; a result that asks, where the protocol asks by results.
+
+    `state` binds the answer to what was asked: it comes back with it.
+    """
+    if context.protocol_version >= _MODERN:
+        return _asked_by_result(params, question, state)
+    have = context.session.client_capabilities
+    if have is None or have.elicitation is None:
+        raise _cannot_ask()
+    try:
+        answer = await context.session.elicit_form(question, _FORM, context.request_id)
+    except MCPError:
+        raise _cannot_ask() from None
+    _refuse_no(answer)
+    return None
+
+
+def _asked_by_result(
+    params: types.CallToolRequestParams, question: str, state: str
+) -> types.InputRequiredResult | None:
+    answers = params.input_responses or {}
+    answer = answers.get(_KEY)
+    if answer is None:
+        form = types.ElicitRequestFormParams(message=question, requested_schema=_FORM)
+        return types.InputRequiredResult(
+            input_requests={_KEY: types.ElicitRequest(params=form)}, request_state=state
+        )
+    if not isinstance(answer, types.ElicitResult) or params.request_state != state:
+        raise DeclinedError("the approval was for another plan", hint="call the tool again")
+    _refuse_no(answer)
+    return None
+
+
+def _refuse_no(answer: types.ElicitResult) -> None:
+    if answer.action != "accept" or not (answer.content or {}).get("approve"):
+        raise DeclinedError("the user did not approve the run", hint="nothing was started")
+
+
+def _cannot_ask() -> ApprovalNeededError:
+    return ApprovalNeededError(
+        "this client cannot ask its user for approval",
+        hint="call plan_run, show the user its plan, and pass its token to this tool",
+    )

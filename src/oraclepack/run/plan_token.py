@@ -1,0 +1,118 @@
+"""Tokens that let exactly one planned run begin: signed, for a quarter of an hour, used once."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.errors import UsageError
+from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.run_report import RunReport
+from oraclepack.settings.registry import Settings
+from oraclepack.system import files
+from oraclepack.system.digests import keyed_digest, same_digest, sha256_value
+from oraclepack.system.environment import state_directory
+from oraclepack.system.trust_key import make_key
+
+SECONDS = 900
+_PURPOSE = "plan token"
+_USED = "used-plans"
+
+
+class ApprovalError(UsageError):
+    """A run may not begin: nobody approved it, or what was approved is something else."""
+
+    code = "APPROVAL"
+
+
+class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run would do, and what lets it begin."""
+
+    plan: RunReport
+    """As `run --dry-run` tells it."""
+    token: str
+    """For `start_run`: once, within a quarter of an hour, for the same pack and settings."""
+    expires_in_s: int
+
+
+def planned(
+    plan: RunReport, pack: str | Path, settings: Settings, arguments: RunArguments
+) -> RunPlan:
+    token = issue_token(_subject(pack, settings, arguments))
+    return RunPlan(plan=plan, token=token, expires_in_s=SECONDS)
+
+
+def redeem(token: str, pack: str | Path, settings: Settings, arguments: RunArguments) -> None:
+    redeem_token(token, _subject(pack, settings, arguments))
+
+
+def _subject(pack: str | Path, settings: Settings, arguments: RunArguments) -> str:
+    """Everything that decides what a run does: another value needs another token."""
+    return sha256_value(
+        {
+            "pack": read_pack(Path(pack)).pack_hash,
+            "path": str(Path(pack).resolve()),
+            "root": settings.root,
+            "settings": sorted((name, repr(value)) for name, value in settings.values.items()),
+            "arguments": msgspec.structs.replace(arguments, argv=()),
+        }
+    )
+
+
+def issue_token(subject: str, now: float | None = None) -> str:
+    """A token for what the subject describes: pack, project, settings and arguments."""
+    expires = int((time.time() if now is None else now) + SECONDS)
+    nonce = os.urandom(8).hex()
+    return f"{expires}.{nonce}.{_mac(subject, expires, nonce)}"
+
+
+def redeem_token(token: str, subject: str, now: float | None = None) -> None:
+    """Use a token; raises ApprovalError where it is wrong, expired, used or for something else."""
+    parts = token.split(".")
+    if len(parts) != 3 or not parts[0].isdigit() or not parts[1].isalnum():
+        raise _refused("it is no token of plan_run")
+    expires, nonce = int(parts[0][:12]), parts[1]
+    if not same_digest(parts[2], _mac(subject, expires, nonce)):
+        raise _refused("it is not for this pack with these settings, as they are now")
+    if (time.time() if now is None else now) > expires:
+        raise _refused("it has expired")
+    _use(nonce, expires)
+
+
+def _use(nonce: str, expires: int) -> None:
+    """Only one process can make the file; it is kept as long as the token would hold."""
+    folder = state_directory() / _USED
+    files.make_private(folder)
+    _forget_expired(folder)
+    try:
+        os.close(
+            os.open(folder / f"{expires}.{nonce}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        )
+    except FileExistsError:
+        raise _refused("it was used before") from None
+    except OSError as trouble:
+        raise files.cannot("write", folder, trouble) from trouble
+
+
+def _forget_expired(folder: Path) -> None:
+    now = time.time()
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            expires = entry.name.partition(".")[0]
+            if expires.isdigit() and int(expires) < now - SECONDS:
+                files.forget(Path(entry.path))
+
+
+def _mac(subject: str, expires: int, nonce: str) -> str:
+    return keyed_digest(
+        make_key(), _PURPOSE, subject.encode(), str(expires).encode(), nonce.encode()
+    )
+
+
+def _refused(reason: str) -> ApprovalError:
+    return ApprovalError(f"the token is refused: {reason}", hint="call plan_run for a new one")
