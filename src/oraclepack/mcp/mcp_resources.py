@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 import mcp_types as types
 
 from oraclepack import api
-from oraclepack.mcp import tool_inputs as inputs
 from oraclepack.mcp import agent_tools as tools
+from oraclepack.mcp import tool_inputs as inputs
 from oraclepack.mcp.mcp_services import Services
 
 _SCHEME = "oraclepack://"

@@ -13,7 +13,7 @@ from mcp.server import Server
 
 from oraclepack import __version__, api
 from oraclepack.mcp import tool_inputs as inputs
-from oraclepack.mcp.run_approval import Context, ask_user, redeem_or_describe
+from oraclepack.mcp.agent_tools import ALIASES, TOOLS, Tool, ToolReply, find_tool
 from oraclepack.mcp.mcp_resources import (
     get_prompt,
     list_resources,
@@ -22,7 +22,7 @@ from oraclepack.mcp.mcp_resources import (
     read_resource,
 )
 from oraclepack.mcp.mcp_services import Services
-from oraclepack.mcp.agent_tools import ALIASES, TOOLS, Tool, ToolReply, find_tool
+from oraclepack.mcp.run_approval import Context, ask_user, redeem_or_describe
 
 _LOOK_AGAIN = 0.5
 _UNTRUSTED = "oraclepack/untrusted"

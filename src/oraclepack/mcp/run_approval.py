@@ -8,8 +8,8 @@ from mcp.shared.exceptions import MCPError
 
 from oraclepack import api
 from oraclepack.mcp import tool_inputs as inputs
-from oraclepack.mcp.mcp_services import Services
 from oraclepack.mcp.agent_tools import Tool, run_arguments
+from oraclepack.mcp.mcp_services import Services
 
 Context = ServerRequestContext[object]
 _KEY = "approval"

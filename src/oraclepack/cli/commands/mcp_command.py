@@ -70,7 +70,9 @@ def mcp(
             "the package mcp is not installed", hint='pip install "oraclepack[mcp]"'
         ) from None
     variables = api.own_variables()
-    made = mcp_services.services_of(roots, allow_run=bool(options["allow_run"]), variables=variables)
+    made = mcp_services.services_of(
+        roots, allow_run=bool(options["allow_run"]), variables=variables
+    )
     if options["transport"] == "stdio":
         mcp_transports.serve_stdio(made)
     else:
