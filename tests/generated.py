@@ -180,7 +180,10 @@ What a project may not set is ignored, with a warning that names its place. See
 variables are not settings: `ORACLEPACK_ATTEMPT` marks the processes of a step,
 `ORACLEPACK_DETACHED` is the pipe on which a detached command reports to the one that started it,
 `_ORACLEPACK_COMPLETE` is how a shell asks for completions, `ORACLEPACK_REQUEST_ID` is what a caller
-calls its request: the envelope repeats it in `meta.request_id`.
+calls its request: the envelope repeats it in `meta.request_id`. `oraclepack mcp` reads
+`ORACLEPACK_ENABLE_EXEC`, `ORACLEPACK_ALLOWED_ROOTS`, `ORACLEPACK_WORKDIR`,
+`ORACLEPACK_CHARACTER_LIMIT`, `ORACLEPACK_MAX_READ_BYTES` and `ORACLEPACK_MCP_TOKEN` (see
+[agents](agents.md)).
 
 | key | value | default | where | project | commands | meaning |
 |---|---|---|---|---|---|---|

@@ -141,7 +141,8 @@ def test_the_manifest_knows_every_command(capsys: pytest.CaptureFixture[str]) ->
     by_name = {command["name"]: command for command in data["commands"]}
     assert set(by_name) == set(EVERY)
     assert [code["code"] for code in data["exit_codes"]] == sorted(map(int, ExitCode))
-    assert by_name["completion"]["arguments"]["shell"] == {
+    assert by_name["completion"]["arguments"] == ["shell"]
+    assert by_name["completion"]["described"]["shell"] == {
         "choices": ["bash", "zsh", "fish"],
         "help": "The shell.",
         "required": True,
@@ -163,7 +164,7 @@ def test_the_manifest_knows_every_command(capsys: pytest.CaptureFixture[str]) ->
 def test_every_argument_has_a_type_and_a_help(name: str) -> None:
     (command,) = describe(root(), name).commands
 
-    described = {**command.arguments, **command.options}
+    described = {**command.described, **command.options}
     assert [each for each, facts in described.items() if not (facts.help and facts.type)] == []
     assert command.effect in {"read", "write", "execute", "destructive"}
     assert (command.effect == "read") == (command.changes == "nothing")

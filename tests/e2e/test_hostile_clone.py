@@ -127,6 +127,8 @@ RECIPES = (
         writes=(*REHEARSAL, *TICKETS),
         first=(DESK,),
     ),
+    Recipe("mcp --root ."),
+    Recipe("mcp install cursor --print"),
     Recipe("call -p Why -f src/a.py --preflight", writes=RUN),
     Recipe("call -p Why -f src/a.py", writes=RUN),
     Recipe("call -p Why -f src/key.py", 3, 3, writes=RUN),

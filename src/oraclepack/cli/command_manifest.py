@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -20,6 +20,9 @@ from oraclepack.cli.reply import SCHEMA_VERSION
 from oraclepack.errors import ExitCode, NotFoundError, did_you_mean
 
 _ETAG = 16
+_GROUP = "run"
+_LEAST_GROUP = 30
+"""Commands that run packs take more options than others."""
 _ALWAYS = (ExitCode.DONE, ExitCode.INTERNAL, ExitCode.INVALID, ExitCode.INTERRUPTED)
 """What every command may end with."""
 
@@ -39,8 +42,10 @@ ARGUMENTS = {
     "second": "Another run, run directory or pack.",
     "targets": "A run, a run directory or a pack; with --site directories of projects.",
     "about": "Which report.",
+    "action": "What to do; by default serve.",
     "agent": "An agent that `oraclepack skills` knows.",
     "agents": "Agents that `oraclepack skills` knows.",
+    "client": "The client whose configuration is meant.",
     "command": "A command, such as `run`, or a group, such as `runs`.",
     "key": "The key of an answer, or the beginning of it.",
     "model": "The name of a model.",
@@ -55,6 +60,7 @@ ARGUMENTS = {
     "sources": "Manifests of jobs, and packs.",
     "host": "The name of the machine.",
     "provider": "Its limits are changed; without it all are shown.",
+    "target": "A run, a run directory or a pack; by default the newest run.",
     "stage": "A stage of the ticket action pack.",
     "step": "The number of a step: 07.",
     "values": "A limit and its new value: max_parallel=4.",
@@ -77,7 +83,7 @@ class ExitFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ArgumentFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An argument or option of a command."""
 
-    help: str
+    help: str = ""
     type: str = "bool"
     flags: tuple[str, ...] = ()
     """How an option is spelled where that is not `--name` and, of a boolean, `--no-name`."""
@@ -113,10 +119,12 @@ class CommandFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Parts of the data that hold text of models or files: data, never instructions."""
     exit_codes: tuple[int, ...] = ()
     """Those it may end with besides 0, 1, 2 and 130."""
-    arguments: Mapping[str, ArgumentFacts] = {}
-    """In the order in which they are given."""
+    arguments: tuple[str, ...] = ()
+    """In the order in which they are given; described in `described` or in the manifest."""
+    described: Mapping[str, ArgumentFacts] = {}
+    """Arguments of its own."""
     takes: tuple[str, ...] = ()
-    """Options that are described in `options` of the manifest."""
+    """Options that are described in `options` of the manifest; `@run` is all of that group."""
     options: Mapping[str, ArgumentFacts] = {}
     """Options of its own."""
     examples: tuple[str, ...] = ()
@@ -137,34 +145,66 @@ class CommandManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     exit_codes: tuple[ExitFacts, ...] = ()
     shared: tuple[str, ...] = ()
     """Options that every command takes, also before its name."""
+    groups: Mapping[str, tuple[str, ...]] = {}
+    """Options that several commands take together, by the name of the group."""
     options: Mapping[str, ArgumentFacts] = {}
     """Options of several commands, by name."""
+    arguments: Mapping[str, ArgumentFacts] = {}
+    """Arguments of several commands, by name."""
     commands: tuple[CommandFacts, ...] = ()
 
 
 def describe(program: Group, name: str = "") -> CommandManifest:
     """The whole command line as one value, or one command or group of it in full."""
     chosen = dict(commands(program)) if not name else _named(program, name)
-    described = {each: _options(command) for each, command in chosen.items()}
-    common = _common(described.values()) if not name else {}
-    every = set.intersection(*(set(options) for options in described.values()))
-    shared = tuple(sorted(every & common.keys())) if not name else ()
-    facts = tuple(
-        _facts(each, command, described[each], common, shared, in_full=bool(name))
-        for each, command in chosen.items()
-    )
+    shape = _Shape() if name else _shape(chosen.values())
     made = CommandManifest(
         program=program.name or "",
         version=__version__,
         schema_version=SCHEMA_VERSION,
         etag="",
         exit_codes=tuple(map(_meaning, ExitCode)),
-        shared=shared,
-        options=dict(sorted(common.items())),
-        commands=facts,
+        shared=shape.shared,
+        groups=shape.groups,
+        options=shape.options,
+        arguments=shape.arguments,
+        commands=tuple(
+            _facts(each, command, shape, in_full=bool(name)) for each, command in chosen.items()
+        ),
     )
     etag = api.sha256_bytes(api.canonical_line(made))[:_ETAG]
     return msgspec.structs.replace(made, etag=etag)
+
+
+class _Shape(msgspec.Struct, frozen=True):
+    """What several commands have in common, to be described once."""
+
+    options: Mapping[str, ArgumentFacts] = {}
+    arguments: Mapping[str, ArgumentFacts] = {}
+    shared: tuple[str, ...] = ()
+    groups: Mapping[str, tuple[str, ...]] = {}
+
+
+def _shape(every: Iterable[Command]) -> _Shape:
+    chosen = list(every)
+    described = [_described_params(command, click.Option) for command in chosen]
+    options = _common(described)
+    shared = set.intersection(*(set(each) for each in described)) & options.keys()
+    taken = [_taken(each, options) - shared for each in described]
+    largest = [each for each in taken if len(each) >= _LEAST_GROUP]
+    run = set.intersection(*largest) if len(largest) > 1 else set[str]()
+    return _Shape(
+        options=dict(sorted(options.items())),
+        arguments=dict(
+            sorted(_common([_described_params(one, click.Argument) for one in chosen]).items())
+        ),
+        shared=tuple(sorted(shared)),
+        groups={_GROUP: tuple(sorted(run))} if len(run) > 1 else {},
+    )
+
+
+def _taken(params: Mapping[str, ArgumentFacts], common: Mapping[str, ArgumentFacts]) -> set[str]:
+    return {each for each, facts in params.items() if common.get(each) == facts}
 
 
 def _named(program: Group, name: str) -> dict[str, Command]:
@@ -202,17 +242,17 @@ def help_of(name: str, command: click.Command) -> str:
     return command.get_help(context)
 
 
-def _options(command: Command) -> dict[str, ArgumentFacts]:
+def _described_params(command: Command, kind: type[click.Parameter]) -> dict[str, ArgumentFacts]:
     settings = {setting.parameter: setting for setting in command.facts.settings}
     return {
         _name(param): _described(param, settings.get(param.name or ""))
         for param in command.params
-        if isinstance(param, click.Option)
+        if isinstance(param, kind)
     }
 
 
-def _common(described: Sequence[dict[str, ArgumentFacts]] | Any) -> dict[str, ArgumentFacts]:
-    """The options that several commands take in the same meaning."""
+def _common(described: Iterable[Mapping[str, ArgumentFacts]]) -> dict[str, ArgumentFacts]:
+    """What several commands take in the same meaning."""
     seen: Counter[tuple[str, bytes]] = Counter()
     facts: dict[tuple[str, bytes], ArgumentFacts] = {}
     for options in described:
@@ -227,17 +267,12 @@ def _common(described: Sequence[dict[str, ArgumentFacts]] | Any) -> dict[str, Ar
     return best
 
 
-def _facts(
-    name: str,
-    command: Command,
-    options: dict[str, ArgumentFacts],
-    common: Mapping[str, ArgumentFacts],
-    shared: tuple[str, ...],
-    *,
-    in_full: bool,
-) -> CommandFacts:
+def _facts(name: str, command: Command, shape: _Shape, *, in_full: bool) -> CommandFacts:
     facts = command.facts
-    takes = tuple(each for each in options if common.get(each) == options[each])
+    options = _described_params(command, click.Option)
+    arguments = _described_params(command, click.Argument)
+    taken = _taken(options, shape.options)
+    known = _taken(arguments, shape.arguments)
     summary, _, rest = inspect.cleandoc(command.help or "").partition("\n")
     return CommandFacts(
         name=name,
@@ -249,16 +284,24 @@ def _facts(
         rollback=facts.rollback_available,
         untrusted=api.untrusted_parts(facts.data),
         exit_codes=tuple(int(code) for code in facts.exit_codes if code not in _ALWAYS),
-        arguments={
-            _name(param): _described(param, None)
-            for param in command.params
-            if isinstance(param, click.Argument)
-        },
-        takes=tuple(each for each in takes if each not in shared),
-        options={each: option for each, option in options.items() if each not in takes},
-        examples=facts.examples if in_full else facts.examples[:1],
+        arguments=tuple(arguments),
+        described={each: one for each, one in arguments.items() if each not in known},
+        takes=_grouped([each for each in options if each in taken], shape),
+        options={each: option for each, option in options.items() if each not in taken},
+        examples=facts.examples if in_full else (),
         help=rest.strip() if in_full else "",
     )
+
+
+def _grouped(taken: Sequence[str], shape: _Shape) -> tuple[str, ...]:
+    """The options with whole groups in place of their members."""
+    left = [each for each in taken if each not in shape.shared]
+    names: list[str] = []
+    for group, members in shape.groups.items():
+        if set(members) <= set(left):
+            names.append(f"@{group}")
+            left = [each for each in left if each not in members]
+    return (*names, *left)
 
 
 def _name(param: click.Parameter) -> str:

@@ -186,9 +186,10 @@ def read_answer(services: Services, asked: inputs.ReadAnswer) -> ToolReply:
 
 
 def verify_outputs(services: Services, asked: inputs.VerifyOutputs) -> ToolReply:
-    packs = [services.roots.named(pack) for pack in asked.packs]
-    settings = services.settings(asked.packs[0], {api.STRICT.name: asked.strict or None})
-    report = api.verify(packs, settings)
+    if services.roots.resolve(asked.pack).is_dir():
+        raise api.UsageError(f"{asked.pack} is a directory", hint="name one pack")
+    settings = services.settings(asked.pack, {api.STRICT.name: asked.strict or None})
+    report = api.verify(services.roots.named(asked.pack), settings)
     warnings = tuple(warning for pack in report.packs for warning in pack.warnings)
     return ToolReply(report, warnings)
 
@@ -279,7 +280,7 @@ def _object_schema(schema: dict[str, Any]) -> dict[str, Any]:
     if not reference:
         return schema | {"type": "object"}
     parts = dict(schema.get("$defs", {}))
-    top = parts.pop(reference.rpartition("/")[2])
+    top: dict[str, Any] = parts.pop(reference.rpartition("/")[2])
     rest = {key: value for key, value in schema.items() if key not in {"$ref", "$defs"}}
     return top | rest | ({"$defs": parts} if parts else {})
 
@@ -388,7 +389,7 @@ TOOLS: dict[str, Tool] = {
         _tool(
             verify_outputs,
             inputs.VerifyOutputs,
-            "verify-packs-report",
+            "verify-report",
             "Check answers against what their prompts promise. Starts no process.",
         ),
         _writes(

@@ -65,13 +65,8 @@ class OraclepackServer:
     async def list_tools(
         self, _context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        named = [*((name, tool) for name, tool in TOOLS.items())]
-        described = [_described(name, tool, tool.description) for name, tool in named]
-        described += [
-            _described(alias, TOOLS[name], f"The earlier name of {name}.")
-            for alias, name in ALIASES.items()
-        ]
-        return types.ListToolsResult(tools=described)
+        described = [_described(tool) for tool in TOOLS.values()]
+        return types.ListToolsResult(tools=[*described, *map(_alias, ALIASES)])
 
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams
@@ -151,10 +146,17 @@ class OraclepackServer:
         return await run_sync(get_prompt, params.name, params.arguments or {})
 
 
-def _described(name: str, tool: Tool, description: str) -> types.Tool:
+def _alias(name: str) -> types.Tool:
+    """A tool under an earlier name; its result schema is that of the tool, and not sent again."""
+    described = _described(TOOLS[ALIASES[name]])
+    text = f"The earlier name of {ALIASES[name]}."
+    return described.model_copy(update={"name": name, "description": text, "output_schema": None})
+
+
+def _described(tool: Tool) -> types.Tool:
     return types.Tool(
-        name=name,
-        description=description,
+        name=tool.name,
+        description=tool.description,
         input_schema=tool.input_schema,
         output_schema=tool.output_schema,
         annotations=types.ToolAnnotations(
@@ -187,7 +189,7 @@ def _result(tool: Tool, reply: ToolReply, most: int) -> types.CallToolResult:
     return types.CallToolResult(
         content=[types.TextContent(text=text)],
         structured_content=msgspec.json.decode(text),
-        meta=meta or None,
+        _meta=meta or None,
     )
 
 

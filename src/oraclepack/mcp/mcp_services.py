@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -30,6 +31,12 @@ class NotAllowedError(api.UsageError):
     code = "EXEC_DISABLED"
 
 
+class BudgetRaisedError(api.UsageError):
+    """A client asked for more than the user's own limits allow."""
+
+    code = "BUDGET"
+
+
 class Services(msgspec.Struct, frozen=True, kw_only=True):
     """What the server was started with; it keeps nothing else, so it may die at any time."""
 
@@ -49,6 +56,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
         return api.load_settings(None, given)
 
     def run_settings(self, asked: inputs.PlanRun) -> api.Settings:
+        self._refuse_more_than_allowed(asked)
         values = {
             "max_parallel": asked.max_parallel,
             "keep_going": asked.keep_going,
@@ -58,6 +66,23 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
             "refresh": asked.refresh,
         }
         return self.settings(asked.pack, values)
+
+    def _refuse_more_than_allowed(self, asked: inputs.PlanRun) -> None:
+        """A client may lower the user's limits, never raise them."""
+        own = self.settings(asked.pack)
+        limits: tuple[tuple[api.Setting[Any], object], ...] = (
+            (api.call_settings.MAX_COST, asked.max_cost),
+            (api.call_settings.MAX_CALLS, asked.max_calls),
+        )
+        for setting, wanted in limits:
+            allowed = own[setting]
+            if allowed is None or wanted is None:
+                continue
+            if setting.kind.read(wanted) > allowed:
+                raise BudgetRaisedError(
+                    f"{setting.name} {wanted} is more than the {allowed} that the user allows",
+                    hint="leave it out, or take less",
+                )
 
     def refuse_disabled(self) -> None:
         if not self.allows_runs:

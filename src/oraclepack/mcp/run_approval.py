@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mcp_types as types
-from mcp.server.lowlevel.server import ServerRequestContext
+from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from oraclepack import api
@@ -77,11 +77,11 @@ async def ask_user(
 
     `state` binds the answer to what was asked: it comes back with it.
     """
-    if context.protocol_version >= _MODERN:
-        return _asked_by_result(params, question, state)
     have = context.session.client_capabilities
     if have is None or have.elicitation is None:
         raise _cannot_ask()
+    if context.protocol_version >= _MODERN:
+        return _asked_by_result(params, question, state)
     try:
         answer = await context.session.elicit_form(question, _FORM, context.request_id)
     except MCPError:

@@ -59,10 +59,10 @@ class PlanRun(ToolInput, frozen=True, kw_only=True):
     resume_from: Annotated[str | None, Meta(description="Leave out the steps before.")] = None
     run_id: Annotated[str | None, Meta(description="Continue this run.")] = None
     new_run: bool = False
-    max_parallel: Annotated[int | None, Meta(ge=1, le=64)] = None
+    max_parallel: Annotated[int, Meta(ge=1, le=64)] | None = None
     keep_going: bool | None = None
     max_cost: Annotated[str | None, Meta(description="US dollars the calls may cost.")] = None
-    max_calls: Annotated[int | None, Meta(ge=0)] = None
+    max_calls: Annotated[int, Meta(ge=0)] | None = None
     engine: Literal["pack", "api", "browser", "rehearsal"] | None = None
     refresh: Annotated[bool | None, Meta(description="Ask again what was answered.")] = None
 
@@ -98,7 +98,7 @@ class AnswerDecision(OfProject, frozen=True, kw_only=True):
     run: Run
     step: Step
     answer: Annotated[str, Meta(description="One of the options of the decision.")]
-    call: Annotated[int | None, Meta(ge=1)] = None
+    call: Annotated[int, Meta(ge=1)] | None = None
 
 
 class ReadAnswer(OneRun, frozen=True, kw_only=True):
@@ -113,7 +113,7 @@ class ReadAnswer(OneRun, frozen=True, kw_only=True):
 
 
 class VerifyOutputs(ToolInput, frozen=True, kw_only=True):
-    packs: Annotated[list[PackPath], Meta(min_length=1, max_length=100)]
+    pack: PackPath
     strict: bool = False
 
 
@@ -161,7 +161,7 @@ class GeneratePack(OfProject, frozen=True, kw_only=True):
     exclude: list[str] = []
     since: str = ""
     profile: str = ""
-    count: Annotated[int | None, Meta(ge=1, le=99)] = None
+    count: Annotated[int, Meta(ge=1, le=99)] | None = None
     force: bool = False
 
 
@@ -173,7 +173,7 @@ class FollowupPack(OneRun, frozen=True, kw_only=True):
 class Ticketify(OfProject, frozen=True, kw_only=True):
     tickets_dir: str = ""
     mode: Literal["backlog", "pipelines", "autopilot", "codex", "gemini"] | None = None
-    top_n: Annotated[int | None, Meta(ge=1, le=200)] = None
+    top_n: Annotated[int, Meta(ge=1, le=200)] | None = None
     force: bool = False
 
 

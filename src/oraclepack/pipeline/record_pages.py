@@ -94,10 +94,9 @@ def _found_packs(root: Path, paths: tuple[Path, ...]) -> Iterator[FoundPack]:
 def run_events(root: Path, name: str, limit: int | None, cursor: str | None) -> EventPage:
     """The events of a run in their order; a cursor is the number of the last one that was read."""
     run = named_run(root, name)
-    events = run_dir.examine(run).reading.events
-    if cursor is not None and cursor.isdigit() and int(cursor) < len(events):
-        # The journal only grows, so a number stays what it is.
-        events = events[int(cursor) + 1 :]
+    # The journal only grows, so a number stays what it is.
+    last = int(cursor) if cursor is not None and cursor.isdecimal() else -1
+    events = (event for event in run_dir.examine(run).reading.events if event.seq > last)
     shown = tuple({**_plain(event), "seq": event.seq} for event in events)
     whole = EventPage(run_id=run.run_id, events=shown)
     return page(whole, "events", lambda event: str(event["seq"]), limit, None)

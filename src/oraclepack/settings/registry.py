@@ -38,6 +38,7 @@ from oraclepack.settings.value_kinds import Bool, Choice, Names, Path, Text
 from oraclepack.system.environment import (
     DETACHED_VARIABLE,
     MARKER_VARIABLE,
+    MCP_VARIABLES,
     REQUEST_VARIABLE,
     TRUST_KEY_VARIABLE,
 )
@@ -50,7 +51,7 @@ _MOST_HINTS = 20
 """How many unknown variables are reported one by one; finding the nearest name takes time."""
 _NOT_SETTINGS = frozenset(
     {CONFIG_VARIABLE, DETACHED_VARIABLE, MACHINE_VARIABLE, MARKER_VARIABLE, REQUEST_VARIABLE}
-    | {TRUST_KEY_VARIABLE}
+    | {TRUST_KEY_VARIABLE, *MCP_VARIABLES}
 )
 
 

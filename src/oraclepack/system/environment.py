@@ -236,6 +236,16 @@ def request_id(*, is_new: bool) -> str | None:
     return os.urandom(8).hex() if is_new else None
 
 
+MCP_VARIABLES = (
+    "ORACLEPACK_ALLOWED_ROOTS",
+    "ORACLEPACK_CHARACTER_LIMIT",
+    "ORACLEPACK_ENABLE_EXEC",
+    "ORACLEPACK_MAX_READ_BYTES",
+    "ORACLEPACK_MCP_TOKEN",
+    "ORACLEPACK_WORKDIR",
+)
+"""What `oraclepack mcp` reads from the environment, and from nowhere else."""
+
 GITHUB_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 """Names the file that GitHub shows as the summary page of a job."""
 MARKER_VARIABLE = "ORACLEPACK_ATTEMPT"
