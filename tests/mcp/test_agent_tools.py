@@ -45,6 +45,7 @@ PARITY: dict[str, tuple[dict[str, Any], list[str]] | None] = {
     "read_report": ({"limit": 32000}, ["report", RUN, "--format", "md", "--out", "-"]),
     "why": ({"pack": "pack.md", "step": "1"}, ["why", "pack.md", "1"]),
     "list_runs": ({}, ["runs", "list"]),
+    "diff_runs": ({"first": RUN, "second": RUN}, ["runs", "diff", RUN, RUN]),
     "generate_pack": ({"out": "new.md"}, ["generate", "--out", "new.md"]),
     "followup_pack": ({}, ["followup", "--run-dir", "RUN_DIR"]),
     "ticketify": ({}, ["ticketify"]),

@@ -169,6 +169,12 @@ def list_runs(services: Services, asked: inputs.ListRuns) -> ToolReply:
     return ToolReply(api.page(every, "runs", lambda run: run.name, asked.limit, asked.cursor))
 
 
+def diff_runs(services: Services, asked: inputs.DiffRuns) -> ToolReply:
+    runs = api.runs(services.project(asked.root))
+    first, second = (runs.show(name).run.name for name in (asked.first, asked.second))
+    return ToolReply(runs.diff(first, second))
+
+
 def why(services: Services, asked: inputs.Why) -> ToolReply:
     settings = services.settings(asked.pack)
     return ToolReply(api.why(services.roots.named(asked.pack), asked.step, settings)[1])
@@ -412,6 +418,12 @@ TOOLS: dict[str, Tool] = {
         _tool(read_report, inputs.ReadReport, "text-page", "The report of a run, in Markdown."),
         _tool(why, inputs.Why, "why-report", "Why a step ran, was left out, or would run."),
         _tool(list_runs, inputs.ListRuns, "runs", "The runs of the project, the newest first."),
+        _tool(
+            diff_runs,
+            inputs.DiffRuns,
+            "run-comparison",
+            "What a run says that an earlier one did not, question by question.",
+        ),
         _writes(
             _tool(
                 generate_pack,
