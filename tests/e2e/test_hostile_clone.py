@@ -95,6 +95,8 @@ RECIPES = (
     Recipe("prices list"),
     Recipe("fleet run tickets", 2, 2),
     Recipe("fleet status", 2, 2),
+    Recipe("fleet collect", 2, 2),
+    Recipe("fleet watch", 2, 2),
     Recipe("fleet stop", 2, 2),
     Recipe("fleet worker --job 0123456789abcdef", 2, 2),
     Recipe("fleet unknown", 2, 2),

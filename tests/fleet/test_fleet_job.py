@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from oraclepack.errors import ExitCode, Refusal, UsageError
+from oraclepack.fleet.combined_backlog import SharedTask, combined_page, merge_across
 from oraclepack.fleet.fleet_job import (
     FleetJob,
     JobSource,
@@ -19,6 +21,7 @@ from oraclepack.fleet.fleet_job import (
 )
 from oraclepack.fleet.job_worker import end_state
 from oraclepack.fleet.run_archive import pack_directory, unpack_directory
+from oraclepack.work.backlog import Record
 
 COMMIT = "a" * 40
 
@@ -126,3 +129,48 @@ def test_an_archive_brings_a_directory_back(tmp_path: Path) -> None:
         p.relative_to(tmp_path / "copy").as_posix() for p in (tmp_path / "copy").rglob("*.*")
     )
     assert copied == ["journal.jsonl", "outputs/01.md"]
+
+
+def a_record(title: str, task_id: str = "OP3-1", priority: str = "high", **more: object) -> Record:
+    fields = {
+        "pack_id": None,
+        "pack_hash": "h",
+        "step_id": "01",
+        "task_id": task_id,
+        "title": title,
+        "status": "actionable",
+        "kind": "change",
+        "category": "invariants",
+        "reference": None,
+        "expected_artifacts": [],
+        "actions": [],
+        "evidence": {"paths": [], "symbols": [], "commands": [], "citations": []},
+        "notes": [],
+        "missing_inputs": [],
+        "sources": ["01"],
+        "priority": priority,
+        "score": 1,
+        "roi": None,
+        "effort": None,
+        **more,
+    }
+    return msgspec.convert(fields, Record)
+
+
+def test_the_same_work_in_several_repositories_is_listed_once() -> None:
+    tasks = [
+        SharedTask("shop", a_record("Close the file in `load`", "A", "low")),
+        SharedTask("api", a_record("Close the file in load.", "B", "low")),
+        SharedTask("api", a_record("Log the <b>retry</b>", "C", "critical")),
+        SharedTask("api", a_record("Log the retry", "D", kind="finding")),
+        SharedTask("api", a_record("Nothing to do", "E", status="noop", kind=None)),
+    ]
+    merged = merge_across(tasks)
+    assert [(one.task_ids, one.projects) for one in merged] == [
+        (("A", "B"), ("shop", "api")),
+        (("C",), ("api",)),
+        (("D",), ("api",)),
+    ]
+    page = combined_page("weekly", merged, [])
+    assert "3 tasks of 0 runs; 1 of them in several repositories." in page
+    assert "<b>" not in page

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from oraclepack.fleet.fleet_job import FleetJob, FleetTotals
+from oraclepack.fleet.fleet_job import FleetJob, FleetTotals, JobState
 
 
 class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,3 +92,29 @@ class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
     totals: FleetTotals
     jobs: tuple[FleetJob, ...]
     submitted: int = 0
+
+
+class CollectedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One job in a collection."""
+
+    job: str
+    project: str
+    """Its directory in the collection."""
+    state: JobState
+    run_id: str | None = None
+    tasks: int = 0
+    problem: str = ""
+    """Why there is no work of it."""
+
+
+class FleetCollection(msgspec.Struct, frozen=True, kw_only=True):
+    """What `fleet collect` answers."""
+
+    name: str
+    directory: str
+    runs: tuple[CollectedRun, ...]
+    tasks: int
+    merged: int
+    """Tasks after the same work in several repositories is counted once."""
+    backlog: str
+    site: str | None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oraclepack.errors import UsageError
-from oraclepack.fleet.fleet_job import FleetTotals, check_name
-from oraclepack.fleet.fleet_reports import FleetReport, JobResult
+from oraclepack.fleet.collect_runs import collect
+from oraclepack.fleet.fleet_job import OVER, FleetTotals, check_name
+from oraclepack.fleet.fleet_reports import FleetCollection, FleetReport, JobResult
 from oraclepack.fleet.fleet_run import (
     FleetRequest,
     fleet_report,
@@ -74,6 +76,24 @@ class Fleets:
     def names(self) -> tuple[str, ...]:
         with self._jobs() as store:
             return store.fleets()
+
+    def watch(
+        self, name: str, progress: Callable[[FleetTotals], None], every: float
+    ) -> FleetReport:
+        """Look at a fleet again and again until every job is over."""
+        with self._jobs() as store:
+            while True:
+                report = fleet_report(store, check_name(name))
+                progress(report.totals)
+                if all(job.state in OVER for job in report.jobs):
+                    return report
+                time.sleep(every)
+
+    def collect(self, name: str, target: Path) -> FleetCollection:
+        """Bring the runs of a fleet, and write one backlog and one site over all of them."""
+        with self._jobs() as store:
+            fleet_report(store, check_name(name))
+            return collect(store, name, target)
 
     def stop(self, name: str, asked_by: str) -> FleetReport:
         """Ask every worker of a fleet to end politely."""

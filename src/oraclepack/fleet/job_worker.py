@@ -97,7 +97,7 @@ def workspace(work_dir: Path, job: FleetJob) -> Path:
     return work_dir.joinpath(*parts)
 
 
-def _check_out(job: FleetJob, root: Path) -> Path:
+def check_out_pack(job: FleetJob, root: Path) -> Path:
     """The pack of a job, in its workspace."""
     source = job.source
     try:
@@ -278,7 +278,7 @@ def _is_undecided(calls: Sequence[Invocation]) -> bool:
 def _run(
     store: JobStore, taken: TakenJob, root: Path, options: WorkerOptions, stop: Stop
 ) -> JobResult:
-    pack = _check_out(taken.job, root)
+    pack = check_out_pack(taken.job, root)
     reporter = _Reporter(taken, options, stop, store)
     try:
         given = {**taken.job.source.settings, **options.settings}

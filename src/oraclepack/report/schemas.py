@@ -65,6 +65,7 @@ SCHEMAS = {
     "forecast": ("oraclepack.run.forecast:CostForecast", 1),
     "fleet-report": ("oraclepack.fleet.fleet_reports:FleetReport", 1),
     "fleet-job-result": ("oraclepack.fleet.fleet_reports:JobResult", 1),
+    "fleet-collection": ("oraclepack.fleet.fleet_reports:FleetCollection", 1),
     "fleet-unknown": ("oraclepack.fleet.fleet_reports:FleetUnknown", 1),
     "fleet-burial": ("oraclepack.fleet.fleet_reports:Burial", 1),
     "fleet-limits": ("oraclepack.fleet.fleet_reports:FleetLimits", 1),

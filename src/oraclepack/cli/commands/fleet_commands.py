@@ -21,6 +21,12 @@ fleet = Group(
     entries={
         "run": LazyCommand(f"{__name__}:run", "Run the packs of a manifest, or packs."),
         "status": LazyCommand(f"{__name__}:status", "Show how the jobs of a fleet stand."),
+        "watch": LazyCommand(
+            f"{__name__}:watch", "Follow a fleet until every job is over, from any machine."
+        ),
+        "collect": LazyCommand(
+            f"{__name__}:collect", "Bring the runs of a fleet, with one backlog and one site."
+        ),
         "stop": LazyCommand(f"{__name__}:stop", "Ask every worker of a fleet to end politely."),
         "worker": LazyCommand(f"{__name__}:worker", "Run one job here. Fleets start this."),
         "unknown": LazyCommand(
@@ -109,12 +115,6 @@ def run(  # noqa: PLR0913 - its options, given by name
     """
     words = ["--move", move, "--on-unknown", on_unknown]
     words += ["--work-dir", str(Path(work_dir).absolute())] if work_dir else []
-
-    def progress(totals: api.FleetTotals) -> None:
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{_counts(totals)}")
-            sys.stderr.flush()
-
     report = api.fleets(settings).run(
         sources,
         name,
@@ -123,7 +123,7 @@ def run(  # noqa: PLR0913 - its options, given by name
         insecure=insecure,
         retry_undecided=on_unknown == "retry",
         worker_words=words,
-        progress=progress,
+        progress=_progress,
     )
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
@@ -145,6 +145,77 @@ def status(name: str, *, settings: api.Settings) -> Reply:
     """
     report = api.fleets(settings).status(name)
     return Reply(report, _text(report))
+
+
+@command(
+    "watch",
+    data="fleet-report",
+    settings=(cs.STORE,),
+    exit_codes=(ExitCode.STEP_FAILED,),
+    timed=True,
+    examples=("oraclepack fleet watch --name weekly",),
+)
+@_name
+@click.option(
+    "--every",
+    type=click.FloatRange(0.2, 3600),
+    default=2.0,
+    show_default=True,
+    help="Seconds between two looks at the store.",
+)
+def watch(name: str, every: float, *, settings: api.Settings) -> Reply:
+    """Follow a fleet until every job is over, from any machine.
+
+    Reads the store alone; ending this command leaves the fleet at work.
+    """
+    return _report(api.fleets(settings).watch(name, _progress, every))
+
+
+def _progress(totals: api.FleetTotals) -> None:
+    """One line on a terminal, replaced by the next; elsewhere a line when something changed."""
+    line = _counts(totals)
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{line}")
+        sys.stderr.flush()
+    elif line != _progress_shown.get("line"):
+        _progress_shown["line"] = line
+        sys.stderr.write(f"{line}\n")
+
+
+_progress_shown: dict[str, str] = {}
+
+
+@command(
+    "collect",
+    data="fleet-collection",
+    changes="the given directory",
+    settings=(cs.STORE,),
+    exit_codes=(ExitCode.STEP_FAILED,),
+    examples=("oraclepack fleet collect --name weekly --to collected",),
+)
+@_name
+@click.option(
+    "--to", "target", metavar="DIR", default="fleet-results", show_default=True, help="Where to."
+)
+def collect(name: str, target: str, *, settings: api.Settings) -> Reply:
+    """Bring the runs of a fleet, with one backlog and one site.
+
+    Each job gets a directory with its repository at its commit and its run, actionized. backlog.md
+    lists the work of all repositories; what several of them need is listed once. site/index.html
+    shows every run.
+    """
+    report = api.fleets(settings).collect(name, Path(target).absolute())
+    shown = single_lines(report)
+    rows = [
+        (run.project, run.state, str(run.tasks), run.problem or (run.run_id or ""))
+        for run in shown.runs
+    ]
+    text = (
+        f"{columns(('project', 'state', 'tasks', 'run'), rows)}"
+        f"{shown.merged} tasks: {shown.backlog}\n" + (f"{shown.site}\n" if shown.site else "")
+    )
+    missing = any(run.problem for run in report.runs)
+    return Reply(report, text, exit_code=ExitCode.STEP_FAILED if missing else ExitCode.DONE)
 
 
 @command(
