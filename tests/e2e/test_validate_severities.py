@@ -81,6 +81,11 @@ WEIGHTS = {
     "detached-call": NEVER,
     "closed-pipe": NEVER,
     "unrendered-placeholder": NEVER,
+    # cost
+    "sent-with-most-calls": ADVICE,
+    "material-in-prompt": ADVICE,
+    "pro-model-for-yes-or-no": ADVICE,
+    "files-report": ADVICE,
 }
 
 

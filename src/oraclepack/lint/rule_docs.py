@@ -161,6 +161,7 @@ FAMILIES = {
     "OP4": "Attachments",
     "OP5": "Outputs",
     "OP6": "Tools",
+    "OP7": "Cost",
 }
 
 

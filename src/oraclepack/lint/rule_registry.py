@@ -6,6 +6,7 @@ from oraclepack.lint.rule import Rule
 from oraclepack.lint.rules import (
     attachment_rules,
     bash_rules,
+    cost_rules,
     directive_rules,
     numbering_rules,
     old_bash_rules,
@@ -35,6 +36,7 @@ RULES: tuple[Rule, ...] = tuple(
             *attachment_rules.RULES,
             *output_rules.RULES,
             *tool_rules.RULES,
+            *cost_rules.RULES,
         ),
         key=lambda rule: rule.id,
     )

@@ -1,0 +1,199 @@
+"""OP7xx: advice about what calls cost. None of it is a fault."""
+
+import re
+from collections.abc import Iterator
+
+from oraclepack.lint.finding import Severity
+from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.pack.questions import asking_calls
+from oraclepack.pack.tool_call import Attachment, AttachmentKind, ToolCall
+from oraclepack.tools.oracle_models import resolve_model
+from oraclepack.tools.providers import BROWSER
+
+_FEWEST_CALLS = 5
+"""With fewer calls, sending a file again costs little."""
+_LONGEST_PROMPT = 6_000
+"""Characters. Questions of real packs have at most some thousands."""
+_MOST_LINES = 12
+_SHORT_QUESTION = 240
+_CLOSED = re.compile(
+    r"(?:is|are|was|were|does|do|did|can|could|has|have|should|will|would)\b[^?\n]*\?\s*"
+    r"(?:(?:please )?(?:answer|reply)[^.\n]*\b(?:yes|no)\b[^.\n]*\.?\s*)?\Z",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"\b(?:why|how|where|which|what|who|list|explain|describe|propose|design|compare|and if)\b",
+    re.IGNORECASE,
+)
+
+
+def sent_with_most_calls(subject: Subject) -> Iterator[Problem]:
+    """No file is sent with more than half of the calls of a pack.
+
+    Why: every call pays for all that it attaches. A file that goes along with most questions often
+    costs more than all answers; `oraclepack plan PACK` says how much.
+    Fix: attach it only where the question needs it, or send an extract. Packs with fewer than five
+    calls are left alone.
+
+    Bad::
+        # 01) one
+        oracle -p "Where is it parsed?" -f docs/all.md --write-output a.md
+        # 02) two
+        oracle -p "Who calls the cache?" -f docs/all.md --write-output b.md
+        # 03) three
+        oracle -p "Which jobs retry?" -f docs/all.md --write-output c.md
+        # 04) four
+        oracle -p "What is logged?" -f src/log.py --write-output d.md
+        # 05) five
+        oracle -p "Who may delete?" -f src/roles.py --write-output e.md
+
+    Good::
+        # 01) one
+        oracle -p "Where is it parsed?" -f src/parse.py --write-output a.md
+        # 02) two
+        oracle -p "Who calls the cache?" -f docs/all.md --write-output b.md
+        # 03) three
+        oracle -p "Which jobs retry?" -f docs/all.md --write-output c.md
+        # 04) four
+        oracle -p "What is logged?" -f src/log.py --write-output d.md
+        # 05) five
+        oracle -p "Who may delete?" -f src/roles.py --write-output e.md
+    """
+    calls = [call for step in subject.pack.steps for call in asking_calls(step)]
+    if len(calls) < _FEWEST_CALLS:
+        return
+    senders: dict[str, list[Attachment]] = {}
+    for call in calls:
+        for one in {each.value: each for each in call.attachments}.values():
+            if one.kind in {AttachmentKind.LITERAL, AttachmentKind.GLOB}:
+                senders.setdefault(one.value, []).append(one)
+    for name, places in sorted(senders.items(), key=lambda item: item[1][0].span.line):
+        if len(places) * 2 > len(calls):
+            message = f"{name} is sent with {len(places)} of {len(calls)} calls"
+            hint = "attach it where it is needed; `oraclepack plan` says what sending it costs"
+            yield Problem(places[0].span, message, hint)
+
+
+def material_in_prompt(subject: Subject) -> Iterator[Problem]:
+    """A prompt holds the question, and files hold the material.
+
+    Why: what stands in a prompt is paid for with every call and every retry, nobody sees that it
+    was sent before, and a copy in the pack grows old. Twelve indented lines in a row, or more than
+    6,000 characters in all, are more than a question deserves.
+    Fix: write the material to a file and attach it where it is needed, or cut it.
+
+    Bad::
+        # 01) one
+        oracle -p "Which of these lines is wrong?
+            a = 1
+            b = 2
+            c = 3
+            d = 4
+            e = 5
+            f = 6
+            g = 7
+            h = 8
+            i = 9
+            j = 10
+            k = 11
+            l = 13" --write-output a.md
+
+    Good::
+        # 01) one
+        oracle -p "Which of these lines is wrong?" -f lines.py --write-output a.md
+    """
+    for step in subject.pack.steps:
+        for call in asking_calls(step):
+            prompt = call.prompt
+            reason = _too_large(prompt.text) if prompt is not None else ""
+            if prompt is not None and reason:
+                hint = "put the material into a file and attach it where it is needed"
+                yield Problem(prompt.span, f"the prompt has {reason}", hint)
+
+
+def _too_large(text: str) -> str:
+    if len(text) > _LONGEST_PROMPT:
+        return f"{len(text):,} characters"
+    longest = row = 0
+    for line in text.split("\n"):
+        row = row + 1 if line.startswith(("    ", "\t")) and line.strip() else 0
+        longest = max(longest, row)
+    return f"{longest} indented lines in a row" if longest >= _MOST_LINES else ""
+
+
+def is_pro_for_yes_or_no(call: ToolCall) -> bool:
+    """A Pro model is asked a question that a yes or a no answers."""
+    if call.prompt is None or not call.prompt.complete:
+        return False
+    if any(word.value == BROWSER for word in call.values("--engine")):
+        return False
+    names = [word.value for word in call.values("--model")]
+    model = resolve_model(names[-1]) if names and names[-1] is not None else resolve_model(None)
+    text = call.prompt.text.strip()
+    if model is None or not model.endswith("-pro") or (names and names[-1] is None):
+        return False
+    return len(text) <= _SHORT_QUESTION and bool(_CLOSED.match(text)) and not _OPEN.search(text)
+
+
+def pro_model_for_yes_or_no(subject: Subject) -> Iterator[Problem]:
+    """A question that a yes or a no answers does not ask a Pro model.
+
+    Why: a Pro model costs ten to twenty times as much, and thinks for minutes; its answer to such a
+    question is not worth more. Without `--model` oracle asks its default, which is a Pro model.
+    Fix: name a smaller model, such as `-m gpt-5.2`, or ask for what only the large one can give.
+
+    Bad::
+        # 01) one
+        oracle -m gpt-5.5-pro -p "Is the cache cleared after an import?" --write-output a.md
+
+    Good::
+        # 01) one
+        oracle -m gpt-5.2 -p "Is the cache cleared after an import?" --write-output a.md
+    """
+    for step in subject.pack.steps:
+        for call in asking_calls(step):
+            if is_pro_for_yes_or_no(call) and call.prompt is not None:
+                message = "a Pro model is asked what a yes or a no answers"
+                yield Problem(call.prompt.span, message, "name a smaller model: -m gpt-5.2")
+
+
+def files_report(subject: Subject) -> Iterator[Problem]:
+    """A pack does without `--files-report`.
+
+    Why: it makes each call count its files once more and print a table into the log. What each
+    call sends is recorded anyway: `oraclepack plan` shows it before, `steps.json` after a run.
+    Fix: remove the flag.
+
+    Bad::
+        # 01) one
+        oracle -p "Why?" -f a.py --files-report --write-output a.md
+
+    Good::
+        # 01) one
+        oracle -p "Why?" -f a.py --write-output a.md
+    """
+    flags = [
+        flag.span
+        for step in subject.pack.steps
+        for call in asking_calls(step)
+        for flag in call.flags
+        if flag.name == "--files-report"
+    ]
+    if flags:
+        count = f"{len(flags)} calls print" if len(flags) > 1 else "a call prints"
+        message = f"{count} a table of files for --files-report"
+        yield Problem(flags[0], message, "remove it; `oraclepack plan` shows what each call sends")
+
+
+RULES = (
+    Rule("OP701", "sent-with-most-calls", Severity.ADVICE, Severity.ADVICE, sent_with_most_calls),
+    Rule("OP702", "material-in-prompt", Severity.ADVICE, Severity.ADVICE, material_in_prompt),
+    Rule(
+        "OP703",
+        "pro-model-for-yes-or-no",
+        Severity.ADVICE,
+        Severity.ADVICE,
+        pro_model_for_yes_or_no,
+    ),
+    Rule("OP704", "files-report", Severity.ADVICE, Severity.ADVICE, files_report),
+)
