@@ -158,6 +158,7 @@ _RESERVED = {
 any_event: st.SearchStrategy[j.Event] = st.one_of(
     st.just(created("01", "02", "03")),
     st.builds(session, _SMALL),
+    _some(j.ForecastRecorded, to_ask=_SMALL, likely=st.sampled_from([None, Decimal(1)])),
     _some(j.HeadRecorded, sha=st.none() | st.sampled_from(["a" * 40, "c" * 40])),
     _some(j.PreludeStarted, attempt=_SMALL),
     _some(j.PreludeFinished, attempt=_SMALL),

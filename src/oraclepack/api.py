@@ -34,7 +34,14 @@ from oraclepack.errors import (
     UsageError,
 )
 from oraclepack.journal import events
-from oraclepack.journal.costs import NO_COST, CostTotal, cost_text, money, short_cost
+from oraclepack.journal.costs import (
+    NO_COST,
+    CostTotal,
+    cost_text,
+    forecast_text,
+    money,
+    short_cost,
+)
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import EMPTY, Ask, RunState, fold
 from oraclepack.journal.statuses import WAITS, Cache, CallWait, RollbackStatus, Status
@@ -267,6 +274,7 @@ __all__ = [
     "fold",
     "forecast",
     "forecast_comment",
+    "forecast_text",
     "foreign_records",
     "format_findings",
     "generate",
@@ -456,7 +464,9 @@ def plan(
     from oraclepack.run import run_pack, run_report, run_request
 
     request = run_request.read_request(pack, settings or load_settings(pack), arguments)
-    return run_report.plan_outcome(*run_pack.preview_run(request))
+    selected, planned = run_pack.preview_run(request)
+    expected = run_pack.expected_cost(request, selected, planned)
+    return run_report.plan_outcome(selected, planned, expected)
 
 
 def forecast(

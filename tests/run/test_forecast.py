@@ -16,6 +16,7 @@ from oraclepack.run.forecast import (
     expected_answer,
     planned_call,
     repeated_files,
+    savings_of,
     simulated,
 )
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
@@ -94,6 +95,35 @@ def test_files_that_are_sent_again_and_again() -> None:
     assert (first.files, first.calls, first.input_tokens, first.bytes) == (("a",), 3, 900, 300)
     assert first.cost == Decimal("0.9")
     assert (second.files, second.calls, second.input_tokens) == (("b",), 2, 200)
+
+
+@pytest.mark.parametrize(
+    ("senders", "closed", "expected"),
+    [
+        pytest.param(5, (), [("OP701", Decimal("0.4"))], id="a file sent five times of five"),
+        pytest.param(2, (), [], id="a file sent twice of five"),
+        pytest.param(0, ("01",), [("OP703", Decimal("2.158"))], id="a Pro model for a yes or a no"),
+        pytest.param(0, ("02",), [], id="a smaller model is asked already"),
+    ],
+)
+def test_what_following_the_advice_would_save(
+    senders: int, closed: tuple[str, ...], expected: list[tuple[str, Decimal]]
+) -> None:
+    own = {
+        "gpt-5.2": TokenPrice(Decimal(1000), Decimal(10)),
+        "gpt-5.5-pro": TokenPrice(Decimal(1000), Decimal(180)),
+    }
+    models = {"01": "gpt-5.5-pro"}
+    calls = [
+        call(f"0{n}", files={"a": 100} if n <= senders else {}, input_tokens=100, model=model)
+        for n in range(1, 6)
+        for model in [models.get(f"0{n}", "gpt-5.2")]
+    ]
+    priced = [planned_call(one, PAST, own) for one in calls]
+
+    found = savings_of(repeated_files(calls, own), priced, closed, PAST, own)
+
+    assert [(one.rule, one.cost) for one in found] == expected
 
 
 def plan_of(**needs: tuple[str, ...]) -> Plan:

@@ -67,6 +67,7 @@ DIRECTIONS = [
     *((name, Decimal(3), Decimal("2.5"), Decimal("3.01")) for name in AMOUNTS),
     *((name, Decimal(3), Decimal(0), "none") for name in AMOUNTS),
     *((name, 3, 0, 4) for name in ("max_calls", "max_tokens")),
+    ("confirm_above", None, Decimal(5), Decimal(21)),
     *((name, 3, 2, "none") for name in ("max_calls", "max_tokens")),
     ("on_unknown_price", None, "refuse", "allow"),
     *((name, 3, 2, 4) for name in BY_NAME if name.startswith("providers.")),

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from oraclepack.calls import answer_files, ledger
 from oraclepack.calls.adoption_rules import answer_in_log, matching, session_id
+from oraclepack.calls.answer_history import AnswerFigures, note_answer
 from oraclepack.calls.call_budget import HeldMoney, reserve_try
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.decisions import RETRY, decide
@@ -39,6 +40,7 @@ from oraclepack.system.clock import rfc3339
 from oraclepack.tools.argv import table_of
 from oraclepack.tools.oracle_config import oracle_home
 from oraclepack.tools.oracle_failures import Failure, FailureClass
+from oraclepack.tools.oracle_models import resolve_model
 from oraclepack.tools.oracle_sessions import OracleSessions, SessionRecord, worker_is_alive
 
 _LOOK_AGAIN = 0.5
@@ -115,7 +117,9 @@ def _paid_try(
         # After the journal, which names it: killed in between, nothing was paid for.
         held.open()
 
+    began = tally.now()
     end = shim.run(order, started)
+    seconds = (tally.now() - began) / 1e9
     if end.trouble:
         failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
         return TryResult(end, None, (), failure, displaced)
@@ -129,6 +133,9 @@ def _paid_try(
         held.leave_open()
     usage = ledger.with_cost(context, prepared, tried.record.usage if tried.record else None)
     held.settle(usage, code)
+    model = resolve_model(prepared.model)
+    if code is None and model is not None and usage is not None and usage.output_tokens:
+        note_answer(AnswerFigures(model, usage.output_tokens, round(seconds, 3)))
     return tried
 
 

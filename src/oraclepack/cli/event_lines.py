@@ -96,7 +96,13 @@ class Lines(NullDisplay):
 def line_of(event: api.KnownEvent, state: api.RunState) -> str | None:  # noqa: PLR0911 - one per kind
     """The line of an event; None for those that only the journal needs."""
     match event:
-        case j.SessionStarted() | j.Imported() | j.PreludeStarted() | j.PreludeFinished():
+        case (
+            j.SessionStarted()
+            | j.ForecastRecorded()
+            | j.Imported()
+            | j.PreludeStarted()
+            | j.PreludeFinished()
+        ):
             return _about_run(event, state)
         case j.StepStarted():
             again = f", attempt {event.attempt}" if event.attempt > 1 else ""
@@ -137,7 +143,11 @@ def _steered(event: api.KnownEvent) -> str | None:
 
 
 def _about_run(
-    event: j.SessionStarted | j.Imported | j.PreludeStarted | j.PreludeFinished,
+    event: j.SessionStarted
+    | j.ForecastRecorded
+    | j.Imported
+    | j.PreludeStarted
+    | j.PreludeFinished,
     state: api.RunState,
 ) -> str | None:
     match event:
@@ -145,6 +155,8 @@ def _about_run(
             settled, total = tally(state)
             name = state.created.pack_id if state.created else "without a name"
             return f"--  run {name}: {settled} of {total} steps settled before"
+        case j.ForecastRecorded():
+            return f"--  forecast: {api.forecast_text(event)}"
         case j.Imported():
             return f"--  took over {len(event.steps)} step(s) from {event.source}"
         case j.PreludeFinished(error=error):

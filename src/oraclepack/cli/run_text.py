@@ -68,8 +68,19 @@ def plan_text(report: api.RunReport) -> str:
     head = (
         f"run {report.run_id} ({'continued' if report.continued else 'new'}: {report.reason})\n\n"
     )
-    rows = [(step.step_id, step.decision, step.status, step.reason) for step in report.steps]
-    return head + columns(("step", "decision", "status", "reason"), rows)
+    rows = [
+        (
+            step.step_id,
+            step.decision,
+            step.status,
+            step.expected_calls.text if step.expected_calls else "",
+            step.reason,
+        )
+        for step in report.steps
+    ]
+    table = columns(("step", "decision", "status", "calls", "reason"), rows)
+    told = report.forecast
+    return head + table + (f"\nforecast: {told.text}\n" if told is not None else "")
 
 
 def run_text(
@@ -150,4 +161,8 @@ def _summary(report: api.RunReport) -> str:
     spent = sum(s.duration_ms or 0 for s in report.steps if s.step_id in report.completed_steps)
     took = f" ({seconds(spent)} of work)" if report.completed_steps else ""
     cost = api.cost_text(report.cost)
-    return f"{report.counted}{took}\n" + (f"cost of the run so far: {cost}\n" if cost else "")
+    costs = f"cost of the run so far: {cost}\n" if cost else ""
+    forecast = report.forecast
+    if forecast is not None and forecast.likely is not None and forecast.actual is not None:
+        costs += f"this command: {api.money(forecast.actual)}, forecast {forecast.text}\n"
+    return f"{report.counted}{took}\n{costs}"

@@ -6,7 +6,7 @@ from functools import reduce
 
 import msgspec
 
-from oraclepack.journal.events import InvocationOutcome
+from oraclepack.journal.events import ForecastRecorded, InvocationOutcome
 from oraclepack.journal.statuses import CRASHED, Cache
 from oraclepack.journal.step_state import Invocation
 from oraclepack.settings.call_settings import REHEARSAL
@@ -138,6 +138,19 @@ def cost_text(total: CostTotal) -> str:
     parts += [f"{_calls(total.unknown_calls)} of unknown cost"] if total.unknown_calls else []
     if total.saved is not None:
         parts.append(f"{money(total.saved)} saved by earlier answers")
+    return ", ".join(parts)
+
+
+def forecast_text(told: ForecastRecorded) -> str:
+    """A forecast in one line: `12 calls to ask, 8 cached, likely $4.20 ($2.10 to $9.80)`."""
+    parts = [f"{_calls(told.to_ask)} to ask"]
+    parts += [f"{told.cached} cached"] if told.cached else []
+    parts += [f"{told.adopted} to adopt"] if told.adopted else []
+    if told.likely is not None and told.low is not None and told.high is not None:
+        parts.append(f"likely {money(told.likely)} ({money(told.low)} to {money(told.high)})")
+    parts += [f"{told.unpriced_calls} of unknown price"] if told.unpriced_calls else []
+    if told.unrecorded_steps:
+        parts.append("by the text of the pack; `oraclepack plan` looks closer")
     return ", ".join(parts)
 
 

@@ -105,6 +105,23 @@ class SessionStarted(Event, frozen=True, kw_only=True, tag="session_started"):
     """The name of its directory for temporary files, which the next command removes if need be."""
 
 
+class ForecastRecorded(Event, frozen=True, kw_only=True, tag="forecast"):
+    """What a command was expected to ask and to cost, before its steps began."""
+
+    to_ask: int
+    cached: int = 0
+    adopted: int = 0
+    low: Decimal | None = None
+    """US dollars; null where no price is known."""
+    likely: Decimal | None = None
+    high: Decimal | None = None
+    unpriced_calls: int = 0
+    unrecorded_steps: tuple[str, ...] = ()
+    """Steps of which only the text of the pack was known."""
+    spent_before: Decimal | None = None
+    """What the run had cost before."""
+
+
 class HeadRecorded(Event, frozen=True, kw_only=True, tag="head_seen"):
     """The commit the work tree stands on, when it is not the one seen last."""
 
@@ -491,6 +508,7 @@ class RunFinished(Event, frozen=True, kw_only=True, tag="run_finished"):
 KnownEvent: TypeAlias = (
     RunCreated
     | SessionStarted
+    | ForecastRecorded
     | HeadRecorded
     | PreludeStarted
     | PreludeFinished

@@ -43,6 +43,7 @@ class SessionState(msgspec.Struct, frozen=True):
 
     started: j.SessionStarted
     finished: j.SessionFinished | None = None
+    forecast: j.ForecastRecorded | None = None
 
 
 class Rollback(msgspec.Struct, frozen=True):
@@ -159,7 +160,13 @@ def apply(state: RunState, event: AnyEvent) -> RunState:
             return _apply_rollback(state, event)
         case j.PreludeStarted() | j.PreludeFinished():
             return _apply_prelude(state, event)
-        case j.RunCreated() | j.SessionStarted() | j.SessionFinished() | j.RunFinished():
+        case (
+            j.RunCreated()
+            | j.SessionStarted()
+            | j.ForecastRecorded()
+            | j.SessionFinished()
+            | j.RunFinished()
+        ):
             return _apply_command(state, event)
         case _:
             return _apply_note(state, event)
@@ -167,7 +174,7 @@ def apply(state: RunState, event: AnyEvent) -> RunState:
 
 def _apply_command(
     state: RunState,
-    event: j.RunCreated | j.SessionStarted | j.SessionFinished | j.RunFinished,
+    event: j.RunCreated | j.SessionStarted | j.ForecastRecorded | j.SessionFinished | j.RunFinished,
 ) -> RunState:
     match event:
         case j.RunCreated():
@@ -177,6 +184,9 @@ def _apply_command(
             return replace(state, sessions=sessions, session_files=(), prelude_error=None)
         case j.RunFinished():
             return replace(state, finished_at=state.finished_at or event.at)
+        case j.ForecastRecorded() if state.sessions:
+            last = replace(state.sessions[-1], forecast=event)
+            return replace(state, sessions=(*state.sessions[:-1], last))
         case j.SessionFinished() if state.sessions:
             last = replace(state.sessions[-1], finished=event)
             return replace(state, sessions=(*state.sessions[:-1], last))

@@ -45,6 +45,9 @@ def _notes(forecast: CostForecast) -> str:
         more = ", …" if len(one.files) > _MOST_FILES else ""
         cost = f": {money(one.cost)}" if one.cost is not None else ""
         notes.append(f"- {len(one.files)} files are sent {one.calls} times{cost} ({listed}{more})")
+    notes += [
+        f"- {one.advice}: saves about {money(one.cost)} ({one.rule})" for one in forecast.savings
+    ]
     notes += [f"- call {place} does not fit its model" for place in forecast.too_long]
     notes += [f"- {plain(problem)}" for problem in forecast.missing]
     return "".join(f"{note}\n" for note in notes) + ("\n" if notes else "")

@@ -1,6 +1,6 @@
 """What a run would cost and how long it would take: from the calls that a rehearsal made."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from heapq import heappop, heappush
@@ -12,7 +12,7 @@ from oraclepack.pack.model import StepId
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.schedule import OnFailure, Progress, ready
 from oraclepack.tools.oracle_models import input_limit, resolve_model
-from oraclepack.tools.prices import TokenPrice, price_of
+from oraclepack.tools.prices import CENT_FRACTION, TokenPrice, price_of
 from oraclepack.tools.providers import BROWSER
 
 _PRO = "-pro"
@@ -122,6 +122,16 @@ class RepeatedFiles(msgspec.Struct, frozen=True, kw_only=True):
     """Of sending them in all calls, likely; null where the price is not known."""
 
 
+class Saving(msgspec.Struct, frozen=True):
+    """What following one piece of advice would save."""
+
+    rule: str
+    """The rule that gives it: `OP701`."""
+    advice: str
+    cost: Decimal
+    """US dollars, likely."""
+
+
 class PlannedStepCost(msgspec.Struct, frozen=True, kw_only=True):
     """A step and its calls."""
 
@@ -161,6 +171,8 @@ class CostForecast(msgspec.Struct, frozen=True, kw_only=True):
     critical_path: tuple[str, ...]
     """The steps that decide how long it takes, however many run at once."""
     assumptions: tuple[str, ...]
+    savings: tuple[Saving, ...] = ()
+    """What following the advice of the rules OP7xx would save, as far as prices are known."""
 
 
 def planned_call(
@@ -253,6 +265,47 @@ def _repeated(
         input_tokens=tokens,
         cost=cost if known else None,
     )
+
+
+_SMALLER_MODEL = "gpt-5.2"
+_FEWEST_CALLS = 5
+
+
+def savings_of(
+    repeated: Sequence[RepeatedFiles],
+    calls: Sequence[PlannedCall],
+    closed: Collection[str],
+    past: Mapping[str, Sequence[tuple[int, float]]],
+    own: Mapping[str, TokenPrice],
+) -> tuple[Saving, ...]:
+    """What following the advice would save.
+
+    `calls` are those to ask, `closed` the steps that ask a Pro model what a yes or a no answers.
+    """
+    found = []
+    often = [
+        one
+        for one in repeated
+        if len(calls) >= _FEWEST_CALLS and one.calls * 2 > len(calls) and one.cost is not None
+    ]
+    if often:
+        files = sum(len(one.files) for one in often)
+        cost = sum((one.cost or Decimal(0)) * (one.calls - 1) / one.calls for one in often)
+        times = max(one.calls for one in often)
+        advice = f"send {files} files once instead of {times} times"
+        found.append(Saving("OP701", advice, Decimal(cost).quantize(CENT_FRACTION)))
+    pro = [one for one in calls if one.step_id in closed and (one.model or "").endswith(_PRO)]
+    price = price_of(_SMALLER_MODEL, own)
+    if pro and price is not None:
+        smaller = expected_answer(_SMALLER_MODEL, past.get(_SMALLER_MODEL, ()))
+        less = sum(
+            one.cost.likely - price.price.cost(one.input_tokens or 0, smaller.likely)
+            for one in pro
+            if one.cost is not None
+        )
+        advice = f"ask {_SMALLER_MODEL} in {len(pro)} calls that a yes or a no answers"
+        found.append(Saving("OP703", advice, Decimal(less)))
+    return tuple(one for one in found if one.cost > 0)
 
 
 def simulated(

@@ -1,21 +1,21 @@
 """Forecasts a run: looks up what would run, rehearses that in a copy, and prices the calls."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from oraclepack.calls.cache import GOOD
-from oraclepack.calls.file_store import project_cache, run_answers
+from oraclepack.calls.answer_history import past_figures
 from oraclepack.calls.limits import lanes_for
 from oraclepack.journal import run_dir
 from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.journal.statuses import Cache
 from oraclepack.journal.step_state import Invocation
+from oraclepack.lint.rules.cost_rules import is_pro_for_yes_or_no
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.pack.questions import title_of
+from oraclepack.pack.questions import asking_calls, title_of
 from oraclepack.run.forecast import (
     CallFate,
     CostForecast,
@@ -25,6 +25,7 @@ from oraclepack.run.forecast import (
     assumptions_of,
     planned_call,
     repeated_files,
+    savings_of,
     simulated,
     total_range,
 )
@@ -32,7 +33,7 @@ from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.run_pack import RunRequest, preview_run, run_pack
-from oraclepack.run.run_request import limits_of, request_for
+from oraclepack.run.run_request import limits_of, request_for, stored_answers
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import Settings
@@ -70,6 +71,10 @@ def forecast(
     wall, _ = simulated(planned, seconds, lanes)
     _, path = simulated(planned, seconds, _EVERYTHING)
     paid = [call for call in priced if call.fate in {CallFate.ASK, CallFate.ADOPT}]
+    repeated = repeated_files(calls, own)
+    closed = {
+        step.id for step in request.pack.steps if any(map(is_pro_for_yes_or_no, asking_calls(step)))
+    }
     cost_forecast = CostForecast(
         run_id=selected.run.run_id,
         continued=not selected.is_new,
@@ -83,12 +88,13 @@ def forecast(
         cost=total_range(call.cost for call in paid),
         unpriced_calls=sum(call.is_unpriced for call in paid),
         too_long=tuple(f"{call.step_id}.{call.call}" for call in paid if call.is_too_long),
-        repeated=repeated_files(calls, own),
+        repeated=repeated,
         missing=tuple(_missing(priced, state, steps)),
         max_parallel=parallel,
         seconds=max(wall, _paced(paid, settings)),
         critical_path=path,
         assumptions=assumptions_of(priced, past),
+        savings=savings_of(repeated, paid, closed, past, own),
     )
     refusal = planned.refusal
     refused = (f"`run` refuses this: {refusal} ({refusal.hint})",) if refusal else ()
@@ -96,7 +102,8 @@ def forecast(
 
 
 def past_answers(root: Path) -> Mapping[str, Sequence[tuple[int, float]]]:
-    """Output tokens and seconds of the answers in the runs of the project, by model."""
+    """Output tokens and seconds of past answers by model: on this machine, else of the project."""
+    known = past_figures()
     past: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for run_id in run_dir.run_ids(root, RUNS):
         try:
@@ -111,7 +118,7 @@ def past_answers(root: Path) -> Mapping[str, Sequence[tuple[int, float]]]:
                 answer = _answer(call)
                 if answer is not None:
                     past[answer[0]].append(answer[1:])
-    return past
+    return {**past, **known}
 
 
 def _answer(call: Invocation) -> tuple[str, int, float] | None:
@@ -151,7 +158,7 @@ def _calls(
     steps: Sequence[str],
 ) -> Iterator[RehearsedCall]:
     """The calls of oracle that the rehearsal made, in their order."""
-    stored = _stored(request.root, selected, settings)
+    stored = stored_answers(request.root, selected.run.path, settings)
     open_keys = {
         call.intent.key
         for step in selected.state.steps.values()
@@ -185,20 +192,6 @@ def _calls(
                 input_tokens=size.input_tokens if size else None,
                 problem=f"{error.code}: {error.message}" if error else None,
             )
-
-
-def _stored(root: Path, selected: SelectedRun, settings: Settings) -> Callable[[str], bool]:
-    """Whether a key has an answer that would be served."""
-    shared, own = project_cache(root), run_answers(root, selected.run.path)
-    places = (shared, own) if settings[cs.CACHE] else (own,)
-
-    def is_stored(key: str) -> bool:
-        if settings[cs.REFRESH]:
-            return False
-        entries = (place.get(key) for place in places)
-        return any(one is not None and one.state == GOOD for one in entries)
-
-    return is_stored
 
 
 def _steps(

@@ -20,6 +20,7 @@ Observer = Callable[[KnownEvent, RunState], None]
 _SOON = (
     j.RunCreated,
     j.SessionStarted,
+    j.ForecastRecorded,
     j.HeadRecorded,
     j.PreludeStarted,
     j.PreludeFinished,

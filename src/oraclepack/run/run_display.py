@@ -28,6 +28,8 @@ class RunPreview(msgspec.Struct, frozen=True):
     steps: tuple[StepPreview, ...]
     lanes: Callable[[Sequence[str]], int | None]
     """How many steps make progress at once while these providers are asked, if that is known."""
+    forecast: str = ""
+    """What it is expected to ask and to cost, in one line; empty where it asks nothing."""
 
 
 class Display(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.errors import Refusal
+from oraclepack.errors import Refusal, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
@@ -58,6 +59,7 @@ from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.terminal import can_ask
 
 if TYPE_CHECKING:
+    from oraclepack.run.known_calls import RunForecast
     from oraclepack.run.project_copy import CopyPlan
 
 
@@ -109,6 +111,10 @@ class RunRequest(msgspec.Struct, frozen=True):
     """How many steps make progress at once while these providers are asked, if that is known."""
     executor: Executor | None = None
     """Who runs the steps; None for threads of this process."""
+    forecast: Callable[[Pack, Path, RunDir, RunState, Sequence[str]], RunForecast | None] | None = (
+        None
+    )
+    """What steps of a run would ask and cost; None for a rehearsal, which costs nothing."""
 
 
 def plan_run(request: RunRequest, run: RunDir, state: RunState, snapshot: DiskSnapshot) -> Plan:
@@ -168,8 +174,10 @@ def run_pack(
         raise planned.refusal.error()
     copied = _plan_workplace(request, planned)
     awaited = _awaited(request, selected)
+    expected = expected_cost(request, selected, planned)
+    _confirm(request.options, expected)
     if request.display is not None:
-        request.display.begin(_preview(request, selected, planned))
+        request.display.begin(_preview(request, selected, planned, expected))
     with ExitStack() as stack:
         stop = stop or stack.enter_context(Stop())
         record = stack.enter_context(
@@ -199,6 +207,8 @@ def run_pack(
             untouched = False
         _refuse_dirty_rerun(request, selected, record, planned)
         enter(request, selected, record, name)
+        if expected is not None:
+            record.append(expected.event(record.state.cost().cost))
         # Only after the journal names it, so that a later command can remove it.
         session.private = stack.enter_context(environment.private_directory(name))
         if planned.to_run or awaited is not None:
@@ -220,10 +230,44 @@ def run_pack(
         return _end(request, session, selected, planned)
 
 
-def _preview(request: RunRequest, selected: SelectedRun, planned: Plan) -> RunPreview:
+def expected_cost(request: RunRequest, selected: SelectedRun, planned: Plan) -> RunForecast | None:
+    """What the command is expected to ask and to cost; None where it asks nothing."""
+    steps = [step.step_id for step in planned.to_run]
+    if request.forecast is None or not steps:
+        return None
+    return request.forecast(request.pack, request.root, selected.run, selected.state, steps)
+
+
+def _wait(seconds: float) -> bool:
+    threading.Event().wait(seconds)
+    return True
+
+
+def _confirm(options: RunOptions, expected: RunForecast | None) -> None:
+    """Ask the person at the terminal before a command that is likely to cost much."""
+    limit, cost = options.confirm_above, expected.cost if expected else None
+    if expected is None or cost is None or limit is None or options.ask is None:
+        return
+    if cost.likely <= limit or options.ask(f"{expected.text}; begin?", _wait):
+        return
+    raise UsageError(
+        "not begun: the forecast is above confirm_above, and the answer was no",
+        hint="`oraclepack plan` shows what costs most; --yes asks nothing",
+    )
+
+
+def _preview(
+    request: RunRequest, selected: SelectedRun, planned: Plan, expected: RunForecast | None
+) -> RunPreview:
     titles = {step.id: title_of(step) for step in request.pack.steps}
     steps = [StepPreview(s.step_id, titles.get(s.step_id, ""), s.decision) for s in planned.steps]
-    return RunPreview(selected.run.run_id, selected.run.path, tuple(steps), request.lanes)
+    return RunPreview(
+        selected.run.run_id,
+        selected.run.path,
+        tuple(steps),
+        request.lanes,
+        expected.text if expected is not None else "",
+    )
 
 
 def _plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:

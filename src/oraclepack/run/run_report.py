@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from shlex import join
@@ -12,7 +13,8 @@ import msgspec
 
 from oraclepack.answers.verification import FailedOutput
 from oraclepack.errors import ExitCode
-from oraclepack.journal.costs import NO_COST, CostTotal, total_cost
+from oraclepack.journal.costs import NO_COST, CostTotal, forecast_text, total_cost
+from oraclepack.journal.events import ForecastRecorded
 from oraclepack.journal.run_dir import log_names
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import UNMET, WAITS
@@ -23,7 +25,22 @@ from oraclepack.run.planning.plan import Plan, PlannedStep
 from oraclepack.run.policy import Completion, RunReply, completion, completion_shortfall, reply
 
 if TYPE_CHECKING:
+    from oraclepack.run.known_calls import RunForecast
     from oraclepack.run.run_pack import RunRequest, RunResult
+
+
+class ExpectedCalls(msgspec.Struct, frozen=True, kw_only=True):
+    """What would become of the calls of a step."""
+
+    to_ask: int
+    cached: int
+    adopted: int
+
+    @property
+    def text(self) -> str:
+        """`1 to ask, 3 cached`."""
+        counts = ((self.to_ask, "to ask"), (self.cached, "cached"), (self.adopted, "to adopt"))
+        return ", ".join(f"{count} {word}" for count, word in counts if count)
 
 
 class StepReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +66,8 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True):
     """That change, relative to the run directory."""
     cost: CostTotal = NO_COST
     """What the calls of all its attempts cost, as far as it is known."""
+    expected_calls: ExpectedCalls | None = None
+    """With --dry-run: what would become of its calls, from what is recorded of them."""
     title: str = ""
     outputs: tuple[OutputReport, ...] = ()
     """Of its last attempt."""
@@ -69,6 +88,59 @@ class CompletionReport(msgspec.Struct, frozen=True, kw_only=True):
     def shortfall(self) -> str | None:
         """Why that is not enough, if it is not."""
         return completion_shortfall(self.ok, self.to_run, self.required)
+
+
+class ForecastReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command was expected to ask and to cost, and what it cost."""
+
+    to_ask: int
+    cached: int
+    adopted: int
+    low: Decimal | None
+    likely: Decimal | None
+    """US dollars; null where no price is known."""
+    high: Decimal | None
+    unpriced_calls: int
+    unrecorded_steps: tuple[str, ...]
+    """Steps of which only the text of the pack was known."""
+    actual: Decimal | None = None
+    """What is known of the cost of this command; null before it, and where nothing is known."""
+
+    @property
+    def text(self) -> str:
+        """In one line."""
+        return forecast_text(
+            ForecastRecorded(
+                to_ask=self.to_ask,
+                cached=self.cached,
+                adopted=self.adopted,
+                low=self.low,
+                likely=self.likely,
+                high=self.high,
+                unpriced_calls=self.unpriced_calls,
+                unrecorded_steps=self.unrecorded_steps,
+            )
+        )
+
+
+def forecast_report(
+    forecast: ForecastRecorded | None, cost: CostTotal | None = None
+) -> ForecastReport | None:
+    """A forecast, beside the cost of its run now."""
+    if forecast is None:
+        return None
+    now, before = cost.cost if cost else None, forecast.spent_before
+    return ForecastReport(
+        to_ask=forecast.to_ask,
+        cached=forecast.cached,
+        adopted=forecast.adopted,
+        low=forecast.low,
+        likely=forecast.likely,
+        high=forecast.high,
+        unpriced_calls=forecast.unpriced_calls,
+        unrecorded_steps=forecast.unrecorded_steps,
+        actual=None if now is None else now - (before or 0),
+    )
 
 
 def ways_on(steps: Sequence[str]) -> str:
@@ -120,6 +192,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """The files that a failed rollback left as they were, relative to the project root."""
     cost: CostTotal = NO_COST
     """What the calls of the run cost so far, those of its earlier commands too."""
+    forecast: ForecastReport | None = None
+    """What this command was expected to ask and to cost, beside what it did cost."""
     failure: str | None = None
     """The first failure and why, in one sentence."""
     next_command: str | None = None
@@ -255,6 +329,9 @@ def _report(
         rolled_back_steps=answer.rolled_back_steps,
         not_rolled_back=answer.not_rolled_back,
         cost=state.cost(),
+        forecast=forecast_report(
+            state.sessions[-1].forecast if state.sessions and not dry_run else None, state.cost()
+        ),
     )
 
 
@@ -322,12 +399,27 @@ def run_outcome(request: RunRequest, result: RunResult) -> RunOutcome:
     )
 
 
-def plan_outcome(selected: SelectedRun, plan: Plan) -> PlanOutcome:
+def plan_outcome(
+    selected: SelectedRun, plan: Plan, expected: RunForecast | None = None
+) -> PlanOutcome:
     warnings = notices(selected) + plan.warnings
     if plan.refusal is not None:
         refusal = plan.refusal
         warnings += (f"without --dry-run this is refused: {refusal.reason} (hint: {refusal.hint})",)
-    return PlanOutcome(plan_report(selected, plan), warnings)
+    report = plan_report(selected, plan)
+    if expected is not None:
+        steps = (_with_calls(step, expected) for step in report.steps)
+        told = forecast_report(expected.event(None))
+        report = msgspec.structs.replace(report, steps=tuple(steps), forecast=told)
+    return PlanOutcome(report, warnings)
+
+
+def _with_calls(step: StepReport, expected: RunForecast) -> StepReport:
+    counts = expected.by_step.get(step.step_id)
+    if counts is None:
+        return step
+    calls = ExpectedCalls(to_ask=counts[0], cached=counts[1], adopted=counts[2])
+    return msgspec.structs.replace(step, expected_calls=calls)
 
 
 def notices(selected: SelectedRun) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -11,18 +11,22 @@ import msgspec
 
 from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.calls.budget import BudgetScope, Ceiling, UnknownPricePolicy
+from oraclepack.calls.cache import GOOD
 from oraclepack.calls.context import CallOptions
+from oraclepack.calls.file_store import project_cache, run_answers
 from oraclepack.calls.limits import Limit, lanes_for
 from oraclepack.calls.overrides import read_overrides
 from oraclepack.calls.retry import RetryPolicy
 from oraclepack.calls.worst_case import BudgetPolicy
 from oraclepack.errors import InputError, Refusal, UsageError
-from oraclepack.journal.run_dir import is_rehearsal
-from oraclepack.journal.run_state import Ask
+from oraclepack.journal.run_dir import RunDir, is_rehearsal
+from oraclepack.journal.run_state import Ask, RunState
 from oraclepack.lint.bash_syntax import start_reading
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import RedirectedPack, directed, read_pack
+from oraclepack.pack.questions import asking_calls
+from oraclepack.run.known_calls import RunForecast, UsualCall, run_forecast
 from oraclepack.run.open_run import IN_PLACE, RunSelector
 from oraclepack.run.planning.schedule import OnFailure, on_failure
 from oraclepack.run.planning.selection import RoiMode, RunArguments, Selection
@@ -39,6 +43,9 @@ from oraclepack.system.path_jail import AllowedPath, jail
 from oraclepack.system.programs import named_program
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.flag_tables import table_of
+from oraclepack.tools.oracle_config import OracleContext, around_call
+from oraclepack.tools.oracle_question import OracleQuestion
+from oraclepack.tools.providers import BROWSER, engine_of, model_of
 from oraclepack.tools.tool_names import ORACLE, TOOLS
 
 
@@ -71,6 +78,42 @@ def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOption
         prices=settings[cs.PRICES],
         budget=budget_of(settings, can_ask=can_ask),
     )
+
+
+def _forecast(
+    settings: Settings, pack: Pack, root: Path, run: RunDir, state: RunState, steps: Sequence[str]
+) -> RunForecast | None:
+    """What steps of a run would ask and cost, from what is recorded of them."""
+    if not any(asking_calls(step) for step in pack.steps if step.id in steps):
+        return None
+    try:
+        around = around_call(str(root), environment.environment())
+    except InputError:
+        around = OracleContext()
+    words = dict(word.partition("=")[::2] for word in settings[cs.ORACLE_FLAG])
+    engine = settings[cs.ENGINE] if settings[cs.ENGINE] in {"api", BROWSER} else ""
+    usual = UsualCall(
+        engine_of(OracleQuestion(""), around),
+        model_of(OracleQuestion(""), around),
+        engine or words.get("--engine", ""),
+        words.get("--model", ""),
+    )
+    stored = stored_answers(root, run.path, settings)
+    return run_forecast(root, pack, steps, state, stored, settings[cs.PRICES], usual)
+
+
+def stored_answers(root: Path, run_dir: Path, settings: Settings) -> Callable[[str], bool]:
+    """Tells whether a key has an answer that would be served."""
+    shared, own = project_cache(root), run_answers(root, run_dir)
+    places = (shared, own) if settings[cs.CACHE] else (own,)
+
+    def is_stored(key: str) -> bool:
+        if settings[cs.REFRESH]:
+            return False
+        looked = (place.get(key) for place in places)
+        return any(one is not None and one.state == GOOD for one in looked)
+
+    return is_stored
 
 
 def budget_of(settings: Settings, *, can_ask: bool) -> BudgetPolicy:
@@ -165,6 +208,7 @@ def request_for(
         check=partial(_refuse_broken, pack, root, settings) if settings[rs.VALIDATE] else None,
         display=display,
         lanes=partial(lanes_for, settings[rs.MAX_PARALLEL], limits_of(settings)),
+        forecast=None if rehearsal else partial(_forecast, settings),
     )
 
 
@@ -234,6 +278,7 @@ def _options(
         ask=ask,
         detached=arguments.detached,
         wait_for=arguments.wait_for,
+        confirm_above=settings[cs.CONFIRM_ABOVE],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -70,6 +71,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Seconds."""
     oracle_bin: str = ""
     """The oracle to call, where the user named one."""
+    confirm_above: Decimal | None = None
+    """Ask before a command that is likely to cost more US dollars."""
     ask: Ask | None = None
     """Asks the person at the terminal; None where there is none."""
     grace: Grace = msgspec.field(default_factory=Grace)

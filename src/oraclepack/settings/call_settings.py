@@ -124,6 +124,13 @@ ON_UNKNOWN_PRICE = Setting(
     "ask means refuse.",
     project=ranked(("allow",), ("ask",), ("refuse",)),
 )
+CONFIRM_ABOVE: Setting[Decimal | None] = Setting(
+    "confirm_above",
+    Amount(),
+    Decimal(20),
+    "Ask at the terminal before a run that is likely to cost more US dollars; none never asks.",
+    project=LOWER_OF_GIVEN,
+)
 OUTPUT_RETRIES = Setting(
     "output_retries",
     Int(0, 10),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import click
 
 from oraclepack import api
@@ -46,8 +48,8 @@ def plan(pack: str, *, settings: api.Settings, form: str, **flags: object) -> Re
     Takes the options of `run`. The steps that would run are rehearsed in a throw-away copy of the
     project: their own commands run there, no tool is started and nothing is asked. Each call is
     shown as cached, adopted or to ask, with its files as the rehearsal saw them. Costs are low,
-    likely and high; output tokens come from past answers of the model in this project, else
-    from stated assumptions.
+    likely and high; output tokens come from past answers of the model on this machine, else
+    from stated assumptions. What following the advice of the rules OP7xx would save is summed up.
     """
     forecast, warnings = api.forecast(pack, settings, run_arguments(flags))
     text = (
@@ -112,6 +114,13 @@ def _notes(forecast: api.CostForecast) -> str:
         lines.append(
             f"sent {one.calls} times, about {one.input_tokens:,} tokens{cost}: {some_of(one.files)}"
         )
+    lines += [
+        f"advice {one.rule}: {one.advice}: saves about {api.money(one.cost)}"
+        for one in forecast.savings
+    ]
+    if len(forecast.savings) > 1:
+        total = sum((one.cost for one in forecast.savings), Decimal(0))
+        lines.append(f"all advice together: saves about {api.money(total)}")
     lines += [f"call {place} is longer than its model takes" for place in forecast.too_long]
     lines += list(forecast.missing)
     lines += [f"assumption: {assumption}" for assumption in forecast.assumptions]

@@ -90,6 +90,8 @@ class LiveTable(NullDisplay):
         self._thread = threading.Thread(target=self._watch, name="screen", daemon=True)
 
     def begin(self, preview: api.RunPreview) -> None:
+        if preview.forecast:
+            to_stderr(f"forecast: {visible(preview.forecast)}\n")
         self.expect(preview)
         self.start()
 

@@ -1,0 +1,241 @@
+"""Forecast without a rehearsal: the calls that earlier runs and rehearsals of the same pack made.
+
+`run` and `run --dry-run` may not run a step's commands, so they look at what is recorded: a
+rehearsal by `plan`, or an earlier run. Where nothing is recorded, the text of the pack says how
+many calls there are at least.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.calls.answer_history import past_figures
+from oraclepack.errors import OraclePackError
+from oraclepack.journal import events as j
+from oraclepack.journal import run_dir
+from oraclepack.journal.costs import forecast_text
+from oraclepack.journal.run_state import RunState, fold
+from oraclepack.journal.step_state import Invocation
+from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.questions import asking_calls
+from oraclepack.pack.tool_call import AttachmentKind, ToolCall
+from oraclepack.run.forecast import (
+    CallFate,
+    CostRange,
+    RehearsedCall,
+    planned_call,
+    total_range,
+)
+from oraclepack.settings.call_settings import REHEARSAL
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import read_content
+from oraclepack.tools.prices import TokenPrice
+from oraclepack.tools.tool_names import ORACLE
+
+_MOST_RECORDS = 8
+"""Journals of the pack that are read."""
+_LETTERS_PER_TOKEN = 2.9
+"""Of a file that oracle sends with numbered lines."""
+_FILE = "file:"
+
+
+class UsualCall(msgspec.Struct, frozen=True):
+    """How oracle is called where the pack does not say, or whatever it says."""
+
+    engine: str = "api"
+    model: str | None = None
+    forced_engine: str = ""
+    forced_model: str = ""
+
+
+class RunForecast(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command is expected to ask and to cost, before it begins."""
+
+    to_ask: int
+    cached: int
+    adopted: int
+    cost: CostRange | None
+    """US dollars; null where no price is known, or nothing is to be asked."""
+    unpriced_calls: int
+    unrecorded_steps: tuple[str, ...] = ()
+    """Steps of which only the text is known: they may make other calls than it shows."""
+    by_step: Mapping[str, tuple[int, int, int]] = {}
+    """Calls to ask, cached and adopted of each step."""
+
+    @property
+    def text(self) -> str:
+        """`12 calls to ask, 8 cached, likely $4.20 ($2.10 to $9.80)`."""
+        return forecast_text(self.event(None))
+
+    def event(self, spent_before: Decimal | None) -> j.ForecastRecorded:
+        """As the journal holds it."""
+        cost = self.cost
+        return j.ForecastRecorded(
+            to_ask=self.to_ask,
+            cached=self.cached,
+            adopted=self.adopted,
+            low=cost.low if cost else None,
+            likely=cost.likely if cost else None,
+            high=cost.high if cost else None,
+            unpriced_calls=self.unpriced_calls,
+            unrecorded_steps=self.unrecorded_steps,
+            spent_before=spent_before,
+        )
+
+
+def run_forecast(
+    root: Path,
+    pack: Pack,
+    steps: Sequence[str],
+    current: RunState,
+    stored: Callable[[str], bool],
+    own: Mapping[str, TokenPrice],
+    usual: UsualCall,
+) -> RunForecast | None:
+    """What the steps that are to run would ask and cost, from what is recorded of them.
+
+    `current` is the run that goes on, `stored` tells whether a key has an answer, `usual` is how
+    oracle is called where the pack does not say. None where the steps ask nothing.
+    """
+    records = tuple(_records(root, pack))
+    open_keys = {
+        call.intent.key
+        for step in current.steps.values()
+        for call in step.invocations
+        if call.is_open and call.intent is not None and call.intent.key is not None
+    }
+    hashes: dict[str, str | None] = {}
+    calls: list[RehearsedCall] = []
+    unrecorded: list[str] = []
+    for step_id in steps:
+        recorded = _recorded_calls(records, step_id)
+        if recorded:
+            calls += [_known(root, step_id, one, stored, open_keys, hashes) for one in recorded]
+        elif (step := pack.step(step_id)) is not None:
+            written = list(_written(root, step, usual))
+            calls += written
+            unrecorded += [step_id] if written else []
+    if not calls:
+        return None
+    past = past_figures()
+    priced = [planned_call(call, past, own) for call in calls]
+    asked = [one for one in priced if one.fate in {CallFate.ASK, CallFate.ADOPT}]
+    return RunForecast(
+        to_ask=_count(calls, CallFate.ASK),
+        cached=_count(calls, CallFate.CACHED),
+        adopted=_count(calls, CallFate.ADOPT),
+        cost=total_range(one.cost for one in asked),
+        unpriced_calls=sum(one.is_unpriced for one in asked),
+        unrecorded_steps=tuple(unrecorded),
+        by_step={
+            step_id: (
+                _count(mine, CallFate.ASK),
+                _count(mine, CallFate.CACHED),
+                _count(mine, CallFate.ADOPT),
+            )
+            for step_id in steps
+            if (mine := [call for call in calls if call.step_id == step_id])
+        },
+    )
+
+
+def _records(root: Path, pack: Pack) -> Iterator[RunState]:
+    """The runs and rehearsals of exactly this pack, the latest first."""
+    mark = f"__{pack.pack_hash[:8]}"
+    named = [one for one in run_dir.every_run(root) if mark in one.run_id]
+    found = []
+    for one in named[-_MOST_RECORDS:]:
+        try:
+            examined = run_dir.examine(one)
+        except (OSError, OraclePackError):
+            continue
+        if examined.foreign is None:
+            found.append(fold(examined.reading.events))
+    yield from sorted(found, key=lambda state: state.last_at or "", reverse=True)
+
+
+def _recorded_calls(records: Sequence[RunState], step_id: str) -> tuple[Invocation, ...]:
+    """The calls of oracle in the latest attempt at a step that came to its end."""
+    for state in records:
+        step = state.step(step_id)
+        made = [call for call in step.last_invocations() if _tool(call) == ORACLE]
+        if made and step.status.is_settled:
+            return tuple(sorted(made, key=lambda one: one.call))
+    return ()
+
+
+def _tool(call: Invocation) -> str:
+    said = call.outcome or call.intent
+    return said.tool if said else ""
+
+
+def _known(
+    root: Path,
+    step_id: str,
+    call: Invocation,
+    stored: Callable[[str], bool],
+    open_keys: Collection[str],
+    hashes: dict[str, str | None],
+) -> RehearsedCall:
+    intent, outcome = call.intent, call.outcome
+    said = outcome or intent
+    size = intent.question if intent else None
+    key = said.key if said else None
+    parts = dict(intent.key_parts) if intent else {}
+    files = {name.removeprefix(_FILE): sha for name, sha in parts.items() if name[:5] == _FILE}
+    fate = CallFate.ASK
+    if key is not None and all(_hash(root, path, hashes) == sha for path, sha in files.items()):
+        fate = CallFate.ADOPT if key in open_keys else fate
+        fate = CallFate.CACHED if key not in open_keys and stored(key) else fate
+    usage = outcome.usage or outcome.saved if outcome else None
+    provider = size.provider if size else (said.provider if said else None)
+    return RehearsedCall(
+        step_id=step_id,
+        call=call.call,
+        fate=fate,
+        provider=None if provider == REHEARSAL else provider,
+        model=said.model if said else None,
+        files=size.files if size else {},
+        input_tokens=size.input_tokens if size else (usage.input_tokens if usage else None),
+    )
+
+
+def _hash(root: Path, path: str, hashes: dict[str, str | None]) -> str | None:
+    """The SHA-256 of a file as it is now; attached paths are relative to the project."""
+    if path not in hashes:
+        data = read_content(root / path).data
+        hashes[path] = None if data is None else sha256_bytes(data)
+    return hashes[path]
+
+
+def _written(root: Path, step: Step, usual: UsualCall) -> Iterator[RehearsedCall]:
+    """The calls that the text of a step shows."""
+    for number, call in enumerate(asking_calls(step), start=1):
+        yield RehearsedCall(
+            step_id=step.id,
+            call=number,
+            fate=CallFate.ASK,
+            provider=usual.forced_engine or next(iter(_values(call, "--engine")), usual.engine),
+            model=usual.forced_model or next(iter(_values(call, "--model")), usual.model),
+            input_tokens=_about(root, call),
+        )
+
+
+def _values(call: ToolCall, flag: str) -> list[str]:
+    return [word.value for word in call.values(flag) if word.value is not None]
+
+
+def _about(root: Path, call: ToolCall) -> int:
+    """About how many tokens a call sends; of what only the running shell knows, nothing."""
+    size = len(call.prompt.text) if call.prompt is not None else 0
+    for one in call.attachments:
+        if one.kind is AttachmentKind.LITERAL:
+            data = read_content(root / one.value).data
+            size += len(data or b"")
+    return round(size / _LETTERS_PER_TOKEN)
+
+
+def _count(calls: Sequence[RehearsedCall], fate: CallFate) -> int:
+    return sum(call.fate is fate for call in calls)

@@ -1,0 +1,130 @@
+"""What `run` says of its cost before it starts, and afterwards; what --dry-run knows of calls."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from oraclepack import api
+from oraclepack.errors import UsageError
+from oraclepack.journal import events as j
+from oraclepack.journal.journal_file import load
+from oraclepack.settings.registry import Settings
+from tests.e2e.run.project import Project, Zygote, a_project
+
+CALL = 'oracle -e api -m gpt-5.2 -f notes.txt -p "{0}?" --write-output out/{0}.md\n'
+BASH = f"# 01) two calls\n{CALL.format('a')}{CALL.format('b')}# 02) one call\n{CALL.format('c')}"
+
+
+@pytest.fixture
+def project(tmp_path: Path, zygote: Zygote) -> Project:
+    made = a_project(tmp_path, zygote, BASH)
+    (made.root / "notes.txt").write_text("notes\n" * 100)
+    made.commit()
+    made.variables.update({"ORACLEPACK_PRICES": "gpt-5.2=0/1000", "OPENAI_API_KEY": "k"})
+    return made
+
+
+def calls_of(project: Project, *flags: str) -> dict[str, tuple[int, int, int]]:
+    data = project.run("--dry-run", *flags).data
+    counts = {one["step_id"]: one["expected_calls"] for one in data["steps"]}
+    return {
+        step: (one["to_ask"], one["cached"], one["adopted"]) for step, one in counts.items() if one
+    }
+
+
+def test_a_line_before_the_run_says_what_it_is_likely_to_cost(project: Project) -> None:
+    ran = project.start("run", "pack.md", "--no-tui").wait()
+
+    assert ran.code == 0
+    # No past answers: 4,000 output tokens are assumed for each call, from 1,000 to 12,000.
+    said = "--  forecast: 3 calls to ask, likely $12.00 ($3.00 to $36.00), by the text of the pack"
+    assert said in ran.err
+    assert ran.err.index("forecast") < ran.err.index("started")
+
+
+def test_a_dry_run_says_what_is_cached(project: Project) -> None:
+    assert calls_of(project) == {"01": (2, 0, 0), "02": (1, 0, 0)}
+    assert project.run().code == 0
+    assert calls_of(project) == {}, "nothing is left to run"
+    assert calls_of(project, "--new-run") == {"01": (0, 2, 0), "02": (0, 1, 0)}
+    assert calls_of(project, "--new-run", "--refresh") == {"01": (2, 0, 0), "02": (1, 0, 0)}
+    text = project.start("run", "pack.md", "--dry-run", "--new-run").wait().out
+    assert "2 cached" in text
+    assert "forecast: 0 calls to ask, 3 cached" in text
+
+    (project.root / "notes.txt").write_text("other notes\n")
+
+    assert calls_of(project, "--new-run") == {"01": (2, 0, 0), "02": (1, 0, 0)}
+
+
+def test_after_plan_the_line_is_the_figure_of_plan(project: Project) -> None:
+    planned = project.start("plan", "pack.md", "--json").wait().data
+
+    ran = project.run()
+
+    forecast = ran.data["forecast"]
+    assert planned["cost"] == {name: forecast[name] for name in ("low", "likely", "high")}
+    assert (planned["to_ask"], forecast["to_ask"], forecast["unrecorded_steps"]) == (3, 3, [])
+
+
+def test_the_forecast_stands_beside_the_cost_and_no_call_is_no_forecast(project: Project) -> None:
+    assert project.run().code == 0
+    again = project.run("--new-run")
+
+    told = again.data["forecast"]
+    assert (told["to_ask"], told["cached"], told["likely"]) == (0, 3, None)
+    events = load(project.run_dirs[-1] / "journal.jsonl").events
+    assert [one.cached for one in events if isinstance(one, j.ForecastRecorded)] == [3]
+    project.write("# 01) nothing to ask\ntrue\n")
+    assert project.run("--no-validate").data["forecast"] is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "answer", "begun", "questions"),
+    [
+        pytest.param("11.99", False, False, 1, id="above it, and the answer is no"),
+        pytest.param("11.99", True, True, 1, id="above it, and the answer is yes"),
+        pytest.param("12", False, True, 0, id="not above it"),
+        pytest.param("none", False, True, 0, id="never asked"),
+        pytest.param("0", None, True, 0, id="nobody is there to be asked"),
+    ],
+)
+def test_above_a_sum_the_person_is_asked(
+    limit: str,
+    answer: bool | None,
+    begun: bool,
+    questions: int,
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(project.root)
+    for name, value in project.environment.items():
+        monkeypatch.setenv(name, value)
+    own = {
+        "prices": api.call_settings.PRICES.kind.read("gpt-5.2=0/1000"),
+        "confirm_above": api.call_settings.CONFIRM_ABOVE.kind.read(limit),
+    }
+    asked: list[str] = []
+
+    def ask(question: str, _: Callable[[float], bool]) -> bool:
+        asked.append(question)
+        return bool(answer)
+
+    settings = Settings(own, root=str(project.root))
+    if begun:
+        api.run("pack.md", settings, ask=None if answer is None else ask)
+    else:
+        with pytest.raises(UsageError, match="not begun"):
+            api.run("pack.md", settings, ask=ask)
+
+    assert len(asked) == questions
+    assert (len(project.oracle.calls) == 3) is begun
+    assert project.run_dirs == [] or begun
+    if asked:
+        assert "likely $12.00 ($3.00 to $36.00)" in asked[0]
+
+
+def test_the_default_asks_above_twenty_dollars() -> None:
+    assert api.call_settings.CONFIRM_ABOVE.default == Decimal(20)
