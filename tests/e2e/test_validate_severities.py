@@ -85,7 +85,6 @@ WEIGHTS = {
     "sent-with-most-calls": ADVICE,
     "material-in-prompt": ADVICE,
     "pro-model-for-yes-or-no": ADVICE,
-    "files-report": ADVICE,
 }
 
 

@@ -68,17 +68,17 @@ def plan_text(report: api.RunReport) -> str:
     head = (
         f"run {report.run_id} ({'continued' if report.continued else 'new'}: {report.reason})\n\n"
     )
+    asks = any(step.expected_calls for step in report.steps)
     rows = [
         (
-            step.step_id,
-            step.decision,
-            step.status,
-            step.expected_calls.text if step.expected_calls else "",
+            *(step.step_id, step.decision, step.status),
+            *((step.expected_calls.text if step.expected_calls else "",) if asks else ()),
             step.reason,
         )
         for step in report.steps
     ]
-    table = columns(("step", "decision", "status", "calls", "reason"), rows)
+    heads = ("step", "decision", "status", *(("calls",) if asks else ()), "reason")
+    table = columns(heads, rows)
     told = report.forecast
     return head + table + (f"\nforecast: {told.text}\n" if told is not None else "")
 

@@ -174,8 +174,7 @@ def run_pack(
         raise planned.refusal.error()
     copied = _plan_workplace(request, planned)
     awaited = _awaited(request, selected)
-    expected = expected_cost(request, selected, planned)
-    _confirm(request.options, expected)
+    expected = _confirmed(request.options, expected_cost(request, selected, planned))
     if request.display is not None:
         request.display.begin(_preview(request, selected, planned, expected))
     with ExitStack() as stack:
@@ -207,8 +206,7 @@ def run_pack(
             untouched = False
         _refuse_dirty_rerun(request, selected, record, planned)
         enter(request, selected, record, name)
-        if expected is not None:
-            record.append(expected.event(record.state.cost().cost))
+        _record_forecast(record, expected)
         # Only after the journal names it, so that a later command can remove it.
         session.private = stack.enter_context(environment.private_directory(name))
         if planned.to_run or awaited is not None:
@@ -243,13 +241,18 @@ def _wait(seconds: float) -> bool:
     return True
 
 
-def _confirm(options: RunOptions, expected: RunForecast | None) -> None:
-    """Ask the person at the terminal before a command that is likely to cost much."""
+def _record_forecast(record: Recorder, expected: RunForecast | None) -> None:
+    if expected is not None:
+        record.append(expected.event(record.state.cost().cost))
+
+
+def _confirmed(options: RunOptions, expected: RunForecast | None) -> RunForecast | None:
+    """The forecast, after asking the person at the terminal where it is likely to cost much."""
     limit, cost = options.confirm_above, expected.cost if expected else None
     if expected is None or cost is None or limit is None or options.ask is None:
-        return
+        return expected
     if cost.likely <= limit or options.ask(f"{expected.text}; begin?", _wait):
-        return
+        return expected
     raise UsageError(
         "not begun: the forecast is above confirm_above, and the answer was no",
         hint="`oraclepack plan` shows what costs most; --yes asks nothing",

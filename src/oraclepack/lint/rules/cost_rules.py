@@ -157,34 +157,6 @@ def pro_model_for_yes_or_no(subject: Subject) -> Iterator[Problem]:
                 yield Problem(call.prompt.span, message, "name a smaller model: -m gpt-5.2")
 
 
-def files_report(subject: Subject) -> Iterator[Problem]:
-    """A pack does without `--files-report`.
-
-    Why: it makes each call count its files once more and print a table into the log. What each
-    call sends is recorded anyway: `oraclepack plan` shows it before, `steps.json` after a run.
-    Fix: remove the flag.
-
-    Bad::
-        # 01) one
-        oracle -p "Why?" -f a.py --files-report --write-output a.md
-
-    Good::
-        # 01) one
-        oracle -p "Why?" -f a.py --write-output a.md
-    """
-    flags = [
-        flag.span
-        for step in subject.pack.steps
-        for call in asking_calls(step)
-        for flag in call.flags
-        if flag.name == "--files-report"
-    ]
-    if flags:
-        count = f"{len(flags)} calls print" if len(flags) > 1 else "a call prints"
-        message = f"{count} a table of files for --files-report"
-        yield Problem(flags[0], message, "remove it; `oraclepack plan` shows what each call sends")
-
-
 RULES = (
     Rule("OP701", "sent-with-most-calls", Severity.ADVICE, Severity.ADVICE, sent_with_most_calls),
     Rule("OP702", "material-in-prompt", Severity.ADVICE, Severity.ADVICE, material_in_prompt),
@@ -195,5 +167,4 @@ RULES = (
         Severity.ADVICE,
         pro_model_for_yes_or_no,
     ),
-    Rule("OP704", "files-report", Severity.ADVICE, Severity.ADVICE, files_report),
 )
