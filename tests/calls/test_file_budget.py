@@ -74,6 +74,11 @@ def spend(folder: Path, bill: Path, seed: int, limit: str) -> None:
         budget.settle(name, Spending(cost, 1, 5) if random.random() < 0.9 else None)
 
 
+def doomed(folder: Path, bill: Path, seed: int, limit: str, at: int) -> None:
+    die_at(at)
+    spend(folder, bill, seed, limit)
+
+
 def started(act: Callable[[], None]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # the child never returns to threads
@@ -94,12 +99,8 @@ def test_processes_that_are_killed_anywhere_never_overspend_leak_or_hang(tmp_pat
         bill.touch()
         limit = str(random.randint(5, 30))
 
-        def work(seed: int, at: int, folder: Path = folder, bill: Path = bill) -> None:
-            die_at(at)
-            spend(folder, bill, seed, limit)  # noqa: B023 - the child is made in this round
-
         children = [
-            started(partial(work, number * 10 + one, random.randint(1, 90)))
+            started(partial(doomed, folder, bill, number * 10 + one, limit, random.randint(1, 90)))
             for one in range(PROCESSES)
         ]
         ends = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
