@@ -104,7 +104,7 @@ def _await_port(port: int, process: "subprocess.Popen[bytes]") -> None:
     pytest.fail("the server does not listen")
 
 
-async def _approve(_context: Any, _params: Any) -> types.ElicitResult:
+async def _approve(context: Any, params: Any) -> types.ElicitResult:
     return types.ElicitResult(action="accept", content={"approve": True})
 
 
@@ -165,8 +165,8 @@ def test_the_whole_way(
     provider.await_requests(2)
 
     async def finish(client: Client) -> dict[str, Any]:
-        async def progress(_done: float, _all: float | None, text: str | None) -> None:
-            reports.append(text or "")
+        async def progress(progress: float, total: float | None, message: str | None) -> None:
+            reports.append(message or "")
 
         held = await result_of(client, "run_status", run=run)
         assert (held["alive"], held["steps"][0]["state"]) == (True, "ok")
