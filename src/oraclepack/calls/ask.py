@@ -112,14 +112,13 @@ def _paid_try(
     since = rfc3339(context.clock.now() - timedelta(seconds=1))
 
     def started(process: ProcessIdentity) -> None:
-        name = held.name
-        ledger.intend(context, prepared, argv, process, claim=claim, tally=tally, reservation=name)
+        tally.reservation = held.name
+        ledger.intend(context, prepared, argv, process, claim=claim, tally=tally)
         # After the journal, which names it: killed in between, nothing was paid for.
         held.open()
+        tally.started_ns = tally.now()
 
-    began = tally.now()
     end = shim.run(order, started)
-    seconds = (tally.now() - began) / 1e9
     if end.trouble:
         failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
         return TryResult(end, None, (), failure, displaced)
@@ -135,7 +134,8 @@ def _paid_try(
     held.settle(usage, code)
     model = resolve_model(prepared.model)
     if code is None and model is not None and usage is not None and usage.output_tokens:
-        note_answer(AnswerFigures(model, usage.output_tokens, round(seconds, 3)))
+        seconds = round((tally.now() - tally.started_ns) / 1e9, 3)
+        note_answer(AnswerFigures(model, usage.output_tokens, seconds))
     return tried
 
 

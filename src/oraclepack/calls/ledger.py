@@ -41,6 +41,10 @@ class Tally:
         self.tries = 0
         """Like `attempts`, those included that a guard of the tool refused."""
         self.waited_ns = 0
+        self.started_ns = 0
+        """When the tool of the last try was started, by the steady clock."""
+        self.reservation: str | None = None
+        """The name of the reservation of the last try."""
         self.retry: OutputRetry | None = None
         """How often its contract was missed, also in an interrupted call that it continues."""
         self.because = ""
@@ -95,7 +99,7 @@ def _redacted_argv(
     return redacted_argv(parsed, tuple(map(context.redactor.clean, argv)))
 
 
-def intend(  # noqa: PLR0913 - each is a field of the event, given by name
+def intend(
     context: CallContext,
     prepared: PreparedCall,
     argv: tuple[str, ...],
@@ -104,7 +108,6 @@ def intend(  # noqa: PLR0913 - each is a field of the event, given by name
     claim: Claim | None = None,
     tally: Tally | None = None,
     question: QuestionSize | None = None,
-    reservation: str | None = None,
 ) -> None:
     """From here on the call may cost money. Recorded again as soon as its process is known.
 
@@ -124,7 +127,7 @@ def intend(  # noqa: PLR0913 - each is a field of the event, given by name
             retry=tally.retry if tally else None,
             because=tally.because if tally else "",
             question=question,
-            reservation=reservation,
+            reservation=tally.reservation if tally else None,
         )
     )
     if claim is not None and isinstance(recorded, j.InvocationIntent):
