@@ -13,9 +13,12 @@ import pytest
 from oraclepack import api
 from oraclepack.errors import InputError, UsageError
 from oraclepack.journal.run_dir import RunDir
+from oraclepack.report.answer_html import CitationLinks, render_answer
+from oraclepack.report.attention import is_capture
 from oraclepack.report.gather_report import gather_report
 from oraclepack.report.html_page import run_page
 from oraclepack.report.report_data import AttentionKind, CallPhase, redacted_data
+from oraclepack.report.source_quotes import citations_in
 from oraclepack.report.write_report import ReportFormat, find_run, render_report, write_report
 from tests.keep.past_runs import KEPT
 from tests.report.example_runs import LIVELY, PACK, Plan, a_run, answer_text
@@ -82,9 +85,10 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
     run = a_run(tmp_path / "one")
     other = a_run(tmp_path / "two")
 
+    gathered = [gather_report(one) for one in (run, run, other)]
+
     for form in ReportFormat:
-        texts = {render_report(gather_report(one), form) for one in (run, run, other)}
-        assert len(texts) == 1
+        assert len({render_report(data, form) for data in gathered}) == 1
 
 
 def test_a_report_is_written_once(tmp_path: Path) -> None:
@@ -188,8 +192,9 @@ def test_secrets_never_appear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setenv("OPENAI_API_KEY", SENTINEL)
 
+    data = gather_report(run)
     for form in ReportFormat:
-        assert SENTINEL not in render_report(gather_report(run), form)
+        assert SENTINEL not in render_report(data, form)
 
 
 def test_a_redacted_report_has_no_prompts_and_no_sources(tmp_path: Path) -> None:
@@ -307,6 +312,23 @@ def test_a_run_is_found_by_name_directory_or_pack(tmp_path: Path) -> None:
         find_run(tmp_path, str(tmp_path / "other.md"))
     with pytest.raises(UsageError, match=r"no run 2031"):
         find_run(tmp_path, "2031")
+
+
+@pytest.mark.parametrize(
+    "text", ["`src/a.py`:3 ", "x", "src/a.py:1 ", "`a` ", "[a](http://b) ", "> ", "**a ", "|a"]
+)
+def test_reading_and_rendering_are_linear(text: str) -> None:
+    def work(size: int) -> float:
+        answer = text * (size // len(text))
+        began = time.process_time()
+        citations_in(answer)
+        is_capture(answer)
+        render_answer(answer, "a-", CitationLinks(), plain=False)
+        return time.process_time() - began
+
+    work(1_000)
+    # Quadratic work would be 16 times as much; short times are noise.
+    assert work(40_000) < max(8 * work(10_000), 0.5)
 
 
 def test_markdown_escapes_and_counts(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from oraclepack.report.run_comparison import (
     RunComparison,
     compare_runs,
 )
+from oraclepack.report.source_quotes import citations_in
 from oraclepack.report.write_report import ReportFormat, find_run, write_page
 from oraclepack.run.manifests import run_manifest
 from oraclepack.system.environment import environment
@@ -25,7 +26,7 @@ from oraclepack.system.printable import readable_record
 from oraclepack.system.secrets import Redactor
 from oraclepack.work.backlog import AnsweredStep, Record, WorkStatus
 from oraclepack.work.citations import check
-from oraclepack.work.mentions import evidence_in
+from oraclepack.work.evidence import Evidence
 
 
 def diff_runs(
@@ -79,7 +80,9 @@ def _question(
     calls = (call.outcome or call.intent for call in state.invocations)
     text = "\n".join(part.text for part in step.parts)
     known = {file.path: file for file in step.attached} if step.attached is not None else None
-    cited = check(evidence_in(text), known, complete=step.attached_known).citations
+    cited = check(
+        Evidence(citations=citations_in(text)), known, complete=step.attached_known
+    ).citations
     return ComparedQuestion(
         step_id=question.step_id,
         title=question.title or question.text,

@@ -13,8 +13,8 @@ from oraclepack.system import files
 from oraclepack.system.path_jail import jail
 from oraclepack.work.backlog import AnsweredStep
 from oraclepack.work.citations import check
-from oraclepack.work.evidence import Citation, CitationState
-from oraclepack.work.mentions import evidence_in
+from oraclepack.work.evidence import Citation, CitationState, Evidence
+from oraclepack.work.mentions import placed_citations
 
 AROUND = 2
 """Lines shown before and after the cited ones."""
@@ -38,7 +38,8 @@ class SourceReader:
     def quotes_of(self, text: str, step: AnsweredStep) -> tuple[SourceQuote, ...]:
         """Every place that an answer cites, in the order of paths and lines."""
         known = {file.path: file for file in step.attached} if step.attached is not None else None
-        evidence = check(evidence_in(text), known, complete=step.attached_known)
+        cited = Evidence(citations=citations_in(text))
+        evidence = check(cited, known, complete=step.attached_known)
         return tuple(
             self._quote(one, is_attached=known is not None and one.path in known, number=number)
             for number, one in enumerate(evidence.citations)
@@ -68,6 +69,11 @@ class SourceReader:
         if path not in self._files:
             self._files[path] = _read_lines(self._root, path)
         return self._files[path]
+
+
+def citations_in(text: str) -> tuple[Citation, ...]:
+    """Every place that a text cites, once. Linear in the text."""
+    return tuple(sorted({one for _, _, one in placed_citations(text)}))
 
 
 def quote_lines(lines: Sequence[str], first: int, last: int) -> tuple[SourceLine, ...]:

@@ -5,6 +5,7 @@ inside backquotes and outside.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from oraclepack.answers.sentences import masked
@@ -79,12 +80,13 @@ def evidence_in(text: str, commands: Iterable[str] = ()) -> Evidence:
 
 
 def placed_citations(text: str) -> Iterator[tuple[int, int, Citation]]:
-    """The cited places of a text in its order, each with where it stands."""
+    """The cited places of a text in its order, each with where it stands. Linear in the text."""
     spoken = _URL.sub(lambda match: " " * len(match[0]), text)
     for start, end, token in sorted(_tokens(spoken)):
-        lines = _LINES.match(spoken, end) or _SAID_AFTER.match(spoken, end)
+        at = end + spoken.startswith("`", end)
+        lines = _LINES.match(spoken, at) or _SAID_AFTER.match(spoken, at)
         if lines is not None and _is_path(token):
-            yield from ((start, lines.end(), one) for one in [*_citations(token, lines[0])][:1])
+            yield from ((start, lines.end(), one) for one in _citations(token, lines[0]))
 
 
 def symbols_in(text: str) -> set[str]:
@@ -156,8 +158,10 @@ def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
         if match is not None:
             yield at, at + match.end(), _trimmed(match[0])
     mask = masked(text)
+    starts = [start for start, _ in spans]
     for match in _TOKEN.finditer(mask):
-        if any(start <= match.start() < end for start, end in spans):
+        before = bisect_right(starts, match.start()) - 1
+        if before >= 0 and match.start() < spans[before][1]:
             continue
         token = _trimmed(match[0])
         if token:
