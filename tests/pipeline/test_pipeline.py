@@ -87,6 +87,16 @@ def test_the_last_word_is_a_table_and_where_to_look(capsys: pytest.CaptureFixtur
     assert Path("reports/junit.xml").is_file()
 
 
+def test_the_report_is_written_at_the_end(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = pipeline(capsys, ASKING, *REHEARSED, "--report")
+
+    (page,) = project.glob(".oraclepack/rehearsals/*/report.html")
+    assert f"report: {page.relative_to(project).as_posix()}\n" in told.stdout
+    assert "no model was asked" in page.read_text(encoding="utf-8")
+
+
 def test_what_is_wrong_with_the_pack_stands_above_the_table(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -5,13 +5,17 @@ import re
 import shutil
 import time
 from dataclasses import replace
+from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from oraclepack import api
 from oraclepack.errors import InputError, UsageError
+from oraclepack.journal import events as j
+from oraclepack.journal import journal_file
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.report.answer_html import CitationLinks, render_answer
 from oraclepack.report.attention import is_capture
@@ -20,6 +24,8 @@ from oraclepack.report.html_page import run_page
 from oraclepack.report.report_data import AttentionKind, CallPhase, redacted_data
 from oraclepack.report.source_quotes import citations_in
 from oraclepack.report.write_report import ReportFormat, find_run, render_report, write_report
+from oraclepack.work.actionize import locked
+from tests.events import write_journal
 from tests.keep.past_runs import KEPT
 from tests.report.example_runs import LIVELY, PACK, Plan, a_run, answer_text
 
@@ -368,3 +374,37 @@ def test_the_command_line_reports_through_the_api(tmp_path: Path) -> None:
 
     assert done.report.path == "-"
     assert done.text.startswith("<!-- oraclepack report -->")
+
+
+def test_what_a_running_command_asks_is_shown(tmp_path: Path) -> None:
+    run = a_run(tmp_path, replace(LIVELY, steps=6, open=(6,), failed=()))
+    events = [
+        msgspec.structs.replace(event, seq=0) for event in journal_file.load(run.journal).events
+    ]
+    asked = j.DecisionNeeded(
+        step="06", call=1, question="Was it paid for?", options=("retry", "fail"), at=events[-1].at
+    )
+    reserved = j.BudgetReserved(
+        step="06", attempt=1, call=1, reservation="r", cost=Decimal("1.25"), tokens=9, at=asked.at
+    )
+    write_journal(run.path, *events, asked, reserved)  # type: ignore[arg-type]
+    assert gather_report(run).decisions == ()  # nobody works on the run
+
+    with locked(run.path):
+        data = gather_report(run)
+
+    assert data.status == "running"
+    assert [one.message for one in data.attention if one.kind is AttentionKind.DECISION] == [
+        "The run waits for a person: Was it paid for? (retry, fail)"
+    ]
+    assert "$1.25 were reserved" in run_page(data)
+
+
+def test_a_report_can_be_made_while_the_journal_is_being_written(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    whole = run.journal.read_bytes()
+    for size in range(0, len(whole), len(whole) // 12):
+        run.journal.write_bytes(whole[:size])
+        data = gather_report(run)
+        assert run_page(data)
+        assert data.damage is None or size < 200

@@ -53,6 +53,15 @@ def _of_run(data: ReportData) -> Iterator[Attention]:
             message="A rehearsal: no model was asked, and the answers say nothing about the code.",
         )
 
+    for one in data.decisions:
+        ways = f" ({', '.join(one.options)})" if one.options else ""
+        yield Attention(
+            kind=AttentionKind.DECISION,
+            message=f"The run waits for a person: {one.question}{ways}",
+            step_id=one.step_id,
+            action=f"oraclepack runs answer {data.run_name} {one.step_id} retry|fail|accept",
+        )
+
 
 def _of_step(step: ReportStep, data: ReportData) -> Iterator[Attention]:
     number = step.step_id

@@ -6,6 +6,7 @@ can be believed.
 
 import os
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,9 @@ from oraclepack import __version__
 from oraclepack.answers.answer_reader import open_sections
 from oraclepack.answers.answer_units import body_lines
 from oraclepack.errors import InputError, OraclePackError
+from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
+from oraclepack.journal.activity import open_decisions
 from oraclepack.journal.costs import total_cost
 from oraclepack.journal.line_format import AnyEvent
 from oraclepack.journal.run_dir import RunDir
@@ -33,6 +36,7 @@ from oraclepack.report.call_times import Clockwork, calls_of, sessions_of
 from oraclepack.report.report_data import (
     LogExcerpt,
     MoneyRow,
+    OpenDecision,
     ReportAnswer,
     ReportData,
     ReportFinding,
@@ -151,6 +155,8 @@ def _data(gathered: GatheredRun) -> ReportData:
         cost=state.cost(),
         by_model=_money(state, "model"),
         by_provider=_money(state, "provider"),
+        reserved=_reserved(gathered.events),
+        decisions=_decisions(gathered),
         settings=_settings(state),
         warnings=(*gathered.warnings, *_notices(manifest.warnings if manifest else ())),
         pack_text=gathered.pack.text if gathered.pack else "",
@@ -196,6 +202,22 @@ def _money(state: RunState, attribute: str) -> tuple[MoneyRow, ...]:
             groups.setdefault(name or "unknown", []).append(call)
     rows = (MoneyRow(name, total_cost(groups[name])) for name in sorted(groups))
     return tuple(row for row in rows if row.cost.calls or row.cost.saved_calls)
+
+
+def _reserved(events: Sequence[AnyEvent]) -> Decimal | None:
+    """The worst case of all tries that were reserved; None where no budget was asked."""
+    made = [event for event in events if isinstance(event, j.BudgetReserved)]
+    known = [event.cost for event in made if "cost" not in event.unknown]
+    return sum(known, Decimal(0)) if known else None
+
+
+def _decisions(gathered: GatheredRun) -> tuple[OpenDecision, ...]:
+    """What the command that works on the run asks a person."""
+    if gathered.listing.holder is None:
+        return ()
+    return tuple(
+        OpenDecision(one.step, one.question, one.options) for one in open_decisions(gathered.events)
+    )
 
 
 def _settings(state: RunState) -> tuple[tuple[str, str], ...]:

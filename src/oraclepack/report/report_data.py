@@ -3,6 +3,7 @@
 Texts stand here as they came from outside, without secrets; each renderer escapes them.
 """
 
+from decimal import Decimal
 from enum import StrEnum
 from itertools import groupby
 
@@ -240,14 +241,12 @@ class MoneyRow(msgspec.Struct, frozen=True):
     cost: CostTotal
 
 
-class ForecastRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What a forecast said before the run."""
+class OpenDecision(msgspec.Struct, frozen=True):
+    """A question to a person that a running command waits for."""
 
-    low: str
-    likely: str
-    high: str
-    calls: int | None = None
-    seconds: float | None = None
+    step_id: str
+    question: str
+    options: tuple[str, ...] = ()
 
 
 class ReportData(msgspec.Struct, frozen=True, kw_only=True):
@@ -291,7 +290,9 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     cost: CostTotal = NO_COST
     by_model: tuple[MoneyRow, ...] = ()
     by_provider: tuple[MoneyRow, ...] = ()
-    forecast: ForecastRow | None = None
+    reserved: Decimal | None = None
+    """The worst case of all tries, as it was reserved in the budgets before they were made."""
+    decisions: tuple[OpenDecision, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
     pack_text: str = ""
