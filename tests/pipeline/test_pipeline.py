@@ -93,7 +93,7 @@ def test_the_report_is_written_at_the_end(
     told = pipeline(capsys, ASKING, *REHEARSED, "--report")
 
     (page,) = project.glob(".oraclepack/rehearsals/*/report.html")
-    assert f"report: {page.relative_to(project).as_posix()}\n" in told.stdout
+    assert f"report: {page.relative_to(project).as_posix()}\n" in told.out
     assert "no model was asked" in page.read_text(encoding="utf-8")
 
 
