@@ -147,6 +147,22 @@ def test_a_heading_opens_a_section_and_is_no_item(heading: str, section: Section
             ["It uses a; then b... and c.d() too. Then it stops."],
             id="never split inside a paragraph",
         ),
+        pytest.param(
+            "It is so.\n\n| Place | Fix |\n|---|---|\n| `a.py` | Add a lock |\n"
+            "| `b.py` | Close it |\n\nThe end.",
+            [
+                "It is so.",
+                "| `a.py` | Add a lock |",
+                "| `b.py` | Close it |",
+                "The end.",
+            ],
+            id="each row of a table, without its head",
+        ),
+        pytest.param(
+            "Change these:\n\n| Place | Fix |\n|---|---|\n| `a.py` | Add a lock |",
+            ["Change these:\n\n| Place | Fix |\n|---|---|\n| `a.py` | Add a lock |"],
+            id="a table below a lead-in belongs to it",
+        ),
     ],
 )
 def test_a_unit_is_one_thought(body: str, units: list[str]) -> None:

@@ -30,6 +30,20 @@ def test_the_first_page_says_what_there_is() -> None:
     assert "- Cut off: question 05 (`05-q.md`): " in page
 
 
+def test_a_task_without_a_reason_ends_with_its_priority() -> None:
+    page = backlog((step(1, answer("The queue has no bound in `Queue.put`.")),))
+
+    assert all(not line.rstrip().endswith(",") for line in page.split("\n"))
+
+
+def test_a_row_of_a_table_is_a_task_with_a_clause_as_title() -> None:
+    table = "| Place | State | Fix |\n|---|---|---|\n| `Pool.take` | unsafe | Add a lock to it |\n"
+    page = backlog((step(1, answer(table)),))
+
+    assert "` Add a lock to it (Pool.take)\n" in page
+    assert "  - `Pool.take` · unsafe · Add a lock to it\n" in page
+
+
 def test_issues_come_in_the_order_of_their_value() -> None:
     heads = [
         line[4:6] for line in backlog().partition("## Issues")[2].split("\n") if "### " in line

@@ -120,11 +120,26 @@ def test_an_experiment_is_named_by_what_it_shows(text: str, title: str) -> None:
             "Bound the queue", "Unknown", "Bound the queue", id="a question without a reference"
         ),
         pytest.param(
+            "Are bad input, closed modes, and failures of providers mapped to stable codes "
+            "and shapes?",
+            "src/api.ts:streamChat",
+            "streamChat: are bad input, closed modes, and failures of providers mapped…",
+            id="cut in an enumeration",
+        ),
+        pytest.param(
+            "Is access strictly scoped to the active session of its user, and how is "
+            "a mismatch shown?",
+            "src/api.ts:sameSession",
+            "sameSession: is access strictly scoped to the active session of its user?",
+            id="the first of two questions",
+        ),
+        pytest.param("Is \u202eit safe\u2066?", None, "Is it safe?", id="no direction marks"),
+        pytest.param(
             "Is the queue bounded?", "src/queue.py:12", "queue.py: is the queue bounded?", id="file"
         ),
     ],
 )
-def test_the_title_of_a_question(question: str, reference: str, title: str) -> None:
+def test_the_title_of_a_question(question: str, reference: str | None, title: str) -> None:
     assert issue_title(question, reference) == title
 
 

@@ -20,6 +20,9 @@ _BELONGS_BEFORE = re.compile(
 )
 """Continues what stands above: its evidence, an aside, the rest of a sentence."""
 _SAYS = re.compile(r"\w")
+_ROW = re.compile(r"\s*\|.*\|\s*")
+_RULE = re.compile(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*")
+_BAR = re.compile(r"(?<!\\)\|")
 _BROKEN_OFF = re.compile(r"[a-z]")
 _CHIP = re.compile(r"\+\d{1,3}|copy code|[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+", re.IGNORECASE)
 """Captions that a chat page puts beside text: names of its sources, its buttons."""
@@ -83,8 +86,12 @@ def units_of(section: Section, body: Sequence[BodyLine], *, wrapped: bool) -> tu
     """The units of a section, in order."""
     drafts: list[_Draft] = []
     gap = True
-    for line in body:
+    heads, rows = _table_lines(body)
+    for position, line in enumerate(body):
         stripped = line.text.strip()
+        if position in heads and not (drafts and drafts[-1].leads()):
+            gap = True
+            continue
         if not stripped and not line.in_code:
             gap = True
             continue
@@ -95,12 +102,34 @@ def units_of(section: Section, body: Sequence[BodyLine], *, wrapped: bool) -> tu
             if current is not None:
                 current.split = True
             continue
-        if current is not None and current.takes(line, gap=gap, wrapped=wrapped):
+        is_row = position in rows
+        if current is not None and current.takes(line, gap=gap, wrapped=wrapped, is_row=is_row):
             current.add(line)
         else:
-            drafts.append(_Draft(line))
+            drafts.append(_Draft(line, is_row=is_row))
         gap = False
     return tuple(draft.unit(section) for draft in drafts)
+
+
+def _table_lines(body: Sequence[BodyLine]) -> tuple[set[int], set[int]]:
+    """Which lines are the head of a table, with the rule below it, and which are its rows."""
+    heads: set[int] = set()
+    rows: set[int] = set()
+    for position, line in enumerate(body):
+        if line.in_code or not _ROW.fullmatch(line.text):
+            continue
+        if _RULE.fullmatch(line.text) and position and _ROW.fullmatch(body[position - 1].text):
+            heads |= {position - 1, position}
+        elif {position - 1} & (heads | rows):
+            rows.add(position)
+    return heads, rows
+
+
+def row_cells(text: str) -> tuple[str, ...]:
+    """The cells of a row of a table, or nothing where a text is none."""
+    if "\n" in text or not _ROW.fullmatch(text):
+        return ()
+    return tuple(cell.strip() for cell in _BAR.split(text.strip())[1:-1] if cell.strip())
 
 
 def is_wrapped(lines: Sequence[str]) -> bool:
@@ -117,7 +146,8 @@ def without_marker(line: str) -> str:
 class _Draft:
     """A unit while its lines are collected."""
 
-    def __init__(self, line: BodyLine) -> None:
+    def __init__(self, line: BodyLine, *, is_row: bool = False) -> None:
+        self._is_row = is_row
         self._lines: list[list[BodyLine]] = [[line]]
         self.split = False
         marker = None if line.in_code else _MARKER.match(line.text)
@@ -125,10 +155,10 @@ class _Draft:
         self._indent = _indent(line.text)
         self._content = _width(marker[0]) if marker is not None else self._indent
 
-    def takes(self, line: BodyLine, *, gap: bool, wrapped: bool) -> bool:
-        """Whether the next line belongs to this unit."""
-        if line.in_code:
-            return True
+    def takes(self, line: BodyLine, *, gap: bool, wrapped: bool, is_row: bool = False) -> bool:
+        """Whether the next line belongs to this unit; a row of a table is one of its own."""
+        if line.in_code or self._is_row or is_row:
+            return line.in_code or (not self._is_row and self.leads())
         indent = _indent(line.text)
         marker = _MARKER.match(line.text)
         text = line.text.strip()

@@ -5,18 +5,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from oraclepack.system import kept_text as keeping
 from oraclepack.system.digests import canonical_line
-from oraclepack.system.markdown_text import code_block, code_span, escape_keeping_code
+from oraclepack.system.markdown_text import code_span
 from oraclepack.system.printable import screen_json
 from oraclepack.work.backlog import Issue, PackAnswers, Priority, Record, TaskKind, WorkStatus
-from oraclepack.work.prose import acceptance, cited_lines, named
-from oraclepack.work.titles import without_emphasis
+from oraclepack.work.prose import (
+    cited_lines,
+    command_blocks,
+    flat,
+    named,
+    other_risks,
+    shown,
+    task_points,
+)
 
 REHEARSAL_NOTE = "These answers come from a rehearsal and say nothing about the code."
 MOST_WORTH = 10
 _RANK = {priority: number for number, priority in enumerate(Priority)}
 _TICKED = re.compile(r"\s*- \[[xX]\] `(?P<id>OP3-[0-9a-f]+-\d\d-\d\d)` (?P<title>.*?)\s*")
-_MARKER = re.compile(r"(?:[-*+•]|\d{1,2}[.)])\s+")
-_LABEL = re.compile(r"^\(?(?:evidence|source|sources)\s*:\s*|^\(", re.IGNORECASE)
 _HEAD = """\
 # Backlog
 
@@ -99,18 +104,19 @@ def _first_page(issues: Sequence[Issue], records: Sequence[Record], page: "_Page
     if best:
         yield "\n### Worth most\n\n"
     for number, record in enumerate(best, start=1):
-        yield f"{number}. {page.title(record)} — {record.priority}, {_escaped(record.why)}\n"
+        worth = ", ".join(filter(None, (record.priority, shown(record.why))))
+        yield f"{number}. {page.title(record)} — {worth}\n"
     waiting = [r for r in records if r.status in {WorkStatus.CONFLICT, WorkStatus.BLOCKED}]
     if waiting or cut:
         yield "\n### Needs a person\n\n"
     for record in waiting:
         word = "Conflict" if record.status is WorkStatus.CONFLICT else "Blocked"
-        yield f"- {word}: {page.title(record)}. {_escaped(record.next_step or '')}\n"
+        yield f"- {word}: {page.title(record)}. {shown(record.next_step or '')}\n"
     for issue in cut:
         files = ", ".join(map(code_span, issue.answer_files))
-        unused = escape_keeping_code(_flat(issue.dropped))
+        unused = flat(issue.dropped)
         dropped = f"; not used: {unused}" if unused else ""
-        yield f"- Cut off: question {issue.step_id} ({files}): {_escaped(issue.cut)}{dropped}\n"
+        yield f"- Cut off: question {issue.step_id} ({files}): {shown(issue.cut)}{dropped}\n"
 
 
 def _issue_order(issue: Issue) -> tuple[bool, int, int, str]:
@@ -123,19 +129,19 @@ class _Page:
 
     def __init__(self, records: Sequence[Record], texts: Mapping[str, str], ticks: Ticks) -> None:
         self._texts = texts
-        titles = {record.task_id: _escaped(record.title) for record in records}
+        titles = {record.task_id: shown(record.title) for record in records}
         self._ticked, self._orphaned = _carried_ticks(titles, ticks)
         self._tasks = frozenset(titles)
 
     def title(self, record: Record) -> str:
-        return f"`{record.task_id}` {_escaped(record.title)}"
+        return f"`{record.task_id}` {shown(record.title)}"
 
     def issue(self, issue: Issue) -> str:
-        parts = [f"\n### {issue.step_id} {_escaped(issue.title)}\n\n"]
+        parts = [f"\n### {issue.step_id} {shown(issue.title)}\n\n"]
         if issue.question:
-            parts.append(f"Question: {_escaped(_flat(issue.question))}\n\n")
+            parts.append(f"Question: {flat(issue.question)}\n\n")
         if issue.answer:
-            parts.append(f"> {_escaped(_flat(issue.answer))}\n\n")
+            parts.append(f"> {flat(issue.answer)}\n\n")
         work = [r for r in issue.records if r.status is WorkStatus.ACTIONABLE]
         for kind, head in (
             (TaskKind.CHANGE, "Tasks"),
@@ -151,7 +157,7 @@ class _Page:
             parts.append(f"- `{name}` went into `{into}`\n")
         if issue.elsewhere:
             parts.append("\n")
-        parts.append(_listed("Risks", (_escaped(_flat(text)) for text in issue.risks)))
+        parts.append(_listed("Risks", other_risks(issue)))
         parts.append(_listed("Missing evidence", map(named, issue.missing_inputs)))
         files = ", ".join(map(code_span, issue.answer_files))
         parts.append(f"Answer: {files}\n\n" if files else "")
@@ -159,40 +165,23 @@ class _Page:
 
     def _task(self, record: Record) -> str:
         box = "x" if record.task_id in self._ticked else " "
-        lines = [f"- [{box}] {self.title(record)}"]
-        why = f" ({_escaped(record.why)})" if record.why else ""
-        lines.append(f"  - Priority {record.priority}{why}")
-        for text in record.actions if record.actions != (record.title,) else ():
-            lines += _quoted(text)
-        lines += [f"  - Evidence: {_escaped(_without_label(text))}" for text in record.notes]
-        where = cited_lines(record)
-        if where:
-            lines.append(f"  - Names: {', '.join(where[:_MOST_NAMES])}")
-        lines.append(f"  - From: {', '.join(code_span(str(span)) for span in record.spans)}")
-        if record.size:
-            lines.append(f"  - Size: {record.size}")
-        lines += [f"  - Accepted when: {point}" for point in acceptance(record, brief=True)]
-        lines += [f"  - Note: {_escaped(text)}" for text in record.remarks]
-        if record.merged:
-            lines.append(f"  - Also raised as: {', '.join(map(code_span, record.merged))}")
-        text = "\n".join(lines) + "\n\n"
-        for command in record.evidence.commands:
-            text += "".join(f"  {line}\n" for line in code_block(command, "sh").splitlines()) + "\n"
+        points = (f"  {line}\n" for line in task_points(record, cited_lines(record)))
+        text = "".join([f"- [{box}] {self.title(record)}\n", *points, "\n"])
+        for block in command_blocks(record):
+            text += "".join(f"  {line}\n" for line in block.splitlines()) + "\n"
         own = keeping.slot(record.task_id, self._texts) if record.task_id in self._texts else ""
         return f"{text}{own}\n" if own else text
 
     def _waiting(self, record: Record) -> str:
         if record.status is WorkStatus.NOOP:
             return f"No work: {self.title(record)}\n\n"
-        sides = [
-            f"question {side.step_id}: {_escaped(_flat(side.text))}" for side in record.statements
-        ]
-        first = f"Next: {_escaped(record.next_step or '')}"
+        sides = [f"question {side.step_id}: {flat(side.text)}" for side in record.statements]
+        first = f"Next: {shown(record.next_step or '')}"
         word = "Conflict" if record.status is WorkStatus.CONFLICT else "Blocked"
         own = keeping.slot(record.task_id, self._texts) if record.task_id in self._texts else ""
         return (
             f"{word}: {self.title(record)}\n\n"
-            + "".join(f"- {line}\n" for line in (*sides, *map(_escaped, record.remarks), first))
+            + "".join(f"- {line}\n" for line in (*sides, *map(shown, record.remarks), first))
             + f"\n{own}"
         )
 
@@ -204,9 +193,6 @@ class _Page:
             yield "\n## Kept from before\n\n"
         yield from (f"- [x] `{name}` {title}\n" for name, title in sorted(self._orphaned.items()))
         yield from (f"\n{keeping.slot(name, self._texts)}" for name in orphaned)
-
-
-_MOST_NAMES = 8
 
 
 def _carried_ticks(
@@ -230,34 +216,9 @@ def _carried_ticks(
     return frozenset(ticked), orphaned
 
 
-def _quoted(text: str) -> Iterator[str]:
-    """A text of an answer as points: its first line, and its sub-items below."""
-    lines = [line.strip() for line in text.split("\n") if line.strip()]
-    for number, line in enumerate(lines):
-        marker = _MARKER.match(line)
-        bare = line[marker.end() :] if marker is not None and number else line
-        yield f"{'    ' if number else '  '}- {_escaped(bare)}"
-
-
 def _listed(head: str, lines: Iterable[str]) -> str:
     items = "".join(f"- {line}\n" for line in lines)
     return f"{head}:\n\n{items}\n" if items else ""
-
-
-def _escaped(text: str) -> str:
-    return escape_keeping_code(without_emphasis(text))
-
-
-def _without_label(text: str) -> str:
-    """A note on evidence without the word for it and the brackets around it."""
-    flat = _flat(without_emphasis(text))
-    bare = _LABEL.sub("", flat, count=1)
-    closed = bare.rstrip(" .")
-    return closed[:-1] if flat.startswith("(") and closed.endswith(")") else bare
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _count(number: int, word: str) -> str:

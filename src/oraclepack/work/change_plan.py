@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from oraclepack.system.markdown_text import escape_keeping_code
 from oraclepack.work.backlog import PackAnswers, Record, WorkStatus
 from oraclepack.work.backlog_page import about
 from oraclepack.work.prose import (
     acceptance,
-    bullets,
-    done_when,
-    evidence_lines,
+    cited_lines,
+    command_blocks,
     listed_markdown,
     origin,
+    shown,
+    work_text,
 )
 
 UNKNOWN_EFFORT = 3.0
@@ -90,16 +90,17 @@ def change_plan(pack: PackAnswers, records: Sequence[Record]) -> str:
 
 def _step(record: Record) -> str:
     after = f"After: {', '.join(record.depends_on)}\n\n" if record.depends_on else ""
-    title = escape_keeping_code(record.title)
+    places = ", ".join(cited_lines(record))
+    text = "".join(f"{line}\n" for line in work_text(record))
+    blocks = "".join(f"{block}\n" for block in command_blocks(record))
     return (
-        f"\n## {record.task_id} {title}\n\n{origin(record)} · {record.category}\n\n"
+        f"\n## {record.task_id} {shown(record.title)}\n\n{origin(record)} · {record.category}\n\n"
         + after
-        + bullets(record.actions)
-        + "\n"
-        + listed_markdown("Where:", evidence_lines(record))
+        + (f"{text}\n" if text else "")
+        + (f"Where: {places}\n\n" if places else "")
+        + blocks
         + listed_markdown("Accepted when:", acceptance(record), "- [ ]")
-        + f"Done when: {done_when(record)}\n"
-    )
+    ).rstrip("\n") + "\n"
 
 
 def _open(records: Sequence[Record]) -> Iterator[str]:
@@ -108,5 +109,5 @@ def _open(records: Sequence[Record]) -> Iterator[str]:
     if waiting:
         yield "\n## Not planned: a decision or evidence is missing\n\n"
     for record in waiting:
-        title, first = map(escape_keeping_code, (record.title, record.next_step or ""))
+        title, first = map(shown, (record.title, record.next_step or ""))
         yield f"- {record.task_id} ({record.status}) {title}. First: {first}\n"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from oraclepack.answers.answer_reader import ReadAnswer, read_answer_text
-from oraclepack.answers.answer_units import Unit
+from oraclepack.answers.answer_units import Unit, row_cells
 from oraclepack.answers.sentences import sentence_spans, word_set
 from oraclepack.answers.work_lines import WorkLine
 from oraclepack.pack.answer_sections import Section, normalise
@@ -14,6 +14,7 @@ from oraclepack.work import titles
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, SourceSpan, StepQuestion, TaskKind
 from oraclepack.work.command_lines import commands_in, is_search
 from oraclepack.work.evidence import Evidence, united
+from oraclepack.work.imperatives import starts_imperative
 from oraclepack.work.mentions import evidence_in, missing_patterns, symbols_in
 from oraclepack.work.unit_claims import (
     ClaimText,
@@ -94,13 +95,15 @@ class _PlacedUnit(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What is read of the unit."""
-        return self.unit.text[:MOST_READ]
+        """What is read of the unit; of a row of a table its cells, one a line."""
+        cells = [cell for cell in row_cells(self.unit.text) if not cell.isdigit()]
+        return ("\n".join(cells) or self.unit.text)[:MOST_READ]
 
     @property
     def actions(self) -> tuple[str, ...]:
         """What is handed on: the claim, or all of it where it is long or in pieces."""
-        whole = len(self.unit.texts) > 1 or len(self.unit.text) > MOST_READ
+        is_row = bool(row_cells(self.unit.text))
+        whole = is_row or len(self.unit.texts) > 1 or len(self.unit.text) > MOST_READ
         return self.unit.texts if whole else (self.statement.text,)
 
     @property
@@ -113,12 +116,10 @@ def work_of(step: AnsweredStep) -> StepWork:
     """Take an answer apart."""
     question = step.question
     question_text = question.text or question.title
-    title = (
-        titles.issue_title(question_text, question.reference) or f"StepQuestion {question.step_id}"
-    )
+    title = titles.issue_title(question_text, question.reference) or f"Question {question.step_id}"
     read = [(part.path, _read(part)) for part in step.parts]
     placed = [
-        _PlacedUnit(path, unit, claim_text_of(unit.text[:MOST_READ]))
+        _PlacedUnit(path, unit, claim_text_of(_claim(unit.text)[:MOST_READ]))
         for path, one in read
         for unit in one.units
     ]
@@ -160,6 +161,14 @@ def work_of(step: AnsweredStep) -> StepWork:
         remarks=tuple(remark for remark in (step.remark, foreign) if remark),
         answer_files=tuple(path for path, _ in read),
     )
+
+
+def _claim(text: str) -> str:
+    """What is claimed: of a row of a table the cell that says what to do, else the longest."""
+    cells = row_cells(text)
+    if not cells:
+        return text
+    return max(cells, key=lambda cell: (starts_imperative(titles.plain(cell)), len(cell.split())))
 
 
 def _read(part: AnswerPart) -> ReadAnswer:
@@ -255,7 +264,7 @@ def _experiment(question: StepQuestion, placed: Sequence[_PlacedUnit]) -> Iterat
     texts = [text for one in placed for text in one.unit.texts]
     if not texts:
         return
-    whole = "\n".join(texts)[:MOST_READ]
+    whole = "\n".join(one.text for one in placed)[:MOST_READ]
     commands = commands_in(whole)
     # What a search looks for is the subject; names in other commands are not.
     prose = titles.without_commands(whole, (one for one in commands if not is_search(one)))

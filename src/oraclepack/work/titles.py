@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from oraclepack.answers.sentences import masked, sentence_spans
+from oraclepack.system.printable import one_line
 from oraclepack.work.command_lines import commands_in, is_command, is_search
 from oraclepack.work.imperatives import starts_imperative
 from oraclepack.work.mentions import symbols_in
@@ -67,6 +68,11 @@ _FIRST_VERB = re.compile(
     r"\s+(?:is|are|was|were|does|do|has|have|can|will|shows?|exists?)\b", re.IGNORECASE
 )
 _ABOUT_IT = re.compile(r"(?:does|is|has|can|should|will)\s+(?P<name>[\w.]+)\s", re.IGNORECASE)
+_NEXT_QUESTION = re.compile(
+    r",?\s+(?:and|or|but)\s+(?=(?:is|are|does|do|how|what|which|can|should|where|why|when|who|will"
+    r"|has|have)\b)|,\s+(?:given|so|because|since|while|even)\b|;\s|\s[—–]\s",
+    re.IGNORECASE,
+)
 _REASON = re.compile(r";\s|,?\s+(?:because|so that)\b", re.IGNORECASE)
 _IT = re.compile(
     r"(?:it|this (?:function|code|module|handler|file|method))\s+(?=(?:is|does|will|has|can|only"
@@ -181,26 +187,46 @@ def _only_runs(text: str) -> bool:
 
 
 def issue_title(question: str, reference: str | None) -> str:
-    """The title of a question, its subject first."""
+    """The title of a question, its subject first.
+
+    A question that is too long ends where its next question or its reason begins, else in `…`.
+    """
     text = plain(question)
     subject = subject_of(reference)
     if not text:
         return subject or ""
-    if not subject or len(subject) > _SUBJECTS or text.startswith(subject):
-        return _capital(shortened(text))
     about_it = _ABOUT_IT.match(text)
-    question_text = (
-        text.replace(subject, "it", 1) if about_it and about_it["name"] == subject else text
-    )
-    short = shortened(question_text[:1].lower() + question_text[1:], LONGEST - len(subject) - 2)
-    if len(short) * 2 < len(question_text) and len(shortened(text)) > len(short):
-        return shortened(text)
-    return f"{subject}: {short}"
+    if about_it and about_it["name"] == subject:
+        text = text.replace(subject, "it", 1)
+    is_named = text.startswith(subject) or (subject in text[:LONGEST] and symbols_in(subject))
+    if not subject or len(subject) > _SUBJECTS or is_named:
+        return _capital(_short_question(text, LONGEST))
+    return f"{subject}: {_short_question(text[:1].lower() + text[1:], LONGEST - len(subject) - 2)}"
+
+
+def _short_question(text: str, longest: int) -> str:
+    whole = text.rstrip(" .;:,!")
+    if len(whole) <= longest:
+        return whole
+    ends = [at.start() for at in _NEXT_QUESTION.finditer(whole)]
+    end = max((at for at in ends if _LEAST <= at <= longest), default=0)
+    if end:
+        return f"{whole[:end]}{'?' * (whole.endswith('?') and end < longest)}"
+    words = whole[:longest].rpartition(" ")[0] or whole[: longest - 1]
+    return f"{_DANGLING.sub('', words.rstrip(' .;:,'))}…"
+
+
+_NOWHERE = frozenset({"unknown", "none", "n/a"})
+
+
+def is_known_reference(reference: str) -> bool:
+    """A reference names something; packs write `Unknown` where they have none."""
+    return reference.strip().lower() not in _NOWHERE
 
 
 def subject_of(reference: str | None) -> str:
     """The symbol, or else the file, that a reference names."""
-    if not reference or reference.lower() in {"unknown", "none", "n/a"}:
+    if not reference or not is_known_reference(reference):
         return ""
     path, colon, symbol = reference.strip().rpartition(":")
     if colon and symbol and not symbol.isdigit():
@@ -240,8 +266,8 @@ def _cuts(text: str, longest: int) -> Iterator[tuple[int, str]]:
 
 
 def plain(text: str) -> str:
-    """A text on one line, without marks of Markdown around its words."""
-    return _unmarked(" ".join(text.replace("`", "").split())).strip()
+    """A text on one line, without marks of Markdown and without characters that nothing shows."""
+    return _unmarked(one_line(" ".join(text.replace("`", "").split()))).strip()
 
 
 def without_emphasis(text: str) -> str:

@@ -9,22 +9,31 @@ from urllib.parse import quote
 import msgspec
 
 from oraclepack.system.digests import canonical_file
-from oraclepack.system.markdown_text import code_span, escape_keeping_code, without_live_text
+from oraclepack.system.markdown_text import code_span, without_live_text
+from oraclepack.system.printable import spelled
 from oraclepack.work.backlog import Issue, IssuesPer, Record, TaskKind, WorkStatus
 from oraclepack.work.backlog_page import by_worth
 from oraclepack.work.change_plan import in_order
 from oraclepack.work.evidence import Citation, CitationState
 from oraclepack.work.prose import (
+    about,
     acceptance,
     bullets,
     cited_lines,
-    done_when,
+    command_blocks,
+    evidence_note,
+    flat,
+    grounds,
     listed,
     listed_markdown,
     named,
     origin,
+    other_risks,
+    shown,
+    task_points,
+    work_text,
 )
-from oraclepack.work.titles import shortened, without_emphasis
+from oraclepack.work.titles import LONGEST, plain, shortened, without_emphasis
 
 LONGEST_ISSUE_BODY = 60_000
 """GitHub takes 65,536 characters; the rest is room for how it counts them."""
@@ -39,6 +48,12 @@ MARKER = re.compile(
 
 _OPEN = frozenset({WorkStatus.ACTIONABLE, WorkStatus.BLOCKED, WorkStatus.CONFLICT})
 _LINKED = frozenset({CitationState.VERIFIED, CitationState.STALE, CitationState.UNKNOWN})
+_TEXT_HEADS = {
+    TaskKind.CHANGE: "Task",
+    TaskKind.EXPERIMENT: "Experiment",
+    TaskKind.FINDING: "Finding",
+    None: "What the answer says",
+}
 _CUT = "\n… shortened, see backlog.md\n"
 _HEADS = (
     (TaskKind.CHANGE, "## Tasks"),
@@ -110,7 +125,7 @@ def github_entries(
     for issue in issues:
         records = [record for record in issue.records if record.status in _OPEN]
         if per is IssuesPer.TASK:
-            entries += [_task_entry(record, links, more) for record in records]
+            entries += [_task_entry(record, issue.question, links, more) for record in records]
         elif records:
             entries.append(_question_entry(issue, records, links, more))
     return tuple(entries)
@@ -127,90 +142,87 @@ def _question_entry(
     return _entry(issue.issue_id, issue.title, body, (*labels, *more))
 
 
-def _task_entry(record: Record, links: Permalinks, more: tuple[str, ...]) -> GithubIssue:
+def _task_entry(
+    record: Record, question: str, links: Permalinks, more: tuple[str, ...]
+) -> GithubIssue:
     labels = ["oraclepack", f"category: {record.category}", f"priority: {record.priority}"]
     if record.status is not WorkStatus.ACTIONABLE:
         labels.append(f"status: {record.status}")
-    return _entry(record.task_id, record.title, _body(record, links), (*labels, *more))
+    body = _body(record, question, links)
+    return _entry(record.task_id, record.title, body, (*labels, *more))
 
 
 def _entry(name: str, title: str, body: str, labels: tuple[str, ...]) -> GithubIssue:
     if len(body) > LONGEST_ISSUE_BODY:
         body = f"{body[:LONGEST_ISSUE_BODY].rpartition(chr(10))[0]}\n{_CUT}"
-    whole = f"{marker(name)}\n{body}\n{END_MARK}\n"
-    return GithubIssue(name, without_live_text(shortened(title)), whole, labels)
+    whole = f"{marker(name)}\n{body.rstrip()}\n\n{END_MARK}\n"
+    return GithubIssue(
+        name, without_live_text(title if len(title) <= LONGEST else shortened(title)), whole, labels
+    )
 
 
 def _question_parts(issue: Issue, records: Sequence[Record], links: Permalinks) -> Iterator[str]:
-    about = f" · about {escape_keeping_code(issue.reference)}" if issue.reference else ""
-    yield f"`{issue.issue_id}` · question {issue.step_id}{about}\n\n"
-    yield f"Question: {_flat(issue.question)}\n\n" if issue.question else ""
-    yield f"> {_flat(issue.answer)}\n\n" if issue.answer else ""
+    yield f"`{issue.issue_id}` · question {issue.step_id}{about(issue.reference)}\n\n"
+    asked = issue.question if plain(issue.question) != issue.title else ""
+    yield f"Question: {flat(asked)}\n\n" if asked else ""
+    yield f"> {flat(issue.answer)}\n\n" if issue.answer else ""
     for kind, head in _HEADS:
         work = [r for r in records if r.status is WorkStatus.ACTIONABLE and r.kind is kind]
         if work:
             yield f"{head}\n\n"
         yield from (_task(record, links) for record in sorted(work, key=by_worth))
-        yield "\n" if work else ""
     for record in records:
         if record.status is not WorkStatus.ACTIONABLE:
             yield from _waiting(record)
-    yield listed("## Risks", map(_one_line, issue.risks))
+    yield listed_markdown("## Risks", other_risks(issue))
     yield listed_markdown("## Missing evidence", map(named, issue.missing_inputs))
     if issue.cut:
-        yield f"The answer is cut off: {_flat(issue.cut)}\n\n"
+        yield f"The answer is cut off: {flat(issue.cut)}\n\n"
     files = ", ".join(map(code_span, issue.answer_files))
     yield f"Answer: {files}\n" if files else ""
 
 
 def _task(record: Record, links: Permalinks) -> str:
     """A line of a task list, with what belongs to it indented below."""
-    why = f" ({_flat(record.why)})" if record.why else ""
-    lines = [f"Priority {record.priority}{why}"]
-    lines += [_flat(text) for text in record.actions]
-    lines += [f"Evidence: {line}" for line in links.evidence(record)]
-    lines += [f"Run: {code_span(command)}" for command in record.evidence.commands]
-    lines += [f"Accepted when: {point}" for point in acceptance(record, brief=True)]
-    lines += [f"Note: {_flat(text)}" for text in (*record.notes, *record.remarks)]
-    if record.merged:
-        lines.append(f"Also raised as: {', '.join(map(code_span, record.merged))}")
-    head = f"- [ ] `{record.task_id}` {_flat(record.title)}\n"
-    return head + "".join(f"  - {line}\n" for line in lines)
+    head = f"- [ ] `{record.task_id}` {flat(record.title)}\n"
+    points = [f"  {line}\n" for line in task_points(record, links.evidence(record))]
+    text = "".join([head, *points, "\n"])
+    for block in command_blocks(record):
+        text += "".join(f"  {line}".rstrip() + "\n" for line in block.splitlines()) + "\n"
+    return text
 
 
 def _waiting(record: Record) -> Iterator[str]:
     word = "Conflict" if record.status is WorkStatus.CONFLICT else "Blocked"
-    yield f"## {word}: {_flat(record.title)}\n\n"
-    sides = [f"question {side.step_id}: {_one_line(side.text)}" for side in record.statements]
-    yield bullets([*sides, *record.remarks, *([record.next_step] if record.next_step else [])])
-    yield "\n"
+    yield f"## {word}: {flat(record.title)}\n\n"
+    sides = [f"question {side.step_id}: {flat(side.text)}" for side in record.statements]
+    more = [*record.remarks, *([record.next_step] if record.next_step else [])]
+    yield listed_markdown("", [*sides, *map(shown, more)]).lstrip("\n")
 
 
-def _flat(text: str) -> str:
-    return escape_keeping_code(_one_line(text))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(without_emphasis(text).split())
-
-
-def _body(record: Record, links: Permalinks) -> str:
+def _body(record: Record, question: str, links: Permalinks) -> str:
     """A record as the body of an issue of its own."""
-    sides = [f"step {side.step_id}: {side.text}" for side in record.statements]
+    sides = [f"question {side.step_id}: {flat(side.text)}" for side in record.statements]
     is_work = record.status is WorkStatus.ACTIONABLE
-    evidence = [*links.evidence(record), *map(code_span, record.evidence.commands)]
+    text = "".join(f"{line}\n" for line in work_text(record))
+    blocks = "".join(f"{block}\n" for block in command_blocks(record))
+    notes = map(evidence_note, record.notes)
+    missing = ", ".join(map(named, record.missing_inputs))
+    merged = ", ".join(map(code_span, record.merged))
     parts = [
-        f"{record.task_id} · {origin(record)}\n\n",
-        listed("## To do", record.actions, "- [ ]"),
-        listed("## The statements that disagree", sides),
-        listed_markdown("## Evidence", evidence),
-        listed_markdown("## Missing", map(named, record.missing_inputs)),
+        f"`{record.task_id}` · {origin(record)}\n\n",
+        f"Question: {flat(question)}\n\n" if question else "",
+        f"## {_TEXT_HEADS[record.kind]}\n\n{text}\n" if text else "",
+        blocks,
+        listed_markdown("## The statements that disagree", sides),
+        listed_markdown("## Evidence", [*notes, *grounds(record, links.evidence(record))]),
+        f"Missing evidence: {missing}\n\n" if missing else "",
         f"## Next step\n\n{bullets([record.next_step])}\n" if record.next_step else "",
-        listed("## Notes", (*record.notes, *record.remarks)),
+        listed("## Notes", record.remarks),
+        f"Also raised as: {merged}\n\n" if merged else "",
         listed_markdown("## Accepted when", acceptance(record), "- [ ]") if is_work else "",
-        f"Done when: {done_when(record)}\n" if is_work else "",
     ]
-    return "".join(parts)
+    return "".join(parts).rstrip("\n") + "\n"
 
 
 def taskmaster(issues: Sequence[Issue], *, rehearsal: bool = False) -> str:
@@ -235,20 +247,20 @@ def _question_task(
     is_work = any(record.status is WorkStatus.ACTIONABLE for record in records)
     return {
         "id": int(issue.step_id),
-        "title": shortened(issue.title),
-        "description": issue.answer or issue.question or issue.title,
+        "title": spelled(issue.title),
+        "description": _one_line(issue.answer or issue.question or issue.title),
         "status": "pending" if is_work else "blocked",
         "priority": str(best.priority),
         "dependencies": [],
         "details": "".join(_question_parts(issue, [], Permalinks(""))),
         "testStrategy": "",
-        "subtasks": [_subtask(record, records, place) for record in records],
+        "subtasks": [_subtask(record, issue.question, records, place) for record in records],
         "metadata": {"oraclepack": issue.issue_id},
     }
 
 
 def _subtask(
-    record: Record, siblings: Iterable[Record], place: Mapping[str, int]
+    record: Record, question: str, siblings: Iterable[Record], place: Mapping[str, int]
 ) -> dict[str, Any]:
     is_work = record.status is WorkStatus.ACTIONABLE
     todo = [record.next_step] if record.next_step else list(record.actions)
@@ -258,15 +270,20 @@ def _subtask(
     before = {names[name].task_id for name in record.depends_on if name in names}
     return {
         "id": number_of(record.task_id),
-        "title": record.title,
-        "description": todo[0] if todo else record.title,
+        "title": spelled(record.title),
+        "description": _one_line(todo[0] if todo else record.title),
         "status": "pending" if is_work else "blocked",
         "priority": str(record.priority),
         "dependencies": sorted(number_of(name) for name in before if place.get(name, mine) < mine),
-        "details": _body(record, Permalinks("")),
+        "details": _body(record, question, Permalinks("")),
         "testStrategy": "".join(f"- {line}\n" for line in acceptance(record)) if is_work else "",
         "metadata": {"oraclepack": record.task_id, "sources": list(record.sources)},
     }
+
+
+def _one_line(text: str) -> str:
+    """A text of an answer for a program that shows it as it is."""
+    return spelled(" ".join(without_emphasis(text).split()))
 
 
 def number_of(task_id: str) -> int:
