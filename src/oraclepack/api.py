@@ -56,6 +56,7 @@ from oraclepack.run.run_display import Display, RunPreview, StepPreview
 from oraclepack.settings import call_settings, loading, run_settings, value_kinds
 from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.loading import COMPLETION_VARIABLE, is_completing, own_variables
+from oraclepack.settings.notify_settings import NOTIFY
 from oraclepack.settings.project_rules import SettingScope
 from oraclepack.settings.registry import (
     BY_NAME,
@@ -203,6 +204,7 @@ __all__ = [
     "GITHUB_API_URL",
     "LINT_IGNORE",
     "LINT_SELECT",
+    "NOTIFY",
     "NO_COST",
     "OUTPUT",
     "PRELUDE",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Self
 
 from oraclepack import api
@@ -38,7 +39,9 @@ def display_kind(settings: api.Settings, *, on_terminal: bool, for_agent: bool =
     return kind
 
 
-def screen_for(settings: api.Settings, *, is_detached: bool = False) -> NullDisplay:
+def screen_for(
+    settings: api.Settings, *, is_detached: bool = False, clock: api.Clock | None = None
+) -> NullDisplay:
     """The display of a command."""
     for_agent = api.is_agent() and not stdout_is_terminal() and not is_detached
     match display_kind(settings, on_terminal=is_terminal(), for_agent=for_agent):
@@ -47,9 +50,9 @@ def screen_for(settings: api.Settings, *, is_detached: bool = False) -> NullDisp
         case "quiet":
             return NullDisplay()
         case "plain":
-            return Lines()
+            return Lines(clock=clock)
         case _:
-            return LiveTable(color=settings[COLOR] != "never")
+            return LiveTable(color=settings[COLOR] != "never", clock=clock)
 
 
 def to_stdout(text: str) -> None:
@@ -57,12 +60,65 @@ def to_stdout(text: str) -> None:
     render.stream(text.encode())
 
 
+class _EventClock:
+    """The clock of a watched run: while an event is shown, the time at which it happened.
+
+    A watcher may come hours later, and still shows how long a step has been running.
+    """
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def monotonic_ns(self) -> int:
+        moment: datetime = getattr(self._local, "moment", None) or self.now()
+        return int(moment.timestamp() * 1e9)
+
+    def now(self) -> datetime:
+        return api.SystemClock().now()
+
+    @contextmanager
+    def at(self, event: api.KnownEvent) -> Iterator[None]:
+        """For this thread only: the table is painted by another one."""
+        try:
+            self._local.moment = datetime.fromisoformat(event.at)
+        except ValueError:
+            self._local.moment = None
+        try:
+            yield
+        finally:
+            self._local.moment = None
+
+
+class WatchingScreen:
+    """A `Display` of a run of another process, on one of the displays of `run`."""
+
+    def __init__(self, screen: NullDisplay, clock: _EventClock) -> None:
+        self._screen = screen
+        self._clock = clock
+        self._preview: api.RunPreview | None = None
+
+    def begin(self, preview: api.RunPreview) -> None:
+        self._preview = preview
+
+    def event(self, event: api.KnownEvent, state: api.RunState) -> None:
+        with self._clock.at(event):
+            if self._preview is not None:
+                self._screen.begin(self._preview)
+                self._preview = None
+            self._screen.event(event, state)
+
+    def progress(self, progress: api.LogProgress) -> None:
+        """What a step has printed."""
+        self._screen.progress(progress)
+
+
 @contextmanager
-def watching_screen(settings: api.Settings, *, streams: bool) -> Iterator[NullDisplay]:
+def watching_screen(settings: api.Settings, *, streams: bool) -> Iterator[WatchingScreen]:
     """The display of a run of another process; with `streams` the events go to stdout."""
-    screen = JsonLog(to_stdout) if streams else screen_for(settings)
+    clock = _EventClock()
+    screen = JsonLog(to_stdout) if streams else screen_for(settings, clock=clock)
     try:
-        yield screen
+        yield WatchingScreen(screen, clock)
     finally:
         screen.close()
 

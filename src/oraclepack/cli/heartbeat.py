@@ -77,6 +77,8 @@ class RunningSteps:
                 calls.open_calls.discard(wait.call)
                 if wait.tries:
                     calls.retries[wait.call] = wait.tries
+            case j.WaitFinished(step=step, call=number):
+                self._calls.setdefault(step, _Calls()).waits.pop(number, None)
             case j.InvocationIntent() | j.InvocationOutcome():
                 calls = self._calls.setdefault(event.step, _Calls())
                 for number in (event.call, _ANY):

@@ -171,9 +171,11 @@ def _head_text(run: RunSummary, head: str | None) -> str:
 BACKUPS = "backups"
 """In a run directory."""
 STEPS = "steps"
+NOTIFICATIONS = "notifications.jsonl"
 OWN_NAMES = (
     *(journal_file.NAME, "outputs", "logs", BACKUPS, STEPS, "answers", "aside"),
     *("actionizer", "_failed", "lock", "run.json", "steps.json"),
+    NOTIFICATIONS,
     *("report.html", "report.md", "trace.json"),
 )
 """What we make in a run directory."""

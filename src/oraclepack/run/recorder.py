@@ -67,7 +67,7 @@ class Recorder:
         self._run = run
         self._pack = pack
         self._legacy = legacy
-        self._observers = observers
+        self._observers = list(observers)
         self._wake = threading.Event()
         self._over = threading.Event()
         self._trouble: Exception | None = None
@@ -76,6 +76,10 @@ class Recorder:
     @property
     def state(self) -> RunState:
         return self._journal.state
+
+    def observe(self, observer: Observer) -> None:
+        """Notify one more observer of every event from now on."""
+        self._observers.append(observer)
 
     def append(self, event: KnownEvent) -> KnownEvent:
         """Keep an event; when this returns it has happened, whatever dies next.

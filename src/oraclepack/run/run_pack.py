@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.errors import Refusal, UsageError
+from oraclepack.errors import OraclePackError, Refusal, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
@@ -205,6 +205,7 @@ def run_pack(
             imported(session)
             untouched = False
         _refuse_dirty_rerun(request, selected, record, planned)
+        stack.enter_context(_notified(request, selected.run, record))
         enter(request, selected, record, name)
         _record_forecast(record, expected)
         # Only after the journal names it, so that a later command can remove it.
@@ -347,6 +348,24 @@ def _environment(options: RunOptions) -> dict[str, str]:
         # A step may call oraclepack itself; what that runs is a rehearsal too.
         inherited |= {ENGINE.variable: REHEARSAL}
     return inherited | {"out_dir": options.out_dir} if options.out_dir else inherited
+
+
+@contextmanager
+def _notified(request: RunRequest, run: RunDir, record: Recorder) -> Iterator[None]:
+    """People are notified of what happens meanwhile, if they want to be."""
+    if request.options.notify is None:
+        yield
+        return
+    notifier = request.options.notify(run)
+    notifier.begin(record.state)
+    record.observe(notifier.event)
+    try:
+        yield
+    finally:
+        for failure in notifier.close():
+            with suppress(OraclePackError, OSError):
+                message = f"a notification was not delivered: {failure}"
+                record.append(j.WarningRecorded(code="notify", message=message))
 
 
 def _awaited(request: RunRequest, selected: SelectedRun) -> RunDir | None:

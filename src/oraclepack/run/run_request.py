@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -36,6 +37,7 @@ from oraclepack.run.run_session import RunOptions
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.declaration import Setting, ValueSource
+from oraclepack.settings.notify_settings import NOTIFY
 from oraclepack.settings.registry import ALLOW_PROJECT_PROGRAMS, STRICT, Settings
 from oraclepack.system import environment
 from oraclepack.system.files import HOME
@@ -47,6 +49,9 @@ from oraclepack.tools.oracle_config import OracleContext, around_call
 from oraclepack.tools.oracle_question import OracleQuestion
 from oraclepack.tools.providers import BROWSER, engine_of, model_of
 from oraclepack.tools.tool_names import ORACLE, TOOLS
+
+if TYPE_CHECKING:
+    from oraclepack.run.notify import Notifier
 
 
 def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOptions:
@@ -277,9 +282,20 @@ def _options(
         oracle_bin=_oracle(settings),
         ask=ask,
         detached=arguments.detached,
+        notify=_notify(settings),
         wait_for=arguments.wait_for,
         confirm_above=settings[cs.CONFIRM_ABOVE],
     )
+
+
+def _notify(settings: Settings) -> Callable[[RunDir], Notifier] | None:
+    if not settings[NOTIFY]:
+        return None
+    # With what it needs for requests it would take each run a while to load.
+    from oraclepack.run.notify import Notifier, notify_options
+
+    options = notify_options(settings)
+    return None if options is None else lambda run: Notifier(run, options)
 
 
 def _oracle(settings: Settings) -> str:

@@ -30,6 +30,7 @@ from oraclepack.system.clock import Clock
 if TYPE_CHECKING:  # a command with nothing to run does without them
     from oraclepack.calls.handler import CallHandler
     from oraclepack.calls.server import Gateway
+    from oraclepack.run.notify import Notifier
     from oraclepack.run.run_control import RunControl
 
 
@@ -78,6 +79,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     grace: Grace = msgspec.field(default_factory=Grace)
     detached: bool = False
     """It has no terminal: questions to a person wait for `runs answer`."""
+    notify: Callable[[RunDir], Notifier] | None = None
+    """Makes what notifies people of the run; None where nobody is to be notified."""
     wait_for: str | None = None
     """The run that must have ended before this one begins its steps."""
 

@@ -25,6 +25,7 @@ from oraclepack.settings.declaration import (
     ValueSource,
     variable_of,
 )
+from oraclepack.settings.notify_settings import NOTIFY_SETTINGS
 from oraclepack.settings.project_rules import (
     ADDED_NAMES,
     FREE,
@@ -41,6 +42,7 @@ from oraclepack.system.environment import (
     MCP_VARIABLES,
     REQUEST_VARIABLE,
     TRUST_KEY_VARIABLE,
+    WEBHOOK_SIGNER_VARIABLE,
 )
 from oraclepack.system.machine import MACHINE_VARIABLE
 
@@ -51,7 +53,7 @@ _MOST_HINTS = 20
 """How many unknown variables are reported one by one; finding the nearest name takes time."""
 _NOT_SETTINGS = frozenset(
     {CONFIG_VARIABLE, DETACHED_VARIABLE, MACHINE_VARIABLE, MARKER_VARIABLE, REQUEST_VARIABLE}
-    | {TRUST_KEY_VARIABLE, *MCP_VARIABLES}
+    | {TRUST_KEY_VARIABLE, WEBHOOK_SIGNER_VARIABLE, *MCP_VARIABLES}
 )
 
 
@@ -144,6 +146,7 @@ SETTINGS: tuple[Setting[Any], ...] = tuple(
             *CALL_SETTINGS,
             *PROVIDER_SETTINGS,
             *MONEY_SETTINGS,
+            *NOTIFY_SETTINGS,
             *SHARING_SETTINGS,
         ),
         key=lambda setting: setting.name,

@@ -111,7 +111,7 @@ def inherited(*, with_database: bool = True) -> dict[str, str]:
 
     Without the variables of PostgreSQL where they lead to the store that machines share.
     """
-    hidden = {TRUST_KEY_VARIABLE, DETACHED_VARIABLE}
+    hidden = {TRUST_KEY_VARIABLE, DETACHED_VARIABLE, WEBHOOK_SIGNER_VARIABLE}
     hidden |= set() if with_database else {STORE_VARIABLE}
     return {
         name: value
@@ -257,3 +257,10 @@ STORE_VARIABLE = "ORACLEPACK_STORE"
 """Holds a key that several machines share; read from the environment alone, never from a file."""
 DETACHED_VARIABLE = "ORACLEPACK_DETACHED"
 """The descriptor of the pipe on which a detached command reports to the one that started it."""
+WEBHOOK_SIGNER_VARIABLE = "ORACLEPACK_NOTIFY_SECRET"
+"""Signs the requests to a webhook; read from the environment alone, never from a file."""
+
+
+def notify_secret() -> str:
+    """What requests to a webhook are signed with; empty where they are not."""
+    return os.environ.get(WEBHOOK_SIGNER_VARIABLE, "")

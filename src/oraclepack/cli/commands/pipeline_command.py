@@ -40,6 +40,7 @@ from oraclepack.system.printable import single_lines
         *rs.RUN_SETTINGS,
         *rs.PIPELINE_SETTINGS,
         *cs.CALL_SETTINGS,
+        api.NOTIFY,
     ),
     exit_codes=(
         ExitCode.STEP_FAILED,

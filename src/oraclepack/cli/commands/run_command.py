@@ -22,7 +22,7 @@ from oraclepack.errors import ExitCode
     changes="the run directory, the outputs of the pack, its state and report files",
     effect="execute",
     starts="the bash of the pack and the tools it calls; their calls cost money",
-    settings=(api.STRICT, *rs.RUN_SETTINGS, *cs.CALL_SETTINGS),
+    settings=(api.STRICT, *rs.RUN_SETTINGS, *cs.CALL_SETTINGS, api.NOTIFY),
     exit_codes=(
         ExitCode.STEP_FAILED,
         ExitCode.POLICY,

@@ -61,6 +61,7 @@ class Painting:
         """The frame in at most `height` lines, each narrower than `width`."""
         # The last column stays free: a cursor behind it is drawn differently everywhere.
         wide = max(width - 1, 1)
+        self._console.width = wide  # else a variable COLUMNS of the shell would decide
         every = sum(row.lines for row in frame.rows)
         room = every if height is None else max(height - 3, 1)
         rows, rest = fitting(frame.rows, room)

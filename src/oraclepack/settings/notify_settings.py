@@ -1,0 +1,58 @@
+"""The settings of notifications: whom to tell about the end of a run, and how."""
+
+from typing import Any
+
+from oraclepack.settings.declaration import OWN, Setting, ValueSource
+from oraclepack.settings.project_rules import USER_ONLY
+from oraclepack.settings.value_kinds import Names, Text, Texts
+
+_NO_FLAG = OWN - {ValueSource.FLAG}
+
+NOTIFY = Setting[tuple[str, ...]](
+    "notify.channels",
+    Names(),
+    (),
+    "Whom to notify about this run: desktop, command, webhook, apprise.",
+    "--notify",
+    sources=OWN,
+    project=USER_ONLY,
+)
+NOTIFY_EVENTS = Setting[tuple[str, ...]](
+    "notify.events",
+    Names(),
+    ("finished", "failed", "needs_decision", "budget_reached"),
+    "What to notify about.",
+    sources=_NO_FLAG,
+    project=USER_ONLY,
+)
+NOTIFY_COMMAND = Setting[tuple[str, ...]](
+    "notify.command",
+    Texts(),
+    (),
+    "A program and its arguments; it reads the notification as JSON on stdin.",
+    sources=_NO_FLAG,
+    project=USER_ONLY,
+)
+NOTIFY_WEBHOOK = Setting(
+    "notify.webhook",
+    Text(),
+    "",
+    "A URL to which the notification is posted as JSON.",
+    sources=_NO_FLAG,
+    project=USER_ONLY,
+)
+NOTIFY_APPRISE = Setting[tuple[str, ...]](
+    "notify.apprise",
+    Texts(),
+    (),
+    "URLs of apprise, for every other service.",
+    sources=_NO_FLAG,
+    project=USER_ONLY,
+)
+NOTIFY_SETTINGS: tuple[Setting[Any], ...] = (
+    NOTIFY,
+    NOTIFY_EVENTS,
+    NOTIFY_COMMAND,
+    NOTIFY_WEBHOOK,
+    NOTIFY_APPRISE,
+)
