@@ -76,6 +76,9 @@ def test_a_report_shows_the_run(tmp_path: Path) -> None:
     assert re.search(r'cite-verified" href="#s02-1-1"[^>]*>src/shop/stock.py:19-24</a>', page)
     assert 'class="cite cite-not_attached"' in page
     assert "OutOfStock" in page
+    # Answer 4 is a capture: its sections stand out, its underscores are literal.
+    assert '<h4 id="a04-1-L1">Direct answer</h4>' in page
+    assert "so that __init__ finds" in page
     assert "self._store.write(key, current - amount)" in page
 
 

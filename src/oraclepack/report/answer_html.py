@@ -6,7 +6,7 @@ can point to lines. Cited places become links to the quoted lines.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING
@@ -35,6 +35,7 @@ _LINED = {
     "code_block",
     "hr",
 }
+_LONGEST_HEADING = 140
 _TAGS = {
     *("p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong"),
     *("s", "hr", "br", "table", "thead", "tbody", "tr", "th", "td", "a", "span", "div"),
@@ -85,11 +86,21 @@ class RenderedAnswer(msgspec.Struct, frozen=True):
         return max((one for one in self.lines if one <= line), default=0)
 
 
-def render_answer(text: str, prefix: str, links: CitationLinks, *, plain: bool) -> RenderedAnswer:
-    """An answer as HTML; ids of its blocks begin with `prefix`, without one they have none."""
+def render_answer(
+    text: str,
+    prefix: str,
+    links: CitationLinks,
+    *,
+    plain: bool,
+    headings: Container[int] = (),
+) -> RenderedAnswer:
+    """An answer as HTML; ids of its blocks begin with `prefix`, without one they have none.
+
+    `headings` are lines that open a section: in plain text nothing else marks them.
+    """
     printable = visible(text.replace("\r\n", "\n").replace("\r", "\n"))
     if plain or len(printable) > MOST_MARKDOWN:
-        return _plain(printable, prefix, links)
+        return _plain(printable, prefix, links, headings)
     writer = _Writer(prefix, links)
     html = writer.document(_markdown().parse(printable))
     return RenderedAnswer(cleaned(html), tuple(writer.lines))
@@ -126,7 +137,9 @@ def linked_text(text: str, links: CitationLinks) -> str:
     return "".join((*pieces, escape(text[at:])))
 
 
-def _plain(text: str, prefix: str, links: CitationLinks) -> RenderedAnswer:
+def _plain(
+    text: str, prefix: str, links: CitationLinks, headings: Container[int]
+) -> RenderedAnswer:
     """Paragraphs as they stand; only lines that are headings of sections stand out."""
     blocks = []
     lines: list[int] = []
@@ -139,7 +152,9 @@ def _plain(text: str, prefix: str, links: CitationLinks) -> RenderedAnswer:
             lines.append(first)
             inner = linked_text(body, links).replace("\n", "<br>")
             mark = f' id="{escape(prefix)}L{first}"' if prefix else ""
-            blocks.append(f"<p{mark}>{inner}</p>")
+            is_heading = first in headings and "\n" not in body and len(body) <= _LONGEST_HEADING
+            tag = "h4" if is_heading else "p"
+            blocks.append(f"<{tag}{mark}>{inner}</{tag}>")
         number += count
     return RenderedAnswer(cleaned("\n".join(blocks)), tuple(lines))
 

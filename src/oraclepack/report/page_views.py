@@ -211,7 +211,13 @@ def _answers(step: ReportStep) -> Iterator[AnswerView]:
             for place, quote in enumerate(answer.quotes, start=1)
         )
         links = links_to(quotes)
-        rendered = render_answer(answer.text, f"{name}-", links, plain=answer.is_capture)
+        rendered = render_answer(
+            answer.text,
+            f"{name}-",
+            links,
+            plain=answer.is_capture,
+            headings={section.line for section in answer.sections},
+        )
         yield AnswerView(name, answer, rendered, quotes)
 
 
