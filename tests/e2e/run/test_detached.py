@@ -183,7 +183,8 @@ def test_a_run_waits_for_another_one(tmp_path: Path, zygote: Zygote) -> None:
 def test_a_killed_runner_is_seen_as_interrupted_and_leaves_nothing_that_answers(
     tmp_path: Path, zygote: Zygote
 ) -> None:
-    project = a_project(tmp_path, zygote, HELD[0])
+    once = step(1, ask("Question? [[fault=hold first=1]]", "out/1.md", *API))
+    project = a_project(tmp_path, zygote, once)
     gate = Gate(project)
     started = detached(project)
     until(lambda: len(project.oracle.calls) == 1)
@@ -195,9 +196,7 @@ def test_a_killed_runner_is_seen_as_interrupted_and_leaves_nothing_that_answers(
     assert status(project)["status"] == "interrupted"
     assert runs(project, "pause", "latest").code == 2
     gate.open()  # the call outlives its runner
-    again = project.start("run", "pack.md", "--json")
-    gate.open()
-    assert again.wait(20).code == 0
+    assert project.run().code == 0
 
 
 @pytest.mark.parametrize(
