@@ -14,7 +14,7 @@ from oraclepack import api
 from oraclepack.mcp.mcp_server import OraclepackServer
 from oraclepack.mcp.mcp_services import Services, enter_first_root
 
-TOKEN_VARIABLE = "ORACLEPACK_MCP_TOKEN"  # noqa: S105 - the name of a variable
+BEARER_VARIABLE = "ORACLEPACK_MCP_TOKEN"
 _SHORTEST_TOKEN = 16
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _LARGEST_REQUEST = 1024 * 1024
@@ -22,6 +22,7 @@ _LARGEST_REQUEST = 1024 * 1024
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def serve_stdio(services: Services) -> None:
@@ -51,15 +52,15 @@ def serve_http(services: Services, host: str, port: int, token: str) -> None:
 def refuse_open_door(host: str, token: str) -> None:
     """Beyond this machine only with a token, and never with a short one."""
     if token and len(token) < _SHORTEST_TOKEN:
-        raise api.UsageError(f"{TOKEN_VARIABLE}: at least {_SHORTEST_TOKEN} characters are needed")
+        raise api.UsageError(f"{BEARER_VARIABLE}: at least {_SHORTEST_TOKEN} characters are needed")
     if host not in _LOOPBACK and not token:
         raise api.UsageError(
             f"--host {host} reaches beyond this machine",
-            hint=f"set {TOKEN_VARIABLE} to a long random text, which clients send as bearer token",
+            hint=f"set {BEARER_VARIABLE} to a long random text, which clients send as bearer token",
         )
 
 
-def http_app(services: Services, host: str, token: str) -> Any:  # noqa: ANN401 - an ASGI program
+def http_app(services: Services, host: str, token: str) -> AsgiApp:
     """The program behind HTTP: Host, Origin and size are checked, then the token."""
     server = OraclepackServer(services).low_level()
     names = [*sorted(_LOOPBACK - {"::1"}), "[::1]"] if host in _LOOPBACK else [host]
@@ -74,7 +75,7 @@ def http_app(services: Services, host: str, token: str) -> Any:  # noqa: ANN401 
     return _with_token(app, token) if token else app
 
 
-def _with_token(app: Any, token: str) -> Any:  # noqa: ANN401 - ASGI programs
+def _with_token(app: AsgiApp, token: str) -> AsgiApp:
     expected = f"Bearer {token}".encode()
 
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:

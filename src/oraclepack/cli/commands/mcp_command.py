@@ -76,7 +76,7 @@ def mcp(
     if options["transport"] == "stdio":
         mcp_transports.serve_stdio(made)
     else:
-        token = variables.get(mcp_transports.TOKEN_VARIABLE, "")
+        token = variables.get(mcp_transports.BEARER_VARIABLE, "")
         port = options["port"]
         assert isinstance(port, int)
         mcp_transports.serve_http(made, str(options["host"]), port, token)
