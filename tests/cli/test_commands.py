@@ -146,7 +146,6 @@ def test_the_manifest_knows_every_command(capsys: pytest.CaptureFixture[str]) ->
         "choices": ["bash", "zsh", "fish"],
         "help": "The shell.",
         "required": True,
-        "type": "choice",
     }
     assert {"cwd", "output", "color", "json", "fields", "jq"} <= set(data["shared"])
     assert data["options"]["output"] == {
@@ -154,9 +153,7 @@ def test_the_manifest_knows_every_command(capsys: pytest.CaptureFixture[str]) ->
         "default": "text",
         "help": "How to answer: for people, or for programs; "
         "jsonl is one line, after the events of a run.",
-        "key": True,
-        "type": "choice",
-        "variable": True,
+        "setting": True,
     }
 
 

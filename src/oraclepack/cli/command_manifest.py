@@ -85,6 +85,7 @@ class ArgumentFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     help: str = ""
     type: str = "bool"
+    """Left out for a boolean, and where there are `choices`."""
     flags: tuple[str, ...] = ()
     """How an option is spelled where that is not `--name` and, of a boolean, `--no-name`."""
     required: bool = False
@@ -92,10 +93,10 @@ class ArgumentFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     choices: tuple[str, ...] = ()
     default: Any = None
     """Left out where it is false, empty or none."""
+    setting: bool = False
+    """`ORACLEPACK_` and its name in capitals gives the same, and so does a key in TOML files."""
     variable: bool = False
-    """`ORACLEPACK_` and its name in capitals gives the same."""
-    key: bool = False
-    """Its name as a key in TOML files gives the same."""
+    """Only the variable gives the same."""
 
 
 class CommandFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -316,18 +317,20 @@ def _described(param: click.Parameter, setting: api.Setting[Any] | None) -> Argu
     usual = [f"--{_name(param)}", *([f"--no-{_name(param)}"] if param.secondary_opts else [])]
     spelled = [*param.opts, *param.secondary_opts]
     default = setting.default if setting else _default(param, switch=switch)
+    by_variable = setting is not None and api.ValueSource.ENVIRONMENT in setting.sources
     in_project = setting is not None and api.ValueSource.PROJECT in setting.sources
+    choices = tuple(map(str, getattr(param.type, "choices", ())))
     text = setting.help if setting else getattr(param, "help", None)
     return ArgumentFacts(
         help=text or ARGUMENTS.get(param.name or "", ""),
-        type=setting.kind.name if setting else "bool" if switch else param.type.name,
+        type="bool" if switch or choices else setting.kind.name if setting else param.type.name,
         flags=tuple(spelled) if isinstance(param, click.Option) and spelled != usual else (),
         required=param.required,
         repeatable=param.multiple or param.nargs == -1,
-        choices=tuple(map(str, getattr(param.type, "choices", ()))),
+        choices=choices,
         default=default or None,
-        variable=setting is not None and api.ValueSource.ENVIRONMENT in setting.sources,
-        key=in_project,
+        setting=by_variable and in_project,
+        variable=by_variable and not in_project,
     )
 
 
