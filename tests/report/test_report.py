@@ -390,7 +390,15 @@ def test_what_a_running_command_asks_is_shown(tmp_path: Path) -> None:
     reserved = j.BudgetReserved(
         step="06", attempt=1, call=1, reservation="r", cost=Decimal("1.25"), tokens=9, at=asked.at
     )
-    write_journal(run.path, *events, asked, reserved)  # type: ignore[arg-type]
+    forecast = j.ForecastRecorded(
+        to_ask=6,
+        low=Decimal("7.10"),
+        likely=Decimal("8.20"),
+        high=Decimal("9.30"),
+        spent_before=Decimal(1),
+        at=asked.at,
+    )
+    write_journal(run.path, *events, asked, reserved, forecast)  # type: ignore[arg-type]
     assert gather_report(run).decisions == ()  # nobody works on the run
 
     with locked(run.path):
@@ -400,7 +408,12 @@ def test_what_a_running_command_asks_is_shown(tmp_path: Path) -> None:
     assert [one.message for one in data.attention if one.kind is AttentionKind.DECISION] == [
         "The run waits for a person: Was it paid for? (retry, fail)"
     ]
-    assert "$1.25 were reserved" in run_page(data)
+    page = run_page(data)
+    assert "$1.25 were reserved" in page
+    assert data.cost.cost is not None
+    (row,) = data.forecasts
+    assert (row.likely, row.actual) == (Decimal("8.20"), data.cost.cost - 1)
+    assert all(amount in page for amount in ("$7.10", "$8.20", "$9.30"))
 
 
 def test_a_report_can_be_made_while_the_journal_is_being_written(tmp_path: Path) -> None:

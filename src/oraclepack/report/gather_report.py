@@ -34,6 +34,7 @@ from oraclepack.pack.pack_files import read_pack
 from oraclepack.report.attention import attention_of, is_capture
 from oraclepack.report.call_times import Clockwork, calls_of, sessions_of
 from oraclepack.report.report_data import (
+    ForecastRow,
     LogExcerpt,
     MoneyRow,
     OpenDecision,
@@ -155,6 +156,7 @@ def _data(gathered: GatheredRun) -> ReportData:
         cost=state.cost(),
         by_model=_money(state, "model"),
         by_provider=_money(state, "provider"),
+        forecasts=_forecasts(state),
         reserved=_reserved(gathered.events),
         decisions=_decisions(gathered),
         settings=_settings(state),
@@ -202,6 +204,23 @@ def _money(state: RunState, attribute: str) -> tuple[MoneyRow, ...]:
             groups.setdefault(name or "unknown", []).append(call)
     rows = (MoneyRow(name, total_cost(groups[name])) for name in sorted(groups))
     return tuple(row for row in rows if row.cost.calls or row.cost.saved_calls)
+
+
+def _forecasts(state: RunState) -> tuple[ForecastRow, ...]:
+    """The forecast of each command beside its cost: up to the next one, or up to now."""
+    made = [session.forecast for session in state.sessions if session.forecast is not None]
+    ends = [*(forecast.spent_before for forecast in made[1:]), state.cost().cost]
+    return tuple(
+        ForecastRow(
+            at=forecast.at,
+            to_ask=forecast.to_ask,
+            low=forecast.low,
+            likely=forecast.likely,
+            high=forecast.high,
+            actual=None if end is None else end - (forecast.spent_before or 0),
+        )
+        for forecast, end in zip(made, ends, strict=False)
+    )
 
 
 def _reserved(events: Sequence[AnyEvent]) -> Decimal | None:

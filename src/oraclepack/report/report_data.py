@@ -249,6 +249,17 @@ class OpenDecision(msgspec.Struct, frozen=True):
     options: tuple[str, ...] = ()
 
 
+class ForecastRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command was expected to cost, and what it cost. US dollars; null is unknown."""
+
+    at: str
+    to_ask: int
+    low: Decimal | None
+    likely: Decimal | None
+    high: Decimal | None
+    actual: Decimal | None
+
+
 class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a report shows of one run."""
 
@@ -290,6 +301,8 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     cost: CostTotal = NO_COST
     by_model: tuple[MoneyRow, ...] = ()
     by_provider: tuple[MoneyRow, ...] = ()
+    forecasts: tuple[ForecastRow, ...] = ()
+    """Of each command that had one, beside what it came to."""
     reserved: Decimal | None = None
     """The worst case of all tries, as it was reserved in the budgets before they were made."""
     decisions: tuple[OpenDecision, ...] = ()
