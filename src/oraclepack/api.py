@@ -48,6 +48,7 @@ from oraclepack.journal.statuses import WAITS, Cache, CallWait, RollbackStatus, 
 from oraclepack.journal.step_state import StepState
 from oraclepack.lint.finding import Finding, Severity
 from oraclepack.pack.model import PRELUDE
+from oraclepack.report import figures
 from oraclepack.report.schemas import schema_names, schema_of
 from oraclepack.report.untrusted_text import clean_parts, untrusted_parts
 from oraclepack.run.planning.plan import Decision
@@ -68,6 +69,8 @@ from oraclepack.settings.registry import (
     OUTPUT,
     STRICT,
     TRUST_KEY_FILE,
+    TUI_KEYS,
+    TUI_THEME,
     ConfigReport,
     Settings,
     SettingValue,
@@ -128,6 +131,7 @@ if TYPE_CHECKING:
     from oraclepack.lint.rule_docs import RuleDoc as RuleDoc
     from oraclepack.lint.rule_docs import RuleExplanation as RuleExplanation
     from oraclepack.lint.validate import CheckedPack as CheckedPack
+    from oraclepack.lint.validate import FixPreview as FixPreview
     from oraclepack.lint.validate import ValidateResult as ValidateResult
     from oraclepack.lint.validation import CheckRun as CheckRun
     from oraclepack.lint.validation import UnreadablePack as UnreadablePack
@@ -138,6 +142,10 @@ if TYPE_CHECKING:
     from oraclepack.pipeline.record_pages import ProjectPages as ProjectPages
     from oraclepack.pipeline.run_pipeline import PipelineOutcome as PipelineOutcome
     from oraclepack.report.comparable_runs import ComparableRuns as ComparableRuns
+    from oraclepack.report.report_data import ReportAnswer as ReportAnswer
+    from oraclepack.report.report_data import ReportData as ReportData
+    from oraclepack.report.report_data import ReportStep as ReportStep
+    from oraclepack.report.report_data import SourceQuote as SourceQuote
     from oraclepack.report.run_comparison import QuestionComparison as QuestionComparison
     from oraclepack.report.run_comparison import RunComparison as RunComparison
     from oraclepack.report.run_comparison import RunSide as RunSide
@@ -151,6 +159,7 @@ if TYPE_CHECKING:
     from oraclepack.run.forecast import CostForecast as CostForecast
     from oraclepack.run.forecast import CostRange as CostRange
     from oraclepack.run.forecast import PlannedStepCost as PlannedStepCost
+    from oraclepack.run.pack_overview import PackEntry as PackEntry
     from oraclepack.run.past_runs import RunDetails as RunDetails
     from oraclepack.run.past_runs import RunListEntry as RunListEntry
     from oraclepack.run.past_runs import StepDetails as StepDetails
@@ -178,11 +187,15 @@ if TYPE_CHECKING:
     from oraclepack.run.run_status import StepStatus as StepStatus
     from oraclepack.run.start_run import DetachedReport as DetachedReport
     from oraclepack.run.start_run import StartedRun as StartedRun
+    from oraclepack.run.step_content import ContentCall as ContentCall
+    from oraclepack.run.step_content import StepContent as StepContent
     from oraclepack.run.transaction import TransactionReport as TransactionReport
     from oraclepack.run.trust import Candidate as Candidate
     from oraclepack.run.undo import UndoReport as UndoReport
     from oraclepack.run.watch_run import LogProgress as LogProgress
     from oraclepack.run.watch_run import WatchUpdate as WatchUpdate
+    from oraclepack.shell.log_tail import LogPart as LogPart
+    from oraclepack.shell.log_tail import LogWindow as LogWindow
     from oraclepack.tickets.steps_support import TicketSteps as TicketSteps
     from oraclepack.tickets.ticket import TicketCheck as TicketCheck
     from oraclepack.tickets.ticketify import TicketifyReport as TicketifyReport
@@ -192,8 +205,12 @@ if TYPE_CHECKING:
     from oraclepack.tools.prices import ModelPrice as ModelPrice
     from oraclepack.tools.prices import PriceList as PriceList
     from oraclepack.tools.prices import PriceReport as PriceReport
+    from oraclepack.work import backlog
     from oraclepack.work.actionize import ActionizeOutcome as ActionizeOutcome
     from oraclepack.work.backlog import ActionizeReport as ActionizeReport
+    from oraclepack.work.backlog_edit import BacklogNotes as BacklogNotes
+
+    WorkRecord = backlog.Record
 
 __all__ = [
     "BY_NAME",
@@ -210,6 +227,8 @@ __all__ = [
     "PRELUDE",
     "STRICT",
     "TRUST_KEY_FILE",
+    "TUI_KEYS",
+    "TUI_THEME",
     "WAITS",
     "ActionizeOptions",
     "AlreadyExistsError",
@@ -256,6 +275,7 @@ __all__ = [
     "ValueSource",
     "accept",
     "actionize",
+    "backlog_notes",
     "cache",
     "call",
     "call_preflight",
@@ -263,15 +283,18 @@ __all__ = [
     "canonical_file",
     "canonical_line",
     "canonical_reply",
+    "check_overrides",
     "check_tickets",
     "clean_parts",
     "control_request",
     "cost_text",
     "detached_report",
+    "environment",
     "events",
     "examine_machine",
     "exhausted",
     "explain_rules",
+    "figures",
     "fleets",
     "fold",
     "forecast",
@@ -284,6 +307,7 @@ __all__ = [
     "is_completing",
     "jq_filter",
     "last_lines",
+    "list_packs",
     "list_steps",
     "load_settings",
     "looks_secret",
@@ -295,8 +319,10 @@ __all__ = [
     "pipeline",
     "plan",
     "plan_with_token",
+    "preview_fixes",
     "prices",
     "quarantine",
+    "read_run",
     "read_small_file",
     "redacted",
     "redacted_record",
@@ -316,7 +342,9 @@ __all__ = [
     "skill_text",
     "skills",
     "start",
+    "step_content",
     "text_page",
+    "tick_task",
     "ticket_steps",
     "ticketify",
     "undo",
@@ -327,9 +355,11 @@ __all__ = [
     "value_kinds",
     "verify",
     "why",
+    "write_backlog",
     "write_config_file",
     "write_new_file",
     "write_new_pack",
+    "write_note",
 ]
 
 _LARGEST_CONFIG = 1024 * 1024
@@ -374,6 +404,21 @@ def validate(
     return validate_packs(paths, settings or load_settings(paths[0]), fix=fix)
 
 
+def preview_fixes(pack: str | Path, settings: Settings | None = None) -> FixPreview:
+    """What `validate` with `fix` would change in a pack; writes nothing."""
+    from oraclepack.lint.validate import preview_fixes as preview
+
+    return preview(Path(pack), settings or load_settings(pack))
+
+
+def list_packs(folder: str, settings: Settings | None = None) -> tuple[PackEntry, ...]:
+    """The packs below a folder, or one named pack, with their runs; they are not validated."""
+    from oraclepack.run.pack_overview import list_project_packs
+
+    root = Path((settings or load_settings(folder)).root)
+    return list_project_packs(root, folder)
+
+
 def explain_rules(word: str | None = None) -> RuleExplanation:
     """The documentation of a rule, by id or name, or of all rules."""
     from oraclepack.lint.rule_docs import RuleExplanation, rules_named
@@ -394,6 +439,20 @@ def list_steps(pack: str | Path, settings: Settings | None = None) -> StepList:
     from oraclepack.run.explain_steps import list_pack
 
     return list_pack(Path(pack), Path((settings or load_settings(pack)).root))
+
+
+def step_content(pack: str | Path, step: str, settings: Settings | None = None) -> StepContent:
+    """What a step would send: prompts, files and calls with the overrides of the settings."""
+    from oraclepack.run.step_content import step_content as read_content
+
+    return read_content(Path(pack), step, settings or load_settings(pack))
+
+
+def check_overrides(pack: str | Path, settings: Settings) -> None:
+    """Raise UsageError where oracle would refuse an override, or a step is not there."""
+    from oraclepack.run.step_content import check_overrides as check
+
+    check(Path(pack), settings)
 
 
 class GenerateOptions(TypedDict, total=False):
@@ -768,6 +827,14 @@ def redeem_plan(
     plan_token.redeem(token, pack, settings, arguments or RunArguments())
 
 
+def read_run(target: str = "", settings: Settings | None = None) -> ReportData:
+    """Everything about a run that a report shows; `target` as for `report`. Writes nothing."""
+    from oraclepack.report.gather_report import gather_report
+    from oraclepack.report.write_report import find_run
+
+    return gather_report(find_run(Path((settings or load_settings()).root), target))
+
+
 # Records of a project
 
 
@@ -853,6 +920,34 @@ def work(settings: Settings | None = None) -> ProjectWork:
 
     settings = settings or load_settings()
     return ProjectWork(Path(settings.root), settings[GITHUB_API_URL])
+
+
+def backlog_notes(run_dir: str | Path) -> BacklogNotes | None:
+    """The ticks and notes of a person in the backlog of a run; None where there is no backlog."""
+    from oraclepack.work.backlog_edit import read_notes
+
+    return read_notes(Path(run_dir))
+
+
+def write_backlog(run_dir: str | Path) -> BacklogNotes:
+    """Write the backlog of a run from the answers that there are so far."""
+    from oraclepack.work.backlog_edit import write_backlog as write
+
+    return write(Path(run_dir))
+
+
+def tick_task(run_dir: str | Path, task_id: str, *, done: bool) -> BacklogNotes:
+    """Tick a task of the backlog, or take the tick away."""
+    from oraclepack.work.backlog_edit import tick_task as tick
+
+    return tick(Path(run_dir), task_id, done=done)
+
+
+def write_note(run_dir: str | Path, name: str, note: str) -> BacklogNotes:
+    """Replace a note in the backlog: of a task, of an issue, or `notes` for the whole."""
+    from oraclepack.work.backlog_edit import write_note as write
+
+    return write(Path(run_dir), name, note)
 
 
 class TicketifyOptions(TypedDict, total=False):

@@ -1,6 +1,7 @@
 """Validate packs: read, run the external checks, apply the rules, apply fixes."""
 
 from collections.abc import Iterable, Iterator
+from difflib import unified_diff
 from pathlib import Path
 
 import msgspec
@@ -126,24 +127,51 @@ def validate_packs(
 def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> CheckedPack:
     """Everything that is to be said about one pack; with `fix`, after fixing it."""
     raw = read_pack_text(file)
+    text, checked = _fixed(raw, file, settings, most_passes=_MOST_PASSES if fix else 0)
+    if text != raw:
+        _write(file, text, settings[CWD])
+    return checked
+
+
+class FixPreview(msgspec.Struct, frozen=True):
+    """What `validate --fix` would change in a pack."""
+
+    path: str
+    diff: str
+    """A unified diff; empty when nothing would change."""
+    checked: CheckedPack
+    """The pack as it would be then."""
+
+
+def preview_fixes(file: Path, settings: Settings) -> FixPreview:
+    """Fix a pack without writing it."""
+    raw = read_pack_text(file)
+    text, checked = _fixed(raw, file, settings, most_passes=_MOST_PASSES)
+    path = file.as_posix()
+    before, after = raw.splitlines(keepends=True), text.splitlines(keepends=True)
+    diff = unified_diff(before, after, fromfile=path, tofile=path)
+    ended = (line if line.endswith("\n") else f"{line}\n" for line in diff)
+    return FixPreview(path, "".join(ended), checked)
+
+
+def _fixed(
+    raw: str, file: Path, settings: Settings, *, most_passes: int
+) -> tuple[str, CheckedPack]:
+    """The text after so many rounds of fixes, and what is to be said about it then."""
     path = file.as_posix()
     root = project_root(path, settings[CWD])
     pack, facts, findings = _check(raw, path, root, settings)
-    fixed = 0
-    if fix:
-        fixed_text = raw
-        for _ in range(_MOST_PASSES):
-            offered = [finding for finding in findings if finding.fix is not None]
-            after = apply_fixes(fixed_text, findings) if offered else fixed_text
-            if after == fixed_text:
-                break
-            fixed += len(offered)
-            fixed_text = after
-            pack, facts, findings = _check(fixed_text, path, root, settings)
-        if fixed_text != raw:
-            _write(file, fixed_text, settings[CWD])
+    text, fixed = raw, 0
+    for _ in range(most_passes):
+        offered = [finding for finding in findings if finding.fix is not None]
+        after = apply_fixes(text, findings) if offered else text
+        if after == text:
+            break
+        fixed += len(offered)
+        text = after
+        pack, facts, findings = _check(text, path, root, settings)
     report = _report(path, pack, facts, findings, settings, fixed)
-    return CheckedPack(path, pack, findings, report)
+    return text, CheckedPack(path, pack, findings, report)
 
 
 def _write(file: Path, text: str, cwd: str) -> None:

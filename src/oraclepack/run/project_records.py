@@ -25,6 +25,7 @@ from oraclepack.run.trust import (
     trust_run,
 )
 from oraclepack.run.watch_run import WatchUpdate, watch_events
+from oraclepack.shell.log_tail import LogWindow
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.ownership import TrustReport
 
@@ -83,6 +84,12 @@ class ProjectRuns:
     ) -> LogReport:
         """The logs that `logs` would read, with their sizes."""
         return log_files(named_run(self._root, name), step, stderr=stderr, failed=failed)
+
+    def log_windows(self, name: str, step: str) -> tuple[LogWindow, ...]:
+        """The ends of what a step printed: standard output, then standard error."""
+        run = named_run(self._root, name)
+        paths = (run.log(one.path) for one in log_files(run, step).logs)
+        return tuple(LogWindow(path) for path in paths if path is not None)
 
     def control(self, name: str, request: ControlRequest) -> ControlReply:
         """Ask the command that works on a run to stop, pause, resume, set or take an answer.

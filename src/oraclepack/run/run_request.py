@@ -16,10 +16,10 @@ from oraclepack.calls.cache import GOOD
 from oraclepack.calls.context import CallOptions
 from oraclepack.calls.file_store import project_cache, run_answers
 from oraclepack.calls.limits import Limit, lanes_for
-from oraclepack.calls.overrides import read_overrides
+from oraclepack.calls.overrides import Overrides, read_overrides
 from oraclepack.calls.retry import RetryPolicy
 from oraclepack.calls.worst_case import BudgetPolicy
-from oraclepack.errors import InputError, Refusal, UsageError
+from oraclepack.errors import InputError, Refusal, UsageError, did_you_mean
 from oraclepack.journal.run_dir import RunDir, is_rehearsal
 from oraclepack.journal.run_state import Ask, RunState
 from oraclepack.lint.bash_syntax import start_reading
@@ -54,18 +54,40 @@ if TYPE_CHECKING:
     from oraclepack.run.notify import Notifier
 
 
-def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOptions:
-    """How calls are made, from the settings."""
+def overrides_of(settings: Settings, pack: Pack) -> Overrides:
+    """The flags that the settings put over those of the pack; raises UsageError for a bad one."""
     engine = settings[cs.ENGINE]
     flags = [*settings[cs.ORACLE_FLAG]]
     if engine in {"api", "browser"}:
         flags.append(f"--engine={engine}")
-    steps = [step.id for step in pack.steps]
+    page = _chatgpt_page(settings)
+    if page:
+        flags.append(f"--chatgpt-url={page}")
     per_step = settings[cs.OVERRIDE]
+    return read_overrides(table_of(ORACLE), flags, per_step, [step.id for step in pack.steps])
+
+
+def _chatgpt_page(settings: Settings) -> str:
+    """The URL that was given, or that a given name stands for."""
+    given = settings[cs.CHATGPT_URL]
+    if not given or given.startswith(("https://", "http://")):
+        return given
+    pages = settings[cs.CHATGPT_URLS]
+    if given in pages:
+        return pages[given]
+    where = settings.origin(cs.CHATGPT_URL).where
+    names = f"there are {', '.join(pages)}" if pages else "there are no names yet: chatgpt_urls"
+    raise UsageError(
+        f"{where} {given}: neither a URL nor a name", hint=did_you_mean(given, pages) or names
+    )
+
+
+def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOptions:
+    """How calls are made, from the settings."""
     unknown = OnUnknown(settings[cs.ON_UNKNOWN])
     return CallOptions(
-        overrides=read_overrides(table_of(ORACLE), flags, per_step, steps),
-        rehearsal=is_rehearsal(engine),
+        overrides=overrides_of(settings, pack),
+        rehearsal=is_rehearsal(settings[cs.ENGINE]),
         use_cache=settings[cs.CACHE],
         refresh=settings[cs.REFRESH],
         call_timeout=settings[cs.CALL_TIMEOUT] or None,

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from oraclepack.settings.declaration import EVERYWHERE, Setting, ValueSource
+from oraclepack.settings.declaration import EVERYWHERE, OWN, Setting, ValueSource
 from oraclepack.settings.project_rules import (
+    CHATGPT_PAGES,
     FALSE,
     HIGHER,
     LISTED_FLAGS,
@@ -25,6 +26,7 @@ from oraclepack.settings.value_kinds import (
     Count,
     Duration,
     Int,
+    NamedUrls,
     Path,
     Prices,
     Text,
@@ -138,6 +140,14 @@ OUTPUT_RETRIES = Setting(
     "How often a complete answer that misses its contract is asked for again.",
     project=LOWER,
 )
+CHATGPT_URL = Setting(
+    "chatgpt_url",
+    Text(),
+    "",
+    "The ChatGPT page that browser calls use: a URL, or a name from chatgpt_urls.",
+    sources=OWN,
+    project=USER_ONLY,
+)
 
 CALL_SETTINGS: tuple[Setting[Any], ...] = tuple(
     value for value in list(globals().values()) if isinstance(value, Setting)
@@ -187,6 +197,16 @@ STORE_LEASE = Setting(
     project=USER_ONLY,
 )
 SHARING_SETTINGS: tuple[Setting[Any], ...] = (STORE, STORE_LEASE)
+
+CHATGPT_URLS: Setting[Mapping[str, str]] = Setting(
+    "chatgpt_urls",
+    NamedUrls(),
+    {},
+    "Names for ChatGPT pages, such as those of projects; --chatgpt-url takes them.",
+    sources=EVERYWHERE - {ValueSource.FLAG},
+    project=CHATGPT_PAGES,
+)
+PAGE_SETTINGS: tuple[Setting[Any], ...] = (CHATGPT_URLS,)
 
 PRICES: Setting[Mapping[str, TokenPrice]] = Setting(
     "prices",

@@ -142,3 +142,17 @@ def _listed_flags(*, per_step: bool) -> ProjectRule:
 
 LISTED_FLAGS = _listed_flags(per_step=False)
 LISTED_STEP_FLAGS = _listed_flags(per_step=True)
+
+_CHATGPT = ("https://chatgpt.com/", "https://chat.openai.com/")
+
+
+def _chatgpt_pages(values: dict[str, str], own: dict[str, str]) -> Verdict:
+    accepted = {name: url for name, url in values.items() if url.startswith(_CHATGPT)}
+    reasons = tuple(f"{name} is no page of chatgpt.com" for name in values if name not in accepted)
+    # A name of the user's means the user's page: a project must not send questions elsewhere.
+    return Verdict(accepted | own, is_accepted=bool(accepted), reasons=reasons)
+
+
+CHATGPT_PAGES = ProjectRule(
+    SettingScope.FREE, _chatgpt_pages, "only pages of chatgpt.com, and no name of yours"
+)

@@ -13,6 +13,7 @@ from oraclepack.errors import UsageError, combined, did_you_mean
 from oraclepack.settings.call_settings import (
     CALL_SETTINGS,
     MONEY_SETTINGS,
+    PAGE_SETTINGS,
     PROVIDER_SETTINGS,
     SHARING_SETTINGS,
 )
@@ -35,7 +36,7 @@ from oraclepack.settings.project_rules import (
     Verdict,
 )
 from oraclepack.settings.run_settings import PIPELINE_SETTINGS, RUN_SETTINGS
-from oraclepack.settings.value_kinds import Bool, Choice, Names, Path, Text
+from oraclepack.settings.value_kinds import Bool, Choice, Names, Path, Text, Texts
 from oraclepack.system.environment import (
     DETACHED_VARIABLE,
     MARKER_VARIABLE,
@@ -137,6 +138,23 @@ GITHUB_API_URL = Setting(
     project=USER_ONLY,
 )
 
+TUI_KEYS: Setting[tuple[str, ...]] = Setting(
+    "tui.keys",
+    Texts(),
+    (),
+    "Other keys for the screens of `tui`, as copy=ctrl+y; `?` there lists the names.",
+    sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
+    project=USER_ONLY,
+)
+TUI_THEME = Setting(
+    "tui.theme",
+    Text(),
+    "textual-dark",
+    "The colours of `tui`: textual-dark, textual-light, nord, gruvbox, textual-ansi, …",
+    sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
+    project=USER_ONLY,
+)
+
 SETTINGS: tuple[Setting[Any], ...] = tuple(
     sorted(
         (
@@ -148,6 +166,7 @@ SETTINGS: tuple[Setting[Any], ...] = tuple(
             *MONEY_SETTINGS,
             *NOTIFY_SETTINGS,
             *SHARING_SETTINGS,
+            *PAGE_SETTINGS,
         ),
         key=lambda setting: setting.name,
     )

@@ -26,6 +26,8 @@ BOOLEANS = {
 """How a truth value may be spelled after `--flag=` and in variables."""
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_URL = re.compile(r"https?://[^\s\"'<>\\^`{|}\x00-\x20\x7f-\uffff]+")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 
 
@@ -181,6 +183,28 @@ class Texts(msgspec.Struct, frozen=True):
         if not isinstance(parts, list | tuple) or not all(isinstance(p, str) for p in parts):
             raise ValueError("must be a text or a list of texts")
         return tuple(part for part in parts if part.strip())
+
+
+class NamedUrls(msgspec.Struct, frozen=True):
+    """Web pages by name: a table of TOML, or `NAME=URL,…`."""
+
+    name: str = "urls"
+
+    def read(self, raw: object) -> Mapping[str, str]:
+        pairs = _url_pairs(raw) if isinstance(raw, str) else raw
+        if not isinstance(pairs, Mapping) or not all(isinstance(name, str) for name in pairs):
+            raise ValueError("must be a table of URLs by name")
+        for name, url in pairs.items():
+            if not _NAME.fullmatch(name):
+                raise ValueError(f"must name pages by letters, digits, - and _, unlike {name!r}")
+            if not isinstance(url, str) or not _URL.fullmatch(url):
+                raise ValueError(f"must give the URL of {name}, as in https://chatgpt.com/g/g-p-1")
+        return {name: pairs[name] for name in sorted(pairs)}
+
+
+def _url_pairs(text: str) -> dict[str, str]:
+    parts = (part.strip().partition("=") for part in text.split(",") if part.strip())
+    return {name.strip(): url.strip() for name, _, url in parts}
 
 
 class Prices(msgspec.Struct, frozen=True):

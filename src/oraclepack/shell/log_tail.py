@@ -59,3 +59,53 @@ class LogTail:
             os.close(descriptor)
         self._place += len(data)
         return data
+
+
+class LogPart(msgspec.Struct, frozen=True):
+    """New lines of a log, and how many bytes before them were left out."""
+
+    data: bytes = b""
+    skipped: int = 0
+
+
+class LogWindow:
+    """Follows the end of a log in bounded memory.
+
+    Where the log is longer, or grows faster than it is read, the bytes in between are skipped.
+    """
+
+    def __init__(self, path: Path, most: int = 1 << 17) -> None:
+        self._path = path
+        self._most = most
+        self._place = 0
+
+    def read(self) -> LogPart:
+        """The next whole lines; the last line only once it is ended, or very long."""
+        try:
+            descriptor = files.open_regular(self._path)
+        except OSError:
+            return LogPart()
+        try:
+            size = os.fstat(descriptor).st_size
+            if size < self._place:
+                self._place = 0
+            start = max(self._place, size - self._most)
+            data = os.pread(descriptor, self._most, start)
+        except OSError:
+            return LogPart()
+        finally:
+            os.close(descriptor)
+        skipped = start - self._place
+        if skipped:  # begin with a whole line
+            rest = data.partition(b"\n")[2]
+            skipped += len(data) - len(rest) if rest else 0
+            data = rest or data
+        whole = data.rpartition(b"\n")[0] + b"\n" if b"\n" in data else b""
+        if not whole and len(data) == self._most:
+            whole = data
+        self._place += skipped + len(whole)
+        return LogPart(whole, skipped)
+
+    def rest(self) -> bytes:
+        """What stands after the last whole line."""
+        return LogTail(self._path, self._place).read()
