@@ -23,6 +23,9 @@ COMMANDS = {
         f"{_PLACE}.plan_command:plan", "Forecast the calls, tokens, cost and time of a run."
     ),
     "run": LazyCommand(f"{_PLACE}.run_command:run", "Run a pack, or continue its run."),
+    "tui": LazyCommand(
+        f"{_PLACE}.tui_command:tui", "Browse, prepare, run, watch and read packs on the screen."
+    ),
     "call": LazyCommand(f"{_PLACE}.call_command:call", "Ask one question without a pack."),
     "why": LazyCommand(
         f"{_PLACE}.steps_commands:why", "Explain why a step ran, was skipped, or would run."

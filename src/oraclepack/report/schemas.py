@@ -91,6 +91,7 @@ SCHEMAS = {
     "manifest": ("oraclepack.cli.command_manifest:CommandManifest", 2),
     "schema": ("oraclepack.report.schemas:SchemaNames", 1),
     "completion": ("oraclepack.report.schemas:CompletionScript", 1),
+    "screen-session": ("oraclepack.report.schemas:ScreenSession", 1),
 }
 """Name → where its type, or the function that describes it, is defined, and its version."""
 
@@ -125,6 +126,9 @@ SchemaNames = dict[str, str]
 
 CompletionScript = dict[str, str]
 """What `completion` answers: the shell and its script."""
+
+ScreenSession = dict[str, str]
+"""What `tui` answers when it is left: the place that it was opened with."""
 
 
 def schema_id(name: str) -> str:

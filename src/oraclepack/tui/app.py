@@ -1,0 +1,159 @@
+"""The program of `oraclepack tui`: its screens, keys, themes and palette."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterable
+from typing import Any
+
+from rich.text import Text
+from textual.app import App
+from textual.binding import Binding
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.screen import Screen
+
+from oraclepack import api
+from oraclepack.tui import key_table, outside_programs
+from oraclepack.tui.dialogs import DIALOGS, TextDialog
+from oraclepack.tui.findings_screen import FindingsScreen
+from oraclepack.tui.outside_programs import OpenTarget
+from oraclepack.tui.pack_screen import PackScreen
+from oraclepack.tui.packs_screen import PacksScreen
+from oraclepack.tui.screen_text import field, heading, joined
+from oraclepack.tui.steps_screen import StepsScreen
+
+SCREENS: tuple[type[PackScreen], ...] = (PacksScreen, FindingsScreen, StepsScreen)
+
+_KEY_NOTE = """
+Your config file sets other keys by the names on the right: tui.keys = ["copy=ctrl+y"]
+Leaving this program never stops a run.
+"""
+
+
+class ActionCommands(Provider):
+    """Every key of the screen as an entry of the command palette."""
+
+    async def discover(self) -> Hits:
+        for name, action, key in self._actions():
+            yield DiscoveryHit(name, lambda action=action: self._run(action), help=f"key {key}")
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for name, action, key in self._actions():
+            score = matcher.match(name)
+            if score > 0:
+                shown = matcher.highlight(name)
+                yield Hit(score, shown, lambda action=action: self._run(action), help=f"key {key}")
+
+    def _actions(self) -> Iterable[tuple[str, str, str]]:
+        for active in self.screen.active_bindings.values():
+            binding = active.binding
+            if binding.id and binding.description and not binding.id.startswith("dialog."):
+                yield binding.description, binding.action, binding.key
+
+    async def _run(self, action: str) -> None:
+        await self.app.run_action(action, default_namespace=self.screen)
+
+
+class TuiApp(App[int]):
+    """Browse, prepare, run, watch and read packs."""
+
+    TITLE = "oraclepack"
+    CSS_PATH = "screens.tcss"
+    BINDINGS = key_table.PROGRAM
+    COMMANDS = App.COMMANDS | {ActionCommands}
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - Textual's own kind
+
+    def __init__(self, place: str, settings: api.Settings, *, is_pack: bool = False) -> None:
+        super().__init__()
+        self.place = place
+        self.settings = settings
+        self._is_pack = is_pack
+        self.set_keymap(key_table.keymap(settings[api.TUI_KEYS], known_keys()))
+        theme = settings[api.TUI_THEME]
+        if theme in self.available_themes:
+            self.theme = theme
+
+    def on_mount(self) -> None:
+        # Without this a signal would leave the terminal on its other screen.
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self.exit, 128 + number)
+        self.push_screen(PacksScreen(self.place))
+        if self._is_pack:
+            self.push_screen(StepsScreen(self.place))
+
+    def load_settings(self, pack: str, values: dict[str, object] | None = None) -> api.Settings:
+        """The settings for a pack: those of this command, then those of the screen."""
+        own = {
+            name: api.SettingValue(self.settings.values[name], origin.where)
+            for name, origin in self.settings.origins.items()
+            if origin.source is api.ValueSource.FLAG
+        }
+        return api.load_settings(pack, {**own, **(values or {})})
+
+    def go_back(self) -> None:
+        """Leave a screen; the first one stays."""
+        if len(self.screen_stack) > 2:
+            self.pop_screen()
+            shown = self.screen
+            if isinstance(shown, PackScreen):
+                shown.load()
+        else:
+            self.notify("this is the first screen; q leaves the program")
+
+    def show_in_pager(self, text: str) -> None:
+        with self.suspend():
+            trouble = outside_programs.page_text(text)
+        self._complain(trouble)
+
+    def edit(self, target: OpenTarget) -> None:
+        with self.suspend():
+            trouble = outside_programs.edit_file(target)
+        self._complain(trouble)
+
+    def _complain(self, trouble: str) -> None:
+        if trouble:
+            self.notify(trouble, severity="error", markup=False)
+
+    def action_show_help(self) -> None:
+        """The keys of the screen, with the ids that the settings take."""
+        self.push_screen(TextDialog("Keys of this screen", help_text(self.screen)))
+
+    async def action_quit(self) -> None:
+        self.exit(0)
+
+
+def help_text(screen: Screen[Any]) -> Text:
+    """The keys that work now."""
+    doc = (screen.__doc__ or "").strip()
+    parts: list[Text | str] = [f"{doc}\n\n"] if isinstance(screen, PackScreen) else []
+    rows: dict[str, tuple[str, str]] = {}
+    for key, active in screen.active_bindings.items():
+        binding = active.binding
+        if binding.id and binding.description:
+            shown = binding.key_display or key.replace("question_mark", "?")
+            rows.setdefault(binding.id, (shown, binding.description))
+    for name, (key, description) in sorted(rows.items(), key=lambda row: row[1][1]):
+        parts.append(field(key, f"{description:<32} {name}"))
+    parts += [
+        "\n",
+        heading("Everywhere"),
+        field("ctrl+p", "command palette: every action by name, and the themes"),
+        field("tab", "next part of the screen"),
+        field("mouse", "works; hold shift to select text with the terminal"),
+        _KEY_NOTE,
+    ]
+    return joined(parts)
+
+
+def known_keys() -> frozenset[str]:
+    """The ids of all bindings of the program."""
+    classes: tuple[type[App[Any] | Screen[Any]], ...] = (TuiApp, PackScreen, *DIALOGS, *SCREENS)
+    return frozenset(
+        binding.id
+        for one in classes
+        for binding in one.BINDINGS
+        if isinstance(binding, Binding) and binding.id
+    )

@@ -1,0 +1,183 @@
+"""What the rules say about a pack, and the fixes that they offer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.widgets import DataTable, Header, Static
+
+from oraclepack import api
+from oraclepack.api import figures
+from oraclepack.tui.dialogs import ConfirmDialog
+from oraclepack.tui.outside_programs import OpenTarget
+from oraclepack.tui.pack_screen import PackScreen, TextPane, keep_cursor
+from oraclepack.tui.screen_text import (
+    STATE_STYLES,
+    block,
+    cell,
+    field,
+    heading,
+    joined,
+    number_cell,
+)
+
+_AROUND = 3
+"""Lines of the pack that are shown before and after the place of a finding."""
+
+
+class FindingsScreen(PackScreen):
+    """The findings in a pack, each with its lines; f shows what a fix would change."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "fix", "Fix…", id="findings.fix"),
+    ]
+
+    def __init__(self, pack: str) -> None:
+        super().__init__()
+        self.pack = pack
+        self._checked: api.CheckedPack | None = None
+        self._rules: dict[str, api.RuleDoc] = {}
+
+    def compose(self) -> ComposeResult:
+        yield Header()
+        with Horizontal(classes="columns"):
+            with Vertical(classes="main"):
+                yield Static("Checking…", id="findings-note", markup=False)
+                yield DataTable[Text](id="findings", cursor_type="row")
+            yield TextPane(id="finding-detail", classes="detail")
+        yield from self.compose_footer()
+
+    def on_mount(self) -> None:
+        self.title = f"Findings – {Path(self.pack).name}"
+        table = self.query_one("#findings", DataTable)
+        for name in ("Line", "Step", "Severity", "Rule", "Finding"):
+            table.add_column(name, key=name)
+        table.focus()
+        self.load()
+
+    def load(self) -> None:
+        self.start("check", self._check, self._show)
+
+    def _check(self) -> api.CheckedPack:
+        self._rules = {rule.rule: rule for rule in api.explain_rules().rules}
+        settings = self.program.load_settings(self.pack)
+        return api.validate(self.pack, settings).checked[0]
+
+    def _show(self, checked: api.CheckedPack) -> None:
+        self._checked = checked
+        findings = checked.findings
+        errors = sum(one.severity is api.Severity.ERROR for one in findings)
+        fixable = sum(one.fix is not None for one in findings)
+        word = f"{figures.count(errors, 'error')}: run refuses this pack" if errors else "valid"
+        note = f"{word}; {figures.count(len(findings), 'finding')}, {fixable} with a fix"
+        self.query_one("#findings-note", Static).update(note)
+        table = self.query_one("#findings", DataTable)
+
+        def rows() -> None:
+            for one in findings:
+                severity = cell(one.severity, STATE_STYLES.get(one.severity, ""))
+                table.add_row(
+                    number_cell(one.span.line),
+                    cell(one.step or "-"),
+                    severity,
+                    cell(f"{one.rule}{' ✎' if one.fix else ''}"),
+                    cell(one.message),
+                )
+
+        keep_cursor(table, rows)
+        self._show_detail()
+
+    def on_data_table_row_highlighted(self) -> None:
+        self._show_detail()
+
+    def _current(self) -> api.Finding | None:
+        row = self.query_one("#findings", DataTable).cursor_row
+        findings = self._checked.findings if self._checked else ()
+        return findings[row] if 0 <= row < len(findings) else None
+
+    def _show_detail(self) -> None:
+        pane = self.query_one("#finding-detail", TextPane)
+        finding = self._current()
+        if finding is None or self._checked is None:
+            pane.show("No rule objects to this pack." if self._checked else "")
+            return
+        rule = self._rules.get(finding.rule)
+        parts: list[Text | str] = [block(finding.message, "bold"), "\n\n"]
+        parts += [field("rule", f"{finding.rule} {finding.name}")]
+        parts += [field("help", finding.hint)] if finding.hint else []
+        parts += [field("fix", finding.fix.description)] if finding.fix else []
+        parts += ["\n", excerpt(self._checked.pack.text, finding.span.line), "\n"]
+        if rule is not None:
+            parts += [heading("About the rule"), block(f"{rule.summary}\n\n{rule.why}")]
+        pane.show(joined(parts))
+
+    def current_file(self) -> OpenTarget | None:
+        finding = self._current()
+        return OpenTarget(Path(self.pack), finding.span.line if finding else 0)
+
+    def action_fix(self) -> None:
+        settings = self.program.load_settings(self.pack)
+        self.start("fix", lambda: api.preview_fixes(self.pack, settings), self._offer)
+
+    def _offer(self, preview: api.FixPreview) -> None:
+        self._ask_to_fix(preview)
+
+    @work(group="dialog")
+    async def _ask_to_fix(self, preview: api.FixPreview) -> None:
+        if not preview.diff:
+            self.say("no finding here has an automatic fix")
+            return
+        left = len(preview.checked.findings)
+        question = f"Change {Path(self.pack).name}? {figures.count(left, 'finding')} would be left."
+        if await self.app.push_screen_wait(ConfirmDialog(question, diff_text(preview.diff), "Fix")):
+            settings = self.program.load_settings(self.pack)
+            self.start(
+                "fix",
+                lambda: api.validate(self.pack, settings, fix=True).checked[0],
+                self._fixed,
+            )
+
+    def _fixed(self, checked: api.CheckedPack) -> None:
+        self.say(f"fixed {checked.report.fixed}")
+        self._show(checked)
+
+
+def findings_text(findings: Sequence[api.Finding], most: int = 8) -> Text:
+    """The first findings, one to a line."""
+    if not findings:
+        return Text("No findings.", style="green")
+    parts: list[Text | str] = [heading(figures.count(len(findings), "finding"))]
+    parts += [
+        field(f"line {one.span.line}", f"{one.severity}: {one.message}") for one in findings[:most]
+    ]
+    if len(findings) > most:
+        parts.append(f"and {len(findings) - most} more; press v\n")
+    return joined(parts)
+
+
+def excerpt(text: str, line: int, around: int = _AROUND) -> Text:
+    """The lines around a place, with their numbers."""
+    lines = text.split("\n")
+    whole = Text()
+    for number in range(max(1, line - around), min(len(lines), line + around) + 1):
+        is_it = number == line
+        mark = "▸" if is_it else " "
+        shown = block(f"{mark}{number:>5} {lines[number - 1][:400]}\n", "bold" if is_it else "dim")
+        whole.append_text(shown)
+    return whole
+
+
+def diff_text(diff: str) -> Text:
+    """A unified diff in colour; its signs say the same."""
+    whole = Text()
+    for line in diff.split("\n"):
+        style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
+        whole.append_text(block(f"{line}\n", style))
+    return whole

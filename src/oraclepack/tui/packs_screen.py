@@ -1,0 +1,201 @@
+"""The packs of the project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.widgets import DataTable, Header, Static
+
+from oraclepack import api
+from oraclepack.api import figures
+from oraclepack.tui.dialogs import LineDialog
+from oraclepack.tui.findings_screen import FindingsScreen, findings_text
+from oraclepack.tui.outside_programs import OpenTarget
+from oraclepack.tui.pack_screen import PackScreen, TextPane, keep_cursor
+from oraclepack.tui.screen_text import cell, field, joined, number_cell, state_cell
+from oraclepack.tui.steps_screen import StepsScreen
+
+_NO_PACKS = """\
+There are no packs below this folder.
+
+Press n to write an empty pack that explains the format, or g to generate
+a pack of questions about this repository.
+"""
+
+
+class PacksScreen(PackScreen):
+    """The packs of the project: whether they are valid, their last run and what they cost."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open", id="packs.open", priority=True),
+        Binding("v", "validate", "Findings", id="packs.validate"),
+        Binding("n", "new", "New", id="packs.new"),
+        Binding("g", "generate", "Generate", id="packs.generate"),
+    ]
+
+    def __init__(self, folder: str) -> None:
+        super().__init__()
+        place = Path(folder)
+        self.folder = str(place if place.is_dir() else place.parent)
+        self._packs: tuple[api.PackEntry, ...] = ()
+        self._checked: dict[str, api.ValidateResult | str] = {}
+
+    def compose(self) -> ComposeResult:
+        yield Header()
+        with Horizontal(classes="columns"):
+            with Vertical(classes="main"):
+                yield Static("Reading…", id="packs-note", markup=False)
+                yield DataTable[Text](id="packs", cursor_type="row")
+            yield TextPane(id="pack-detail", classes="detail")
+        yield from self.compose_footer()
+
+    def on_mount(self) -> None:
+        self.title = "Packs"
+        table = self.query_one("#packs", DataTable)
+        for name in ("Pack", "Valid", "Steps", "Last run", "Done", "Cost"):
+            table.add_column(name, key=name)
+        table.focus()
+        self.load()
+
+    def load(self) -> None:
+        self.start("packs", lambda: api.list_packs(self.folder), self._show)
+
+    def failed(self, group: str, message: str) -> None:
+        if group.startswith("check "):
+            self._checked[group.removeprefix("check ")] = message
+            self._fill()
+        else:
+            super().failed(group, message)
+
+    def _show(self, packs: tuple[api.PackEntry, ...]) -> None:
+        self._packs = packs
+        note = f"{figures.count(len(packs), 'pack')} below {self.folder}" if packs else _NO_PACKS
+        self.query_one("#packs-note", Static).update(note)
+        self._fill()
+        for pack in packs:
+            self._check(pack.path)
+
+    def _check(self, path: str) -> None:
+        def checked(result: api.ValidateResult) -> None:
+            self._checked[path] = result
+            self._fill()
+
+        self.start(f"check {path}", lambda: api.validate(path), checked)
+
+    def _fill(self) -> None:
+        table = self.query_one("#packs", DataTable)
+
+        def rows() -> None:
+            for pack in self._packs:
+                table.add_row(*self._row(pack), key=pack.path)
+
+        keep_cursor(table, rows)
+        self._show_detail()
+
+    def _row(self, pack: api.PackEntry) -> tuple[Text, ...]:
+        run = pack.last_run
+        valid, steps = self._validity(pack.path)
+        return (
+            cell(pack.name, "bold"),
+            valid,
+            number_cell(steps),
+            state_cell(run.status if run else None),
+            number_cell(f"{run.ok}/{run.total}" if run else "-"),
+            number_cell(figures.cost_cell(pack.cost)),
+        )
+
+    def _validity(self, path: str) -> tuple[Text, str]:
+        result = self._checked.get(path)
+        if result is None:
+            return cell("…", "dim"), ""
+        if isinstance(result, str):
+            return cell("✗ unreadable", "bold red"), "-"
+        report = result.checked[0].report
+        errors = sum(one.severity is api.Severity.ERROR for one in report.findings)
+        others = len(report.findings) - errors
+        more = f", {others} more" if others else ""
+        steps = str(len(result.checked[0].pack.steps))
+        if errors:
+            return cell(f"✗ {figures.count(errors, 'error')}{more}", "bold red"), steps
+        return cell(f"✓ valid{more.replace(' more', ' notes')}", "green"), steps
+
+    def on_data_table_row_highlighted(self) -> None:
+        self._show_detail()
+
+    def _show_detail(self) -> None:
+        pane = self.query_one("#pack-detail", TextPane)
+        pack = self._current()
+        if pack is None:
+            pane.show("")
+            return
+        run = pack.last_run
+        parts: list[Text | str] = [field("pack", pack.name, "bold")]
+        if run is not None:
+            parts += [
+                field("last run", run.run_id),
+                field("began", figures.moment(run.created_at)),
+                field("worked", figures.duration(run.duration_ms)),
+                field("done", f"{run.ok} of {run.total} steps"),
+                field("cost", figures.cost_cell(run.cost)),
+            ]
+            parts += [field("rehearsal", "no model was asked")] if run.rehearsal else []
+            parts += [field("foreign", run.foreign, "magenta")] if run.foreign else []
+        else:
+            parts.append(field("last run", "none"))
+        if pack.runs > 1:
+            parts.append(field("all runs", f"{pack.runs}, {figures.cost_cell(pack.cost)}"))
+        result = self._checked.get(pack.path)
+        if isinstance(result, str):
+            parts += ["\n", cell(result, "bold red")]
+        elif result is not None:
+            parts += ["\n", findings_text(result.checked[0].findings)]
+        pane.show(joined(parts))
+
+    def _current(self) -> api.PackEntry | None:
+        row = self.query_one("#packs", DataTable).cursor_row
+        return self._packs[row] if 0 <= row < len(self._packs) else None
+
+    def current_file(self) -> OpenTarget | None:
+        pack = self._current()
+        return OpenTarget(Path(pack.path)) if pack else None
+
+    def action_open(self) -> None:
+        pack = self._current()
+        if pack is not None:
+            self.app.push_screen(StepsScreen(pack.path))
+
+    def on_data_table_row_selected(self) -> None:
+        self.action_open()
+
+    def action_validate(self) -> None:
+        pack = self._current()
+        if pack is not None:
+            self.app.push_screen(FindingsScreen(pack.path))
+
+    @work(group="dialog")
+    async def action_new(self) -> None:
+        name = str(Path(self.folder, "pack.md"))
+        path = await self.app.push_screen_wait(LineDialog("Write an empty pack to", name))
+        if path is not None:
+            self.start("new", lambda: api.new_pack(path), lambda _: self._made(path))
+
+    @work(group="dialog")
+    async def action_generate(self) -> None:
+        name = str(Path(self.folder, "review-pack.md"))
+        question = "Generate a pack of questions about this repository into"
+        path = await self.app.push_screen_wait(LineDialog(question, name))
+        if path is None:
+            return
+        root = Path(self.program.load_settings(self.folder).root)
+        self.say("reading the repository…")
+        self.start("new", lambda: api.generate(root, out=path), lambda _: self._made(path))
+
+    def _made(self, path: str) -> None:
+        self.say(f"wrote {path}")
+        self.load()

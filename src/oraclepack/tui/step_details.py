@@ -1,0 +1,190 @@
+"""The detail of a step as text: question, files, command, answer, log, why, work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from oraclepack import api
+from oraclepack.api import figures
+from oraclepack.tui.screen_text import STATE_STYLES, block, field, heading, joined
+
+TABS = ("question", "files", "command", "answer", "log", "why", "work")
+
+
+def question_text(content: api.StepContent) -> str:
+    """The exact prompts of a step."""
+    parts = []
+    for number, call in enumerate(content.calls, start=1):
+        if not call.prompt:
+            continue
+        notes = "" if call.is_prompt_known else "  (the running shell fills in parts of it)"
+        head = f"── call {number}: {call.tool}, line {call.line}{notes}\n\n"
+        parts.append((head if len(content.calls) > 1 or notes else "") + call.prompt.rstrip())
+    return "\n\n".join(parts) or "This step asks no question.\n\n" + content.code.strip()
+
+
+def files_text(content: api.StepContent) -> Text:
+    """The attachments of each call with size and tokens, and their sums."""
+    whole = Text()
+    for number, call in enumerate(content.calls, start=1):
+        if not call.files and call.tool != "oracle":
+            continue
+        whole.append_text(heading(f"Call {number}: {call.tool}"))
+        for one in call.files:
+            size = figures.size(one.bytes) if one.bytes is not None else "–"
+            count = figures.tokens(one.tokens)
+            whole.append(f"{size:>10} {count:>9}  ")
+            whole.append_text(block(one.path))
+            if one.problem:
+                whole.append_text(block(f"  {one.problem}", "bold red"))
+            whole.append("\n")
+        total = sum(one.bytes or 0 for one in call.files)
+        tokens = sum(one.tokens or 0 for one in call.files)
+        counted = figures.count(len(call.files), "file")
+        whole.append(f"{figures.size(total):>10} {tokens:>9,}  {counted}, about\n\n", "dim")
+    return whole if whole.plain else Text("No call of this step attaches a file.")
+
+
+def command_text(content: api.StepContent) -> str:
+    """The calls word by word, with overrides applied."""
+    parts = []
+    for number, call in enumerate(content.calls, start=1):
+        unsure = "" if call.is_exact else "; the running shell fills in words with $"
+        parts.append(f"# call {number}, line {call.line}{unsure}\n{_folded(call)}")
+    parts.append(f"# the step as the pack has it\n{content.code.strip()}")
+    return "\n\n".join(parts)
+
+
+def _folded(call: api.ContentCall) -> str:
+    """A command with one flag per line."""
+    return call.command.replace(" --", " \\\n  --")
+
+
+def answer_text(step: api.ReportStep | None) -> Text:
+    """The answers of a step, what their checks say, and what they cite."""
+    if step is None:
+        return Text("This step has not run yet. Press p to prepare a run.")
+    parts: list[Text | str] = [field("state", step.state, STATE_STYLES.get(step.state, ""))]
+    if step.reason:
+        parts.append(field("reason", step.reason))
+    if step.is_checked:
+        passed = not step.failures and not step.doubts
+        parts.append(field("verified", "meets its contract" if passed else "see below"))
+    for failure in step.failures:
+        missing = ", ".join(failure.missing_sections) or failure.io_error or failure.reason or ""
+        parts.append(field("missing", f"{failure.path}: {missing}", "bold red"))
+    parts += [
+        field("doubt", f"{one.path}:{one.line} {one.message}", "yellow") for one in step.doubts
+    ]
+    parts += [field("accepted", text) for text in step.accepted]
+    if step.cost.calls:
+        parts.append(field("cost", figures.cost_cell(step.cost)))
+    for answer in step.answers:
+        parts += ["\n", heading(answer.path), *_answer_notes(answer), "\n"]
+        parts.append(block(answer.omitted or answer.text))
+        if answer.quotes:
+            parts += ["\n\n", heading("Cited source")]
+            parts += [quote_line(quote) for quote in answer.quotes]
+    if not step.answers:
+        parts.append("\nThere is no answer.")
+    return joined(parts)
+
+
+def _answer_notes(answer: api.ReportAnswer) -> list[Text]:
+    notes = []
+    if answer.from_cache:
+        notes.append(field("from", "the cache"))
+    if answer.is_edited:
+        notes.append(field("edited", "the file is not what the run recorded", "yellow"))
+    if answer.cut:
+        notes.append(field("cut off", answer.cut, "bold red"))
+    return notes
+
+
+def quote_line(quote: api.SourceQuote) -> Text:
+    """One cited place and what is known of it."""
+    mark = "✓" if quote.lines else "?"
+    return field(f"{mark} {quote.state}", quote.place)
+
+
+def quote_text(quote: api.SourceQuote) -> Text:
+    """The lines of a cited place."""
+    parts: list[Text | str] = [field("cited", quote.place), field("state", quote.state), "\n"]
+    for line in quote.lines:
+        text = block(f"{line.number:>5} {line.text}", "" if line.is_cited else "dim")
+        parts += [text, "\n"]
+    if quote.omitted:
+        parts += [block(quote.omitted, "dim")]
+    return joined(parts)
+
+
+def why_text(sentence: str, why: api.WhyReport) -> Text:
+    """Why a step would run or not, and the parts of the keys of its calls."""
+    parts: list[Text | str] = [block(sentence), "\n\n"]
+    parts += [field("run", why.run_id), field("because", why.run_reason)]
+    parts += [field("status", why.status), field("attempts", why.attempts)]
+    if why.error:
+        parts.append(field("last error", f"{why.error}: {why.message}", "bold red"))
+    if why.recorded_hash not in {None, why.command_hash}:
+        parts.append(field("commands", "were edited since it last ran", "yellow"))
+    for call in why.calls:
+        parts += ["\n", heading(f"Call {call.call}: {call.how or 'not made yet'}")]
+        parts.append(field("cache", "has the answer" if call.cached else "has no answer"))
+        parts.append(field("key", call.key or "none"))
+        parts += [field(f"  {name}", value[:200]) for name, value in sorted(call.parts.items())]
+        if call.nearest and call.changes:
+            parts.append(f"differs from {call.nearest[:12]} in:\n")
+            parts += [block(f"  {change}\n") for change in call.changes]
+    return joined(parts)
+
+
+def work_text(step_id: str, records: Sequence[api.WorkRecord], ticked: Sequence[str]) -> Text:
+    """The tasks that the answer of a step came to."""
+    own = [one for one in records if step_id in one.sources or one.step_id == step_id]
+    if not own:
+        return Text("No work came from this step so far.")
+    return joined(record_text(one, is_ticked=one.task_id in ticked) for one in own)
+
+
+def record_text(record: api.WorkRecord, *, is_ticked: bool, note: str = "") -> Text:
+    """A task in full."""
+    box = "☑" if is_ticked else "☐"
+    mark = (
+        box
+        if record.status == "actionable"
+        else {"conflict": "⚡", "blocked": "■"}.get(record.status, "·")
+    )
+    parts: list[Text | str] = [heading(f"{mark} {record.title}")]
+    kind = record.kind or record.status
+    parts.append(field("task", f"{record.task_id}  {kind}, {record.priority}"))
+    if record.why:
+        parts.append(field("why", record.why))
+    parts += [block(f"• {text.strip()}\n") for text in record.actions]
+    parts += [field("evidence", text) for text in record.notes]
+    parts += [field("command", text) for text in record.evidence.commands]
+    parts += [field("missing", text) for text in record.missing_inputs]
+    if record.next_step:
+        parts.append(field("next", record.next_step))
+    if record.done_when:
+        parts.append(field("done when", record.done_when))
+    parts += [field("note", text, "yellow") for text in record.remarks]
+    parts += [field("from", str(span)) for span in record.spans]
+    if note:
+        parts += [heading("Your note"), block(note)]
+    return joined([*parts, "\n"])
+
+
+def pack_note(data: api.ReportData) -> str:
+    """What a reader has to know of the run whose answers are shown."""
+    notes = []
+    if data.is_rehearsal:
+        notes.append("a rehearsal: no model was asked")
+    if data.foreign:
+        notes.append(f"foreign: {data.foreign}")
+    if data.damage:
+        notes.append(f"damaged: {data.damage}")
+    if data.is_held:
+        notes.append("still running")
+    return "; ".join(notes)

@@ -1,0 +1,348 @@
+"""The steps of a pack: a table with filter, order and selection, and the details of one step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.widgets import DataTable, Header, Input, Static, TabbedContent, TabPane
+
+from oraclepack import api
+from oraclepack.api import figures
+from oraclepack.errors import UsageError
+from oraclepack.tui import step_details
+from oraclepack.tui.findings_screen import FindingsScreen
+from oraclepack.tui.log_view import LogView
+from oraclepack.tui.outside_programs import OpenTarget
+from oraclepack.tui.pack_screen import PackScreen, TextPane
+from oraclepack.tui.screen_text import block, cell, number_cell, state_cell
+from oraclepack.tui.step_filter import HELP, SORTS, StepFilter, read_filter, sorted_steps
+
+_FIRST_ROWS = 300
+"""Rows that are drawn at once; a longer table is filled while it is shown."""
+
+
+class StepsScreen(PackScreen):
+    """The steps of a pack. Space selects, / filters, tab goes to the details."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "Filter", key_display="/", id="steps.filter"),
+        Binding("space", "select", "Select", id="steps.select"),
+        Binding("a", "select_all", "Select all shown", id="steps.all", show=False),
+        Binding("x", "select_none", "Select none", id="steps.none", show=False),
+        Binding("s", "sort", "Sort", id="steps.sort"),
+        Binding("S", "reverse", "Reverse order", id="steps.reverse", show=False),
+        Binding("v", "findings", "Findings", id="steps.findings"),
+        Binding("c", "estimate", "Costs", id="steps.estimate"),
+        Binding("1", "tab('question')", "Question", id="tab.question", show=False),
+        Binding("2", "tab('files')", "Files", id="tab.files", show=False),
+        Binding("3", "tab('command')", "Command", id="tab.command", show=False),
+        Binding("4", "tab('answer')", "Answer", id="tab.answer", show=False),
+        Binding("5", "tab('log')", "Log", id="tab.log", show=False),
+        Binding("6", "tab('why')", "Why", id="tab.why", show=False),
+        Binding("7", "tab('work')", "Work", id="tab.work", show=False),
+    ]
+
+    def __init__(self, pack: str) -> None:
+        super().__init__()
+        self.pack = pack
+        self.values: dict[str, object] = {}
+        """Settings that were chosen for the next run, by name."""
+        self._steps: api.StepList | None = None
+        self._run: api.ReportData | None = None
+        self._forecast: dict[str, api.PlannedStepCost] = {}
+        self._rows: list[int] = []
+        self._selected: set[int] = set()
+        self._filter = StepFilter()
+        self._sort, self._reverse = SORTS[0], False
+        self._shown_step = ""
+
+    def compose(self) -> ComposeResult:
+        yield Header()
+        with Horizontal(classes="columns"):
+            with Vertical(classes="main"):
+                yield Input(placeholder=HELP, id="filter", compact=True)
+                yield Static("Reading…", id="steps-note", markup=False)
+                yield DataTable[Text](id="steps", cursor_type="row")
+            with TabbedContent(id="tabs", classes="detail"):
+                for name in step_details.TABS:
+                    with TabPane(name.capitalize(), id=f"tab-{name}"):
+                        if name == "log":
+                            yield LogView(id="text-log")
+                        else:
+                            yield TextPane(id=f"text-{name}")
+        yield from self.compose_footer()
+
+    def on_mount(self) -> None:
+        self.title = Path(self.pack).name
+        table = self.query_one("#steps", DataTable)
+        for name in ("", "Step", "State", "Title", "ROI", "Cost", "Category", "Tools"):
+            table.add_column(name, key=name or "mark")
+        table.focus()
+        self.load()
+
+    def load(self) -> None:
+        self._shown_step = ""
+        self.start("steps", self._list, self._show)
+        self.start("run", self._read_run, self._show_run)
+
+    def settings(self) -> api.Settings:
+        """The settings of this command and of this screen."""
+        return self.program.load_settings(self.pack, self.values)
+
+    def _list(self) -> api.StepList:
+        return api.list_steps(self.pack, self.settings())
+
+    def _read_run(self) -> api.ReportData | None:
+        try:
+            return api.read_run(self.pack, self.settings())
+        except api.OraclePackError:
+            return None  # it has not run yet
+
+    def _show(self, steps: api.StepList) -> None:
+        self._steps = steps
+        self._fill()
+
+    def _show_run(self, run: api.ReportData | None) -> None:
+        self._run = run
+        self._shown_step = ""
+        if run is not None:
+            note = step_details.pack_note(run)
+            self.sub_title = f"{run.status}{f' ({note})' if note else ''}"
+        if self._steps is not None:
+            self._fill()
+
+    # The table
+
+    def _state(self, step: api.ListedStep) -> str | None:
+        ran = self._report_step(step.step_id)
+        return ran.state if ran is not None else step.status
+
+    def _report_step(self, step_id: str) -> api.ReportStep | None:
+        steps = self._run.steps if self._run else ()
+        return next((one for one in steps if one.step_id == step_id), None)
+
+    def _fill(self) -> None:
+        assert self._steps is not None
+        rows = [(at, step, self._state(step)) for at, step in enumerate(self._steps.steps)]
+        fitting = [row for row in rows if self._filter.accepts(row[1], row[2])]
+        ordered = sorted_steps(fitting, self._sort, reverse=self._reverse)
+        table = self.query_one("#steps", DataTable)
+        current = self._rows[table.cursor_row] if table.cursor_row < len(self._rows) else 0
+        self._rows = [at for at, _, _ in ordered]
+        table.clear()
+        self._add_rows(table, 0)
+        if current in self._rows and self._rows.index(current) < table.row_count:
+            table.move_cursor(row=self._rows.index(current))
+        self._show_note(len(rows))
+        self._show_details()
+
+    def _add_rows(self, table: DataTable[Text], first: int) -> None:
+        """Add rows a few hundred at a time, so that a long table never blocks the keys."""
+        rows = self._rows
+        for at in rows[first : first + _FIRST_ROWS]:
+            table.add_row(*self._row(at), key=str(at))
+        if first + _FIRST_ROWS < len(rows):
+
+            def more() -> None:
+                if rows is self._rows:
+                    self._add_rows(table, first + _FIRST_ROWS)
+
+            self.set_timer(0.01, more)
+
+    def _row(self, at: int) -> tuple[Text, ...]:
+        assert self._steps is not None
+        step = self._steps.steps[at]
+        return (
+            cell("●" if at in self._selected else " ", "bold cyan"),
+            cell(step.step_id),
+            state_cell(self._state(step) or "pending"),
+            cell(step.title or step.reference or "-", longest=44),
+            number_cell("-" if step.roi is None else f"{step.roi:g}"),
+            number_cell(self._cost(step.step_id)),
+            cell(step.category or "-", longest=20),
+            cell(", ".join(step.tools) or "-", longest=20),
+        )
+
+    def _cost(self, step_id: str) -> str:
+        """What the step cost, else what it would cost as far as that was forecast."""
+        ran = self._report_step(step_id)
+        if ran is not None and ran.cost.calls:
+            return figures.cost_cell(ran.cost)
+        planned = self._forecast.get(step_id)
+        if planned is None:
+            return "–"
+        return f"~{api.money(planned.cost.likely)}" if planned.cost else "unknown"
+
+    def _show_note(self, total: int) -> None:
+        assert self._steps is not None
+        chosen = f", {len(self._selected)} selected" if self._selected else ""
+        order = f"by {self._sort}{' ↑' if self._reverse else ''}"
+        part = f"{len(self._rows)} of " if len(self._rows) != total else ""
+        note = f"{part}{figures.count(total, 'step')} {order}{chosen}"
+        self.query_one("#steps-note", Static).update(note)
+
+    def current_step(self) -> api.ListedStep | None:
+        row = self.query_one("#steps", DataTable).cursor_row
+        if self._steps is None or not 0 <= row < len(self._rows):
+            return None
+        return self._steps.steps[self._rows[row]]
+
+    def selected_ids(self) -> tuple[str, ...]:
+        """The selected steps, in the order of the pack."""
+        steps = self._steps.steps if self._steps else ()
+        return tuple(steps[at].step_id for at in sorted(self._selected))
+
+    # Keys
+
+    def action_filter(self) -> None:
+        self.query_one("#filter", Input).focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if event.input.id != "filter" or self._steps is None:
+            return
+        try:
+            self._filter = read_filter(event.value)
+        except UsageError as trouble:
+            self.query_one("#steps-note", Static).update(f"{trouble.message}; {trouble.hint}")
+            return
+        self._fill()
+
+    def on_input_submitted(self) -> None:
+        self.query_one("#steps", DataTable).focus()
+
+    def action_back(self) -> None:
+        field = self.query_one("#filter", Input)
+        if self.focused is field or field.value:
+            field.value = ""
+            self.query_one("#steps", DataTable).focus()
+        else:
+            super().action_back()
+
+    def action_select(self) -> None:
+        row = self.query_one("#steps", DataTable).cursor_row
+        if 0 <= row < len(self._rows):
+            self._selected ^= {self._rows[row]}
+            self._mark({self._rows[row]})
+            self.query_one("#steps", DataTable).action_cursor_down()
+
+    def action_select_all(self) -> None:
+        self._selected |= set(self._rows)
+        self._mark(set(self._rows))
+
+    def action_select_none(self) -> None:
+        changed, self._selected = self._selected, set()
+        self._mark(changed)
+
+    def _mark(self, changed: set[int]) -> None:
+        table = self.query_one("#steps", DataTable)
+        for at in changed & set(self._rows[: table.row_count]):
+            mark = "●" if at in self._selected else " "
+            table.update_cell(str(at), "mark", cell(mark, "bold cyan"))
+        self._show_note(len(self._steps.steps) if self._steps else 0)
+
+    def action_sort(self) -> None:
+        self._sort = SORTS[(SORTS.index(self._sort) + 1) % len(SORTS)]
+        if self._steps is not None:
+            self._fill()
+
+    def action_reverse(self) -> None:
+        self._reverse = not self._reverse
+        if self._steps is not None:
+            self._fill()
+
+    def action_findings(self) -> None:
+        self.app.push_screen(FindingsScreen(self.pack))
+
+    def action_estimate(self) -> None:
+        self.say("rehearsing the steps in a copy of the project; nothing is asked…")
+        settings = self.settings()
+        self.start("forecast", lambda: api.forecast(self.pack, settings), self._show_forecast)
+
+    def _show_forecast(self, done: tuple[api.CostForecast, tuple[str, ...]]) -> None:
+        forecast, warnings = done
+        self._forecast = {one.step_id: one for one in forecast.steps}
+        likely = f"likely {api.money(forecast.cost.likely)}" if forecast.cost else "no known cost"
+        asked = figures.count(forecast.to_ask, "call")
+        self.say("\n".join((f"{asked} to ask, {likely}", *warnings)))
+        self._fill()
+
+    # The details
+
+    def on_data_table_row_highlighted(self) -> None:
+        self._show_details()
+
+    def on_tabbed_content_tab_activated(self) -> None:
+        self._show_details(again=True)
+
+    def action_tab(self, name: str) -> None:
+        self.query_one("#tabs", TabbedContent).active = f"tab-{name}"
+
+    @property
+    def active_tab(self) -> str:
+        return self.query_one("#tabs", TabbedContent).active.removeprefix("tab-")
+
+    def _show_details(self, *, again: bool = False) -> None:
+        step = self.current_step()
+        if step is None or (step.step_id == self._shown_step and not again):
+            return
+        self._shown_step = step.step_id
+        pack, settings, name = self.pack, self.settings, step.step_id
+        self._pane("answer").show(step_details.answer_text(self._report_step(name)))
+        records = self._run.records if self._run else ()
+        ticked = self._run.ticked if self._run else ()
+        self._pane("work").show(step_details.work_text(name, records, ticked))
+        if self.active_tab == "log":
+            self._follow_log(name)
+        if self.active_tab == "why":
+            self.start("why", lambda: api.why(pack, name, settings()), self._show_why)
+        else:
+            self.start(
+                "content", lambda: api.step_content(pack, name, settings()), self._show_content
+            )
+
+    def _pane(self, name: str) -> TextPane:
+        return self.query_one(f"#text-{name}", TextPane)
+
+    def _show_content(self, content: api.StepContent) -> None:
+        self._pane("question").show(step_details.question_text(content))
+        self._pane("files").show(step_details.files_text(content))
+        self._pane("command").show(step_details.command_text(content))
+
+    def _show_why(self, answer: tuple[str, api.WhyReport]) -> None:
+        self._pane("why").show(step_details.why_text(*answer))
+
+    def failed(self, group: str, message: str) -> None:
+        if group == "why":
+            self._pane("why").show(block(message))
+        else:
+            super().failed(group, message)
+
+    def _follow_log(self, step_id: str) -> None:
+        view = self.query_one("#text-log", LogView)
+        run = self._run
+        if run is None:
+            view.clear()
+            view.write_line("This step has not run yet.")
+            return
+        root = self.settings().root
+        name = run.run_name
+        view.follow(step_id, lambda: api.runs(root).log_windows(name, step_id))
+
+    def current_text(self) -> str:
+        """The text of the open tab, whatever has the focus: the table only chooses the step."""
+        if self.active_tab == "log":
+            return self.query_one("#text-log", LogView).plain
+        return self._pane(self.active_tab).plain
+
+    def current_file(self) -> OpenTarget | None:
+        step = self.current_step()
+        ran = self._report_step(step.step_id) if step else None
+        if self.active_tab == "answer" and ran is not None and ran.answers and self._run:
+            root = Path(self.settings().root)
+            return OpenTarget(root / ran.answers[0].path)
+        return OpenTarget(Path(self.pack), step.line if step else 0)

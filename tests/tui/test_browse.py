@@ -1,0 +1,208 @@
+"""Packs, findings and steps: what is shown, and what each key does."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import DataTable, Input
+
+from oraclepack.tui.app import TuiApp, known_keys
+from oraclepack.tui.findings_screen import FindingsScreen
+from oraclepack.tui.key_table import keymap
+from oraclepack.tui.pack_screen import TextPane
+from oraclepack.tui.packs_screen import PacksScreen
+from oraclepack.tui.steps_screen import StepsScreen
+from tests.tui.screens import SMALL, keys, screen_text, settle, use_screen
+
+
+def test_packs_are_listed_opened_and_made(shop: Path) -> None:
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        text = screen_text(app)
+        assert "2 packs below" in text
+        assert "oracle-pack-2026-03-01.md  ✓ valid" in text
+        assert "✗ failed" in text
+        assert "faulty.md" in text
+
+        await keys(pilot, "n")
+        app.screen.query_one("#line", Input).value = str(shop / "made.md")
+        await keys(pilot, "enter")
+        assert "3 packs below" in screen_text(app)
+        assert (shop / "made.md").is_file()
+
+        await keys(pilot, "n", "escape", "v")
+        assert isinstance(app.screen, FindingsScreen)
+        await keys(pilot, "escape", "down", "down", "enter")
+        assert isinstance(app.screen, StepsScreen)
+        await keys(pilot, "escape", "escape")
+        assert isinstance(app.screen, PacksScreen)
+        await pilot.press("q")
+
+    assert use_screen(shop, script).return_value == 0
+
+
+def test_a_folder_without_packs_says_what_to_do(tmp_path: Path) -> None:
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        assert "Press n to write an empty pack" in screen_text(app)
+        await keys(pilot, "enter", "v", "e")
+        assert isinstance(app.screen, PacksScreen)
+
+    use_screen(tmp_path, script)
+
+
+def test_a_repository_becomes_a_pack(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("def answer() -> int:\n    return 42\n" * 20)
+
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        await keys(pilot, "g", "enter")
+        assert "review-pack.md" in screen_text(app)
+
+    use_screen(tmp_path, script)
+    assert (tmp_path / "review-pack.md").is_file()
+
+
+def test_findings_show_their_lines_and_are_fixed_after_a_preview(shop: Path) -> None:
+    pack = shop / "faulty.md"
+    before = pack.read_text()
+
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        await keys(pilot, "v")
+        text = screen_text(app)
+        assert "with a fix" in text
+        assert "▸    4 # 01) Ask" in text or "▸    5 oracle" in text
+        detail = app.screen.query_one("#finding-detail", TextPane)
+        assert "About the rule" in detail.plain
+
+        await keys(pilot, "f")
+        assert "+++" in screen_text(app)
+        await keys(pilot, "n")
+        assert pack.read_text() == before, "no is no"
+        await keys(pilot, "f", "y")
+        assert pack.read_text() != before
+        await keys(pilot, "f")
+        assert isinstance(app.screen, FindingsScreen), "nothing is left to fix"
+
+    use_screen(pack, script)
+
+
+def test_steps_are_filtered_sorted_and_selected(pack: Path) -> None:
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        screen = app.screen
+        assert isinstance(screen, StepsScreen)
+        assert "20 steps by step" in screen_text(app)
+
+        await keys(pilot, "slash", *"roi", "greater_than_sign", "9", "enter")
+        assert "3 of 20 steps" in screen_text(app)
+        await keys(pilot, "a")
+        assert screen.selected_ids() == ("01", "02", "03")
+        await keys(pilot, "space")
+        assert screen.selected_ids() == ("02", "03")
+        await keys(pilot, "escape", "x")
+        assert screen.selected_ids() == ()
+        assert "20 steps by step" in screen_text(app)
+
+        await keys(pilot, "s", "S")
+        assert "by ROI ↑" in screen_text(app)
+        step = screen.current_step()
+        assert step is not None
+        table = screen.query_one("#steps", DataTable)
+        assert table.get_row_at(0)[1].plain == "20"
+
+        await keys(pilot, "slash", *"roi", "greater_than_sign", "x")
+        assert "a number is missing" in screen_text(app)
+        await keys(pilot, "escape", "v")
+        assert isinstance(app.screen, FindingsScreen)
+
+    use_screen(pack, script)
+
+
+TABS = [
+    pytest.param("1", "Where can a quantity become negative?", id="question"),
+    pytest.param("2", "src/shop/stock.py", id="files"),
+    pytest.param("3", "--model=gpt-5.2", id="command"),
+    pytest.param("4", "Yes: a quantity becomes negative", id="answer"),
+    pytest.param("6", "step 02 runs", id="why"),
+    pytest.param("7", "☐", id="work"),
+]
+
+
+def test_each_tab_tells_of_the_step_and_is_copied(pack: Path) -> None:
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        await keys(pilot, "down")
+        for tab in TABS:
+            key, words = tab.values
+            await keys(pilot, str(key), "y")
+            assert str(words) in screen_text(app), tab.id
+            assert str(words) in app.clipboard, tab.id
+        assert "src/shop/stock.py:19-24" in app.screen.query_one("#text-answer", TextPane).plain
+        assert "verified" in app.screen.query_one("#text-answer", TextPane).plain
+
+        await keys(pilot, "5")
+        for _ in range(100):
+            await settle(pilot)
+            if "step 02: line 2" in screen_text(app):
+                break
+        await keys(pilot, "y")
+        assert "step 02: line 2" in app.clipboard
+
+    use_screen(pack, script, oracle_flag="--model=gpt-5.2")
+
+
+def test_costs_come_from_a_rehearsal(shop: Path) -> None:
+    (shop / "two.md").write_text(
+        "```bash\n# 01) a\noracle -m gpt-5.2 -p hello --write-output out/1.md\n```\n"
+    )
+
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        await keys(pilot, "c")
+        assert "~$0." in screen_text(app)
+
+    use_screen(shop / "two.md", script, engine="api")
+
+
+def test_help_lists_the_keys_and_the_palette_knows_them(pack: Path) -> None:
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        await keys(pilot, "question_mark")
+        text = screen_text(app)
+        assert "Keys of this screen" in text
+        assert "steps.filter" in text
+        await keys(pilot, "escape", "ctrl+p", *"findings", "enter")
+        await settle(pilot)
+        assert isinstance(app.screen, FindingsScreen)
+
+    use_screen(pack, script)
+
+
+def test_the_small_screen_has_one_column(pack: Path) -> None:
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        assert app.screen.has_class("-narrow")
+        table = app.screen.query_one("#steps", DataTable)
+        tabs = app.screen.query_one("#tabs")
+        assert tabs.region.y >= table.region.bottom
+        assert table.region.width == SMALL[0]
+
+    use_screen(pack, script, SMALL)
+
+
+def test_keys_can_be_set(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORACLEPACK_TUI_KEYS", "steps.findings=f9")
+
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        await keys(pilot, "v")
+        assert isinstance(app.screen, StepsScreen)
+        await keys(pilot, "f9")
+        assert isinstance(app.screen, FindingsScreen)
+
+    use_screen(pack, script)
+
+
+def test_no_key_is_one_of_tmux() -> None:
+    known = known_keys()
+
+    assert {"copy", "help", "quit", "back", "steps.filter"} <= known
+    with pytest.raises(Exception, match="ctrl\\+b is used by tmux"):
+        keymap(("copy=ctrl+b",), known)
+    with pytest.raises(Exception, match="no key named coppy"):
+        keymap(("coppy=x",), known)
+    with pytest.raises(Exception, match="must be ID=KEY"):
+        keymap(("copy",), known)
