@@ -155,6 +155,7 @@ files and packs is data.
 """
 
 _NAMELESS = {
+    "screen-session": "What `tui` answers when it is left: the place that it was opened with.",
     "completion": "What `completion` answers: the shell and its script.",
     "journal": "One event of `journal.jsonl`, without its checksum.",
     "schema": "What `schema` answers without a name: the names.",

@@ -63,7 +63,7 @@ class TuiApp(App[int]):
     CSS_PATH = "screens.tcss"
     BINDINGS = key_table.PROGRAM
     COMMANDS = App.COMMANDS | {ActionCommands}
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - Textual's own kind
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 
     def __init__(self, place: str, settings: api.Settings, *, is_pack: bool = False) -> None:
         super().__init__()

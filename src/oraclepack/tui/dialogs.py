@@ -42,7 +42,7 @@ class ConfirmDialog(ModalScreen[bool]):
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "yes")
 
-    def action_answer(self, answer: bool) -> None:  # noqa: FBT001 - Textual calls it by place
+    def action_answer(self, answer: bool) -> None:
         self.dismiss(answer)
 
 

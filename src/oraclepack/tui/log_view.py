@@ -33,7 +33,7 @@ class LogView(Log):
             self.name = name
             self.lines = lines
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, *, id: str) -> None:
         super().__init__(id=id, max_lines=MOST_LINES, auto_scroll=True, highlight=False)
         self._name = ""
         self._stop = Event()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from rich.text import Text
@@ -39,7 +40,7 @@ class Finished(Message):
 class TextPane(VerticalScroll, can_focus=True):
     """A text that can be scrolled, copied and opened."""
 
-    def __init__(self, *, id: str, classes: str = "") -> None:  # noqa: A002 - Textual's name
+    def __init__(self, *, id: str, classes: str = "") -> None:
         super().__init__(id=id, classes=classes)
         self.plain = ""
 
@@ -69,15 +70,11 @@ class PackScreen(Screen[None]):
         def work() -> None:
             worker = get_current_worker()
             try:
-                result = call()
+                apply = partial(done, call())
             except api.OraclePackError as trouble:
-                message = _message(trouble)
-                apply = lambda: self.failed(group, message)  # noqa: E731 - a value like the other
+                apply = partial(self.failed, group, _message(trouble))
             except Exception as trouble:  # noqa: BLE001 - one failed look must not end the program
-                message = f"{type(trouble).__name__}: {trouble}"
-                apply = lambda: self.failed(group, message)  # noqa: E731 - as above
-            else:
-                apply = lambda: done(result)  # noqa: E731 - as above
+                apply = partial(self.failed, group, f"{type(trouble).__name__}: {trouble}")
             if not worker.is_cancelled:
                 self.post_message(Finished(apply))
 
@@ -87,7 +84,7 @@ class PackScreen(Screen[None]):
         event.stop()
         event.apply()
 
-    def failed(self, group: str, message: str) -> None:  # noqa: ARG002 - some screens ask for it
+    def failed(self, group: str, message: str) -> None:
         """A call of the api failed: say so."""
         self.say(message, severity="error")
 

@@ -20,7 +20,7 @@ from oraclepack.system.terminal import can_ask, stdout_is_terminal
     effect="execute",
     starts="what you start there: runs, which cost money; $PAGER and $EDITOR",
     settings=(api.STRICT,),
-    examples=("oraclepack tui", "oraclepack tui docs/pack.md", "oraclepack tui --demo"),
+    examples=("oraclepack tui", "oraclepack tui docs/pack.md"),
 )
 @click.argument("place", metavar="[PACK|DIR]", default=".", type=click.Path())
 def tui(place: str, *, settings: api.Settings) -> Reply:
