@@ -20,7 +20,8 @@ $(READY): pyproject.toml constraints.txt src/oraclepack/__init__.py
 	@touch $@
 
 demo: $(READY)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
+	@rm -rf build/demo
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh build/demo
 
 picture: $(READY)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.picture

@@ -1,16 +1,26 @@
 #!/usr/bin/env bash
-# The main job in a minute: a fault is found, and twenty questions become work. All of it happens in a
-# copy that is thrown away; a rehearsal answers, so nothing is asked and nothing is paid.
+# The main job in a minute: a fault is found, a pack is rehearsed, and recorded answers become a backlog and a
+# report. Nothing is asked and nothing is paid. The results stay in the given directory, or in a new temporary one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-room=$(mktemp -d)
-trap 'rm -rf "$room"' EXIT
-mkdir "$room/project"
-cp -R src docs README.md CONTRIBUTING.md "$room/project"
-rm -rf "$room/project/docs/oracle-answers"
-cp examples/hello.md "$room/project/hello.md"
-cp examples/codebase-review.md "$room/project/oracle-pack-2026-01-09.md"
-cd "$room/project"
+root=$PWD
+if [ $# -gt 0 ]; then
+  mkdir -p "$1"
+  place=$(cd "$1" && pwd)
+else
+  place=$(mktemp -d)
+fi
+talk=$(mktemp)
+trap 'rm -f "$talk"' EXIT
+mkdir "$place/review" "$place/shop"
+cp -R src docs README.md CONTRIBUTING.md "$place/review"
+cp examples/hello.md "$place/review/hello.md"
+cp examples/codebase-review.md "$place/review/oracle-pack-2026-01-09.md"
+cp -R examples/work-lines/. "$place/shop"
+rm "$place/shop/backlog.md"
+# Each is a project of its own, also below another repository.
+git init -q "$place/review"
+git init -q "$place/shop"
 export ORACLEPACK_LOGIN=once ORACLEPACK_MAX_PARALLEL=4
 
 say() { printf '\n%s\n' "== $1"; }
@@ -20,36 +30,38 @@ ends() {
   local wanted=$1 code=0
   shift
   printf '$ %s\n' "$*"
-  "$@" 2>"$room/talk" || code=$?
+  "$@" 2>"$talk" || code=$?
   [ "$code" -eq 0 ] || printf 'exit code %s\n' "$code"
-  [ "$code" -eq "$wanted" ] || { cat "$room/talk" >&2; exit 1; }
+  [ "$code" -eq "$wanted" ] || { cat "$talk" >&2; exit 1; }
 }
 
+cd "$place/review"
 pack=oracle-pack-2026-01-09.md
 
 say "Twenty questions that meet every strict demand."
 try oraclepack validate --strict "$pack"
 
-say "A line of another pack lost its backslash: found, explained, mended."
+say "A line of another pack lost its backslash: found, explained, fixed."
 sed 's/ \\$//' hello.md >broken.md
 ends 2 oraclepack validate --select OP201 broken.md
 try oraclepack validate --select OP201 --fix broken.md
 cmp broken.md hello.md
 
-say "From questions to work in one command. A rehearsal answers, so it costs nothing."
-try oraclepack pipeline "$pack" --engine rehearsal --export github --allow-rehearsal --junit report.xml
+say "A rehearsal of all twenty, in a copy of the project: no network, no key, no cost."
+try oraclepack run "$pack" --engine rehearsal --quiet
 
-say "It ran in a copy: the project is as it was, and nothing rehearsed passes for an answer."
-try ls .oraclepack
-ends 4 oraclepack verify-outputs --run-dir .oraclepack/rehearsals/* >"$room/said"
-sed -n '1,2p;$p' "$room/said"
+cd "$place/shop"
+say "Four questions about a shop, with recorded answers: from the pack to a backlog and a report."
+try oraclepack pipeline pack.md --oracle-bin ./recorded-oracle --report
 
-say "In CI a policy decides; this one wants more than a rehearsal can give."
-ends 5 oraclepack pipeline "$pack" --engine rehearsal --ci --min-yield 5
-tail -n 2 "$room/talk"
+say "The same command again asks nothing: what was answered is not paid for again."
+try oraclepack run pack.md --oracle-bin ./recorded-oracle --quiet
 
-say "Where to look: the answers, the tasks worth most, how many there are."
-cd .oraclepack/rehearsals/*/actionizer
-try ls ../outputs | head -n 4
-try sed -n 20,25p backlog.md
-try wc -l normalized.jsonl
+say "The tasks worth most."
+cd .oraclepack/runs/*/actionizer
+try sed -n '/^[0-9]*[.] /s/ — .*//p' backlog.md
+
+say "Where to look."
+run=$(dirname "$PWD")
+printf 'the backlog: %s\n' "${run#"$root"/}/actionizer/backlog.md"
+printf 'the report, for a browser: %s\n' "${run#"$root"/}/report.html"

@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,14 +13,17 @@ from rich.text import Text
 
 ROOT = Path(__file__).parent.parent
 PICTURE = ROOT / "docs/demo.svg"
+PLACE = "build/demo"
+"""Where `make demo` puts its results."""
 WIDTH = 108
 _FONTS = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 
 
 def shown() -> str:
     """What the demo prints, with colours."""
+    shutil.rmtree(ROOT / PLACE, ignore_errors=True)
     done = subprocess.run(
-        ["bash", "examples/demo.sh"],
+        ["bash", "examples/demo.sh", PLACE],
         cwd=ROOT,
         env=os.environ | {"ORACLEPACK_COLOR": "always"},
         stdout=subprocess.PIPE,

@@ -44,10 +44,10 @@ def test_the_backlog_of_work_lines_is_what_actionize_writes(tmp_path: Path) -> N
     assert (tmp_path / "backlog.md").read_bytes() == (folder / "backlog.md").read_bytes()
 
 
-def test_the_demo_runs() -> None:
+def test_the_demo_runs(tmp_path: Path) -> None:
     bin_dir = Path(sys.executable).parent
     done = subprocess.run(
-        ["bash", "-c", 'PATH="$1:$PATH" bash examples/demo.sh', "bash", str(bin_dir)],
+        ["bash", "-c", 'PATH="$1:$PATH" bash examples/demo.sh "$2"', "demo", bin_dir, tmp_path],
         cwd=ROOT,
         capture_output=True,
         check=False,
@@ -59,9 +59,13 @@ def test_the_demo_runs() -> None:
     assert "20 steps, 20 questions, 20 oracle calls: ok" in told
     assert "broken.md:15:3 OP201 error" in told
     assert "changed: 1 fix written to broken.md" in told
-    assert "actionize  ok " in told
-    assert "is below --min-yield 5" in told
-    assert "1. `OP3-" in told
+    assert "20 ok (" in told
+    assert "actionize  ok       5 actionable" in told
+    assert "4 calls of unknown cost" in told
+    assert "\n5. `OP3-" in told
+    shown = re.findall(r"^the .+: (/.+)$", told, re.MULTILINE)
+    assert [Path(one).name for one in shown] == ["backlog.md", "report.html"]
+    assert all(Path(one).is_file() for one in shown)
     assert picture(told) == picture(told)
 
 
@@ -70,7 +74,7 @@ def test_the_picture_shows_the_demo_of_today() -> None:
     drawn = PICTURE.read_text(encoding="utf-8")
 
     said = [f"== {words}" for words in re.findall(r'^say "(.+)"$', script, re.MULTILINE)]
-    assert len(said) == 6
+    assert len(said) == 7
     assert all(escape(words).replace(" ", "&#160;") in drawn for words in said), (
         "run `make picture`"
     )
