@@ -318,6 +318,7 @@ __all__ = [
     "pages",
     "pipeline",
     "plan",
+    "plan_subject",
     "plan_with_token",
     "preview_fixes",
     "prices",
@@ -816,6 +817,15 @@ def plan_with_token(
     outcome = plan(pack, settings, arguments)
     made = plan_token.planned(outcome.report, pack, settings, arguments or RunArguments())
     return made, outcome.warnings
+
+
+def plan_subject(
+    pack: str | Path, settings: Settings, arguments: RunArguments | None = None
+) -> str:
+    """A hash of everything that decides what a run does: pack, project, settings, arguments."""
+    from oraclepack.run import plan_token
+
+    return plan_token.plan_subject(pack, settings, arguments or RunArguments())
 
 
 def redeem_plan(

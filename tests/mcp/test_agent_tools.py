@@ -311,6 +311,28 @@ def test_a_run_without_approval(
         assert "2 of 2 steps, with 2 tool calls in their text (oracle)" in seen[0]
 
 
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_pack_that_changes_while_the_user_is_asked(
+    project: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", environment_with(tools_for(project.parent))["PATH"])
+    other = copied(project, f"changed-{mode}")
+
+    async def swap(context: Any, params: Any) -> types.ElicitResult:
+        pack = other / "pack.md"
+        pack.write_text(pack.read_text().replace("Two?", "Two, and more?"))
+        return types.ElicitResult(action="accept", content={"approve": True})
+
+    async def play(client: Client) -> types.CallToolResult:
+        return await client.call_tool("start_run", {"pack": "pack.md", "new_run": True})
+
+    made = services(other, allow_run=True)
+    result = in_memory(made, play, mode=mode, elicitation_callback=swap)
+
+    assert error_of(result) == "DECLINED"
+    assert len(list((other / ".oraclepack/runs").iterdir())) == 1
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -22,7 +22,7 @@ from oraclepack.mcp.mcp_resources import (
     read_resource,
 )
 from oraclepack.mcp.mcp_services import Services
-from oraclepack.mcp.run_approval import Context, ask_user, redeem_or_describe
+from oraclepack.mcp.run_approval import Context, ask_user, changed_since, redeem_or_describe
 
 _LOOK_AGAIN = 0.5
 _UNTRUSTED = "oraclepack/untrusted"
@@ -99,8 +99,13 @@ class OraclepackServer:
         question = await run_sync(redeem_or_describe, self._services, tool, asked)
         if question is None:
             return None
-        state = api.sha256_bytes(question.encode() + api.canonical_line(asked))
-        return await ask_user(context, params, question, state)
+        asking = await ask_user(context, params, question)
+        if asking is None:
+            # The user may have taken minutes, and the pack may be another one by now.
+            again = await run_sync(redeem_or_describe, self._services, tool, asked)
+            if again is None or again.subject != question.subject:
+                raise changed_since()
+        return asking
 
     async def _waited(self, context: Context, asked: inputs.WaitRun) -> ToolReply:
         """Look at the run until nothing works on it, it needs a decision, or the time is up."""

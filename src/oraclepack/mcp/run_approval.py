@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
@@ -39,7 +41,14 @@ class DeclinedError(api.UsageError):
     code = "DECLINED"
 
 
-def redeem_or_describe(services: Services, tool: Tool, asked: inputs.StartRun) -> str | None:
+class Question(NamedTuple):
+    """What the user is asked, and exactly what that is about."""
+
+    text: str
+    subject: str
+
+
+def redeem_or_describe(services: Services, tool: Tool, asked: inputs.StartRun) -> Question | None:
     """None when a token was given and holds; else the question for the user."""
     services.refuse_disabled()
     pack = services.roots.named(asked.pack)
@@ -47,7 +56,8 @@ def redeem_or_describe(services: Services, tool: Tool, asked: inputs.StartRun) -
     if asked.token is not None:
         api.redeem_plan(asked.token, pack, settings, run_arguments(asked))
         return None
-    return _question(tool, pack, settings, asked)
+    subject = api.plan_subject(pack, settings, run_arguments(asked))
+    return Question(_question(tool, pack, settings, asked), f"{tool.name}:{subject}")
 
 
 def _question(tool: Tool, pack: str, settings: api.Settings, asked: inputs.StartRun) -> str:
@@ -71,19 +81,19 @@ def _question(tool: Tool, pack: str, settings: api.Settings, asked: inputs.Start
 
 
 async def ask_user(
-    context: Context, params: types.CallToolRequestParams, question: str, state: str
+    context: Context, params: types.CallToolRequestParams, question: Question
 ) -> types.InputRequiredResult | None:
     """None when the user approved; a result that asks, where the protocol asks by results.
 
-    `state` binds the answer to what was asked: it comes back with it.
+    There the subject comes back with the answer, which binds the two.
     """
     have = context.session.client_capabilities
     if have is None or have.elicitation is None:
         raise _cannot_ask()
     if context.protocol_version >= _MODERN:
-        return _asked_by_result(params, question, state)
+        return _asked_by_result(params, question)
     try:
-        answer = await context.session.elicit_form(question, _FORM, context.request_id)
+        answer = await context.session.elicit_form(question.text, _FORM, context.request_id)
     except MCPError:
         raise _cannot_ask() from None
     _refuse_no(answer)
@@ -91,17 +101,17 @@ async def ask_user(
 
 
 def _asked_by_result(
-    params: types.CallToolRequestParams, question: str, state: str
+    params: types.CallToolRequestParams, question: Question
 ) -> types.InputRequiredResult | None:
     answers = params.input_responses or {}
     answer = answers.get(_KEY)
     if answer is None:
-        form = types.ElicitRequestFormParams(message=question, requested_schema=_FORM)
+        form = types.ElicitRequestFormParams(message=question.text, requested_schema=_FORM)
         return types.InputRequiredResult(
-            input_requests={_KEY: types.ElicitRequest(params=form)}, request_state=state
+            input_requests={_KEY: types.ElicitRequest(params=form)}, request_state=question.subject
         )
-    if not isinstance(answer, types.ElicitResult) or params.request_state != state:
-        raise DeclinedError("the approval was for another plan", hint="call the tool again")
+    if not isinstance(answer, types.ElicitResult) or params.request_state != question.subject:
+        raise changed_since()
     _refuse_no(answer)
     return None
 
@@ -109,6 +119,13 @@ def _asked_by_result(
 def _refuse_no(answer: types.ElicitResult) -> None:
     if answer.action != "accept" or not (answer.content or {}).get("approve"):
         raise DeclinedError("the user did not approve the run", hint="nothing was started")
+
+
+def changed_since() -> DeclinedError:
+    return DeclinedError(
+        "the pack or its settings are not those that the user was asked about",
+        hint="call the tool again",
+    )
 
 
 def _cannot_ask() -> ApprovalNeededError:

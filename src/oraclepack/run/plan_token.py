@@ -43,15 +43,15 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
 def planned(
     plan: RunReport, pack: str | Path, settings: Settings, arguments: RunArguments
 ) -> RunPlan:
-    token = issue_token(_subject(pack, settings, arguments))
+    token = issue_token(plan_subject(pack, settings, arguments))
     return RunPlan(plan=plan, token=token, expires_in_s=SECONDS)
 
 
 def redeem(token: str, pack: str | Path, settings: Settings, arguments: RunArguments) -> None:
-    redeem_token(token, _subject(pack, settings, arguments))
+    redeem_token(token, plan_subject(pack, settings, arguments))
 
 
-def _subject(pack: str | Path, settings: Settings, arguments: RunArguments) -> str:
+def plan_subject(pack: str | Path, settings: Settings, arguments: RunArguments) -> str:
     """Everything that decides what a run does: another value needs another token."""
     return sha256_value(
         {
