@@ -6,8 +6,10 @@ and what is printed steers no terminal. `strace` watches every program that star
 one; the programs of the repository leave a marker in any case.
 
 Most commands are answered by a fork of a process that has loaded the program already, itself under
-`strace`: that takes a third of the time. What happens while the program loads does not depend on
-the command, and is watched by the tests that start it for each command line.
+`strace`: that takes a fifth of the time. What happens while the program loads does not depend on
+the command, and is watched by the tests that start it for each command line. A recipe is run in
+the clone and in the archive where that makes a difference; the archive has all that a clone has,
+except that git tracks its records, and `.git/config` of its owner.
 """
 
 import itertools
@@ -47,6 +49,8 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 
 Listing = dict[str, tuple[int, bytes]]
 """Paths; for each its kind and rights, and what it holds or where it leads."""
+Read = dict[str, tuple[tuple[int, ...], tuple[int, bytes]]]
+"""What was read, with the state of the file then."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,10 @@ class Recipe:
     first: tuple[str, ...] = ()
     """What the user has done before; these may write where it may."""
     stdin: str = ""
+    places: tuple[str, ...] = ("clone", "archive")
+    """Where it is run: the costly ones only where they come furthest."""
+    asks: bool = False
+    """In a clone and, with `archive=0`, in an archive it asks the three questions of the pack."""
 
     @property
     def command(self) -> str:
@@ -86,6 +94,7 @@ RUN = (".oraclepack/", "out/", "pack.state.json", "pack.report.json")
 DESK = "ticketify --exclude key.md --prd-path prd.md"
 TICKETS = (".oraclepack/ticketify/", "prd.md")
 PICKED = """{"ticket_id": "../x", "action_ids": ["$(touch ran-by-a-shell)"], "reason": "\x1b[2J"}"""
+CLONE, ARCHIVE = ("clone",), ("archive",)
 RECIPES = (
     Recipe("validate pack.md old.md"),
     Recipe("validate --strict --fix pack.md", 2, 2),
@@ -106,21 +115,25 @@ RECIPES = (
     Recipe("fleet doctor", 2, 2),
     Recipe("prices show gpt-5.2"),
     Recipe("plan pack.md", archive=2, writes=REHEARSAL),
-    Recipe("plan pack.md --new-run --format github", writes=REHEARSAL),
+    Recipe("plan pack.md --new-run --format github", writes=REHEARSAL, places=ARCHIVE),
     Recipe("run pack.md --dry-run", archive=2),
     Recipe("run pack.md --dry-run --new-run"),
-    Recipe("run pack.md", archive=2, writes=RUN),
-    Recipe("run pack.md --new-run", archive=3, writes=RUN),
-    Recipe(OWN_RUN, writes=RUN, first=(OWN_RUN,)),
-    Recipe("run pack.md --engine rehearsal", writes=REHEARSAL),
+    Recipe("run pack.md", archive=2, writes=RUN, asks=True),
+    Recipe("run pack.md --new-run", archive=3, writes=RUN, places=ARCHIVE),
+    Recipe(OWN_RUN, writes=RUN, places=ARCHIVE, asks=True),
+    Recipe(OWN_RUN, writes=RUN, first=(OWN_RUN,), places=ARCHIVE),
+    Recipe("run pack.md --engine rehearsal", writes=REHEARSAL, places=CLONE),
     Recipe("run pack.md --engine rehearsal --in-place", 2, 2),
-    Recipe("run pack.md --engine rehearsal --rollback-on-failure", writes=REHEARSAL),
+    Recipe(
+        "run pack.md --engine rehearsal --rollback-on-failure", writes=REHEARSAL, places=ARCHIVE
+    ),
     Recipe("run pack.md --run-id {run}", 2, 2),
     Recipe("run pack.md --import-state evil-config", 2, 2),
     Recipe(
         "run generated.md --engine rehearsal",
         writes=(*REHEARSAL, "generated.md"),
         first=("generate --out generated.md",),
+        places=ARCHIVE,
     ),
     Recipe(
         "run .oraclepack/ticketify/ticket-action-pack.md --engine rehearsal",
@@ -128,6 +141,7 @@ RECIPES = (
         3,
         writes=(*REHEARSAL, *TICKETS),
         first=(DESK,),
+        places=ARCHIVE,
     ),
     Recipe("mcp --root ."),
     Recipe("mcp install cursor --print"),
@@ -145,8 +159,13 @@ RECIPES = (
         writes=("answers/actionizer/",),
     ),
     Recipe("actionize --answers linked-answers --pack pack.md", 2, 2),
-    Recipe("pipeline pack.md --junit junit.xml", archive=2, writes=(*RUN, "junit.xml")),
-    Recipe("pipeline pack.md --new-run --on-unknown retry --export github", writes=RUN),
+    Recipe("pipeline pack.md --junit junit.xml", archive=2, writes=(*RUN, "junit.xml"), asks=True),
+    Recipe(
+        "pipeline pack.md --new-run --on-unknown retry --export github",
+        writes=RUN,
+        places=ARCHIVE,
+        asks=True,
+    ),
     Recipe("followup --run-dir .oraclepack/runs/{run}", 2, 2),
     Recipe("followup --run-dir answers", 2, 2),
     Recipe("publish github --repo octo/shop --run-dir .oraclepack/runs/{run}", 2, 2),
@@ -157,6 +176,8 @@ RECIPES = (
     Recipe("report", writes=RUN, first=(OWN_RUN,)),
     Recipe("runs list"),
     Recipe("runs show {run}"),
+    Recipe("runs diff {run} {run}"),
+    Recipe("runs diff {run} pack.md --html docs/out/diff.html", 2, 2),
     Recipe("runs answer {run} 01 retry", 2, 2),
     Recipe("runs logs {run}", 2, 2),
     Recipe("runs pause {run}", 2, 2),
@@ -218,6 +239,9 @@ IN_TURN = tuple(
     for name in dict.fromkeys(one.command for one in RECIPES)
 )
 """For each command the recipe that may write most."""
+APART = ("completion", "explain", "fleet", "manifest", "prices", "schema", "skills show")
+IN_PROJECT = tuple(one for one in IN_TURN if not one.command.startswith(APART))
+"""Those that look for records or answers in the project."""
 
 
 class Victim:
@@ -243,6 +267,7 @@ class Victim:
         self.oracle = scripted_tool(place / "tools")
         self.codex = scripted_tool(place / "tools", "codex")
         self._place = place
+        self._read: Read = {}
         self.trace = place / "trace"
 
     @property
@@ -251,7 +276,7 @@ class Victim:
         return {
             "HOME": str(self._home),
             "LANG": "C.UTF-8",
-            "PATH": f"{tools}:{os.environ['PATH']}",
+            "PATH": f":.:node_modules/.bin:{tools}:{os.environ['PATH']}:bin",
             "TMPDIR": str(self._temporary),
             "TOOLS": tools,
             **USER,
@@ -261,14 +286,13 @@ class Victim:
         known = {"run": self.repository.run_id, "key": self.repository.keys[0]}
         return [word.format(**known) for word in recipe.words.split()]
 
-    def run(self, recipe: Recipe, without: tuple[str, ...] = ()) -> Ran:
+    def run(self, recipe: Recipe) -> Ran:
         """One command line as a process of its own, watched where that can be."""
         watch = [*TRACER, "-o", str(self.trace)] if can_trace() else []
-        env = {name: value for name, value in self.environment.items() if name not in without}
         done = subprocess.run(
             [*watch, str(PROGRAM), *self.words(recipe)],
             cwd=self.root,
-            env=env,
+            env=self.environment,
             input=recipe.stdin.encode(),
             capture_output=True,
             timeout=120,
@@ -276,41 +300,36 @@ class Victim:
         )
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    def run_forked(self, recipe: Recipe, tracing: "Tracing") -> Ran:
+    def run_forked(self, recipe: Recipe, forking: "Forking", without: tuple[str, ...] = ()) -> Ran:
         """The same without loading the program anew."""
+        env = {name: value for name, value in self.environment.items() if name not in without}
         given, out, err = (self._place / name for name in ("given", "out", "err"))
         given.write_text(recipe.stdin)
         out.unlink(missing_ok=True)
         err.unlink(missing_ok=True)
-        request = {"cwd": str(self.root), "env": self.environment, "args": self.words(recipe)}
+        request = {"cwd": str(self.root), "env": env, "args": self.words(recipe)}
         files = {"stdin": str(given), "out": str(out), "err": str(err)}
-        code, seen = tracing.run(**request, **files)
-        if seen:
-            self.trace.write_text(seen)
+        code, traced = forking.run(**request, **files)
+        if traced:
+            self.trace.write_text(traced)
         return Ran(code, out.read_text(), err.read_text())
-
-    def run_unwatched(self, recipe: Recipe, **variables: str) -> Ran:
-        """The same in a tenth of the time."""
-        no_others = dict.fromkeys((f"XDG_{name}_HOME" for name in XDG), "")
-        env = {**self.environment, **no_others, **variables}
-        return oraclepack(self.root, *self.words(recipe), **env)
 
     def snapshot(self) -> "Snapshot":
         """Everything in the project, and everything of the user's around it."""
         ours = {str(self._home / path) for path in STATE}
-        around = listing(self._home) | listing(self._neighbour) | listing(self._temporary)
+        around: Listing = {}
+        for folder in (self._home, self._neighbour, self._temporary):
+            around |= listing(folder, self._read)
         outside = {
-            path: told
-            for path, told in around.items()
+            path: entry
+            for path, entry in around.items()
             if path not in ours and not path.startswith(f"{self._home / STATE[-1]}/")
         }
         inside = {
-            os.path.relpath(path, self.root): told for path, told in listing(self.root).items()
+            path.removeprefix(f"{self.root}/"): entry
+            for path, entry in listing(self.root, self._read).items()
         }
         return Snapshot(inside, outside)
-
-
-XDG = ("CACHE", "CONFIG", "DATA", "STATE")
 
 
 @dataclass(frozen=True)
@@ -321,16 +340,24 @@ class Snapshot:
     outside: Listing
 
 
-def listing(folder: Path) -> Listing:
-    """Every entry below a folder."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        mode = path.lstat().st_mode
-        if stat.S_ISLNK(mode):
-            found[str(path)] = (mode, os.fsencode(path.readlink()))
-        else:
-            found[str(path)] = (mode, path.read_bytes() if stat.S_ISREG(mode) else b"")
-    return found
+def listing(folder: Path, read: Read) -> Listing:
+    """Every entry below a folder; a file is read again only if it has changed."""
+    entries: Listing = {}
+    for base, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = os.path.join(base, name)
+            now = os.lstat(path)
+            state = (now.st_mode, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns)
+            if path not in read or read[path][0] != state:
+                read[path] = state, (now.st_mode, content(path, now.st_mode))
+            entries[path] = read[path][1]
+    return entries
+
+
+def content(path: str, mode: int) -> bytes:
+    if stat.S_ISLNK(mode):
+        return os.fsencode(Path(path).readlink())
+    return Path(path).read_bytes() if stat.S_ISREG(mode) else b""
 
 
 @cache
@@ -341,13 +368,14 @@ def can_trace() -> bool:
     return subprocess.run(probe, capture_output=True, check=False).returncode == 0
 
 
-class Tracing:
-    """A process that forks the program for each command line, under a tracer where there is one."""
+class Forking:
+    """A process that has loaded the whole program and forks it for each command line."""
 
-    def __init__(self, place: Path) -> None:
-        self._trace = place / "trace"
-        self._trace.touch()
-        self._zygote = Zygote(*([*TRACER, "-o", str(self._trace)] if can_trace() else []))
+    def __init__(self, trace: Path | None = None) -> None:
+        """With a file for its trace it runs under a tracer."""
+        self._trace = trace
+        self._zygote = Zygote(*([*TRACER, "-o", str(trace)] if trace else []))
+        self._zygote.ask(do="load")
         self._end = 0
 
     def run(self, **request: object) -> tuple[int, str]:
@@ -356,36 +384,43 @@ class Tracing:
         That start is the process's own, so a trace without it is none.
         """
         code = self._zygote.ask(do="wait", pid=self._zygote.ask(do="start", **request))
-        seen = self._trace.read_text(errors="replace")
-        begun, self._end = self._end, len(seen)
-        return code, seen.partition("\n")[0] + "\n" + seen[begun:] if seen else ""
+        traced = self._read()
+        begun, self._end = self._end, len(traced)
+        return code, traced.partition("\n")[0] + "\n" + traced[begun:] if traced else ""
 
     def close(self) -> str:
         """End it; what was traced since the last command line ended."""
         self._zygote.close()
-        return self._trace.read_text(errors="replace")[self._end :]
+        return self._read()[self._end :]
+
+    def _read(self) -> str:
+        return self._trace.read_text(errors="replace") if self._trace else ""
 
 
 class Stage:
     """Victims as a recipe finds them. What they did before is done once, and copied from then on.
 
-    The copy always stands at the same place: records tell paths.
+    The copy always stands at the same place, since records contain paths. It is made anew after a
+    recipe that may write; after the others the check has shown that nothing changed.
     """
 
-    def __init__(self, place: Path, repository: HostileRepository, tracing: Tracing) -> None:
+    def __init__(self, place: Path, repository: HostileRepository, tracing: Forking) -> None:
         self._place = place
         self._repository = repository
         self._tracing = tracing
         self._numbers = itertools.count(1)
         self._known: dict[tuple[bool, tuple[str, ...]], tuple[Path, Victim, Snapshot]] = {}
+        self._used: set[tuple[bool, tuple[str, ...]]] = set()
 
     def victim(self, recipe: Recipe, *, is_archive: bool) -> tuple[Victim, Snapshot]:
         """A victim that has done what comes before the recipe, and how all was before that."""
         key = (is_archive, recipe.first)
         if key in self._known:
             place, victim, before = self._known[key]
-            shutil.rmtree(place / "now")
-            subprocess.run(["cp", "-a", place / "then", place / "now"], check=True)
+            if key in self._used:
+                shutil.rmtree(place / "now")
+                subprocess.run(["cp", "-a", place / "then", place / "now"], check=True)
+            self._used.add(key)
             return victim, before
         place = self._place / str(next(self._numbers))
         (place / "now").mkdir(parents=True)
@@ -396,7 +431,13 @@ class Stage:
             check_harmless(victim, recipe, ran, before)
         subprocess.run(["cp", "-a", place / "now", place / "then"], check=True)
         self._known[key] = place, victim, before
+        self._used.add(key)
         return victim, before
+
+    def keep(self, recipe: Recipe, *, is_archive: bool) -> None:
+        """Let the next recipe have the same victim: this one has changed nothing."""
+        if not recipe.writes and recipe.command != "trust":
+            self._used.discard((is_archive, recipe.first))
 
 
 def traced_harm(victim: Victim) -> list[str]:
@@ -435,15 +476,23 @@ def repository(
 @pytest.fixture(scope="module")
 def tracing(
     tmp_path_factory: pytest.TempPathFactory, repository: HostileRepository
-) -> Iterator[Tracing]:
-    made = Tracing(tmp_path_factory.mktemp("tracing"))
+) -> Iterator[Forking]:
+    made = Forking(tmp_path_factory.mktemp("tracing") / "trace" if can_trace() else None)
     yield made
     assert str(repository.program) not in made.close()
 
 
 @pytest.fixture(scope="module")
+def forking() -> Iterator[Forking]:
+    """Without a tracer: the markers alone say whether a program of the repository ran."""
+    made = Forking()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
 def stage(
-    tmp_path_factory: pytest.TempPathFactory, repository: HostileRepository, tracing: Tracing
+    tmp_path_factory: pytest.TempPathFactory, repository: HostileRepository, tracing: Forking
 ) -> Stage:
     return Stage(tmp_path_factory.mktemp("stage"), repository, tracing)
 
@@ -514,73 +563,37 @@ def test_the_traps_work(tmp_path: Path, repository: HostileRepository) -> None:
     assert traced_harm(victim)
 
 
-@pytest.mark.parametrize("is_archive", [False, True], ids=["clone", "archive"])
 @pytest.mark.parametrize(
-    "recipe", RECIPES, ids=lambda one: f"{one.words}{' later' if one.first else ''}"
+    ("recipe", "is_archive"),
+    [
+        pytest.param(
+            one, place == "archive", id=f"{one.words}{' later' if one.first else ''}-{place}"
+        )
+        for one in RECIPES
+        for place in one.places
+    ],
 )
 def test_no_command_does_what_the_repository_wants(
-    stage: Stage, tracing: Tracing, other_host: socket.socket, recipe: Recipe, *, is_archive: bool
+    stage: Stage, tracing: Forking, other_host: socket.socket, recipe: Recipe, *, is_archive: bool
 ) -> None:
     victim, before = stage.victim(recipe, is_archive=is_archive)
 
     ran = victim.run_forked(recipe, tracing)
 
     check_harmless(victim, recipe, ran, before)
-    assert ran.code == (recipe.archive if is_archive else recipe.clone), ran.out + ran.err
+    code = recipe.archive if is_archive else recipe.clone
+    assert ran.code == code, ran.out + ran.err
+    if recipe.asks and code == 0:
+        check_every_question_is_asked(victim)
     with pytest.raises(BlockingIOError):
         other_host.accept()
+    stage.keep(recipe, is_archive=is_archive)
 
 
-STARTED = (
-    *("validate pack.md", "list pack.md", "explain OP201", "doctor", "runs list", "config show"),
-    *("cache list", "quarantine list", "verify-outputs pack.md", "run pack.md --dry-run --new-run"),
-)
-
-
-@pytest.mark.parametrize("is_archive", [False, True], ids=["clone", "archive"])
-def test_the_program_loads_nothing_of_the_repository(
-    tmp_path: Path, repository: HostileRepository, *, is_archive: bool
-) -> None:
-    victim = Victim(tmp_path, repository, is_archive=is_archive)
-    before = victim.snapshot()
-
-    for words in STARTED:
-        ran = victim.run(Recipe(words))
-
-        check_harmless(victim, Recipe(words), ran, before)
-        assert ran.code == 0, ran.err
-
-
-def test_the_tracer_sees_what_a_fork_starts(stage: Stage, tracing: Tracing) -> None:
-    if not can_trace():
-        pytest.skip("there is no strace that works here")
-    recipe = Recipe(OWN_RUN)
-    victim, _ = stage.victim(recipe, is_archive=False)
-
-    assert victim.run_forked(recipe, tracing).code == 0
-
-    started = _STARTED.findall(victim.trace.read_text())
-    assert str(victim.oracle.program) in started
-    assert victim.run_forked(Recipe("manifest"), tracing).code == 0
-    assert len(_STARTED.findall(victim.trace.read_text())) == 1, "only the process itself"
-
-
-@pytest.mark.parametrize(
-    ("words", "is_archive"),
-    [
-        pytest.param("run pack.md", False, id="clone"),
-        pytest.param(OWN_RUN, True, id="archive"),
-        pytest.param("pipeline pack.md", False, id="clone, pipeline"),
-    ],
-)
-def test_every_question_is_asked_although_the_repository_has_answers(
-    tmp_path: Path, repository: HostileRepository, words: str, *, is_archive: bool
-) -> None:
-    victim = Victim(tmp_path, repository, is_archive=is_archive)
-
-    ran = victim.run(Recipe(words))
-
-    assert ran.code == 0, ran.err
+def check_every_question_is_asked(victim: Victim) -> None:
+    """Fail if an answer of the repository was served, or if the tracer missed a tool."""
+    if can_trace():
+        assert str(victim.oracle.program) in _STARTED.findall(victim.trace.read_text())
     assert [prompt.partition("?")[0] for prompt in victim.oracle.prompts] == [
         f"Question {number}" for number in (1, 2, 3)
     ]
@@ -590,18 +603,47 @@ def test_every_question_is_asked_although_the_repository_has_answers(
     assert not [path for path in mine if FORGED in path.read_text()]
 
 
+STARTED = (
+    ("validate pack.md", "explain OP201", "runs list", "cache list", "verify-outputs pack.md"),
+    ("list pack.md", "doctor", "config show", "quarantine list", "run pack.md --dry-run --new-run"),
+)
+"""In the clone, and in the archive: the modules of the repository are the same in both."""
+
+
 @pytest.mark.parametrize("is_archive", [False, True], ids=["clone", "archive"])
+def test_the_program_loads_nothing_of_the_repository(
+    tmp_path: Path, repository: HostileRepository, *, is_archive: bool
+) -> None:
+    victim = Victim(tmp_path, repository, is_archive=is_archive)
+    before = victim.snapshot()
+
+    for words in STARTED[is_archive]:
+        ran = victim.run(Recipe(words))
+
+        check_harmless(victim, Recipe(words), ran, before)
+        assert ran.code == 0, ran.err
+
+
+def test_the_trace_of_a_fork_is_its_own(stage: Stage, tracing: Forking) -> None:
+    """What it starts is in it: `check_every_question_is_asked` sees oracle there."""
+    if not can_trace():
+        pytest.skip("there is no strace that works here")
+    victim, _ = stage.victim(Recipe("manifest"), is_archive=False)
+
+    assert victim.run_forked(Recipe("manifest"), tracing).code == 0
+    assert len(_STARTED.findall(victim.trace.read_text())) == 1, "only the process itself"
+
+
 def test_no_key_goes_to_a_host_that_the_repository_names(
     tmp_path: Path,
     repository: HostileRepository,
+    tracing: Forking,
     other_host: socket.socket,
-    *,
-    is_archive: bool,
 ) -> None:
     """Where the user names no host, oracle would take the one in `.env`: it is not called."""
-    victim = Victim(tmp_path, repository, is_archive=is_archive)
+    victim = Victim(tmp_path, repository, is_archive=True)
 
-    ran = victim.run(Recipe(OWN_RUN), without=("OPENAI_BASE_URL",))
+    ran = victim.run_forked(Recipe(OWN_RUN), tracing, without=("OPENAI_BASE_URL",))
 
     assert ran.code == 3
     assert "PROJECT_ENV" in ran.err
@@ -633,45 +675,53 @@ def make_room(path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "plant",
+    ("recipes", "plants"),
     [
-        pytest.param(link(".oraclepack", "../neighbour"), id="our folder is a link"),
-        pytest.param(link(".oraclepack/cache", "../../neighbour"), id="the cache is a link"),
-        pytest.param(link(".oraclepack/runs", "../../neighbour"), id="the runs are a link"),
-        pytest.param(link(".oraclepack/rehearsals", "../../neighbour"), id="rehearsals are a link"),
-        pytest.param(link(".oraclepack/ticketify", "../../neighbour"), id="tickets are a link"),
+        pytest.param(IN_TURN, [link(".oraclepack", "../neighbour")], id="our folder is a link"),
         pytest.param(
-            link(".oraclepack/cache/lock", "../../../neighbour/notes.txt"), id="a lock is a link"
+            IN_PROJECT, [link(".oraclepack/cache", "../../neighbour")], id="the cache is a link"
         ),
-        pytest.param(link("out", "../neighbour"), id="the answers are a link"),
-        pytest.param(link("out/_failed", "../../neighbour"), id="the quarantine is a link"),
-        pytest.param(link("oraclepack.toml", "/dev/zero"), id="settings without an end"),
-        pytest.param(pipe(".env"), id="a pipe for variables"),
-        pytest.param(pipe(".oraclepack/cache/lock"), id="a pipe for a lock"),
+        pytest.param(
+            IN_PROJECT, [link(".oraclepack/runs", "../../neighbour")], id="the runs are a link"
+        ),
+        pytest.param(
+            IN_PROJECT,
+            [link(".oraclepack/rehearsals", "../../neighbour")],
+            id="rehearsals are a link",
+        ),
+        pytest.param(
+            IN_PROJECT, [link(".oraclepack/ticketify", "../../neighbour")], id="tickets are a link"
+        ),
+        pytest.param(
+            IN_PROJECT,
+            [
+                link(".oraclepack/cache/lock", "../../../neighbour/notes.txt"),
+                link("out/_failed", "../../neighbour"),
+            ],
+            id="a lock and the quarantine are links",
+        ),
+        pytest.param(
+            IN_PROJECT,
+            [pipe(".oraclepack/cache/lock"), link("out", "../neighbour")],
+            id="a pipe for a lock, and the answers are a link",
+        ),
+        pytest.param(IN_TURN, [link("oraclepack.toml", "/dev/zero")], id="settings without an end"),
+        pytest.param(IN_TURN, [pipe(".env")], id="a pipe for variables"),
     ],
 )
 def test_every_command_in_turn_where_a_link_or_a_pipe_stands_in_the_way(
-    tmp_path: Path, repository: HostileRepository, plant: Callable[[Path], None]
+    tmp_path: Path,
+    repository: HostileRepository,
+    forking: Forking,
+    recipes: tuple[Recipe, ...],
+    plants: list[Callable[[Path], None]],
 ) -> None:
     victim = Victim(tmp_path, repository, is_archive=False)
-    plant(victim.root)
+    for plant in plants:
+        plant(victim.root)
     before = victim.snapshot()
 
-    for recipe in IN_TURN:
-        ran = victim.run_unwatched(recipe)
+    for recipe in recipes:
+        ran = victim.run_forked(recipe, forking)
 
         check_harmless(victim, replace(recipe, writes=("",)), ran, before)
-
-
-def test_every_command_in_turn_with_directories_of_the_repository_on_path(
-    tmp_path: Path, repository: HostileRepository
-) -> None:
-    victim = Victim(tmp_path, repository, is_archive=False)
-    before = victim.snapshot()
-    path = f":.:node_modules/.bin:{victim.environment['PATH']}:bin"
-
-    for recipe in IN_TURN:
-        ran = victim.run_unwatched(recipe, PATH=path)
-
-        check_harmless(victim, replace(recipe, writes=("",)), ran, before)
-    assert len(victim.oracle.calls) == 3

@@ -6,15 +6,19 @@ On request the child's disk fails or kills it at a given operation, or a functio
 changes the child from inside: `"inside": {"tests.some.module:function": {…its arguments…}}`.
 """
 
+import contextlib
 import errno
+import gc
 import importlib
 import json
 import os
+import pkgutil
 import signal
 import sys
 from pathlib import Path
 from typing import Any
 
+import oraclepack
 from oraclepack.cli import error_boundary
 from oraclepack.cli.commands.run_command import run
 from oraclepack.run import run_report, run_request, run_steps
@@ -33,10 +37,26 @@ def serve() -> None:
                 told: object = start(request)
             case "wait":
                 told = os.waitstatus_to_exitcode(os.waitpid(request["pid"], 0)[1])
+            case "load":
+                told = load_everything()
             case other:
                 raise ValueError(other)
         sys.stdout.write(json.dumps(told) + "\n")
         sys.stdout.flush()
+
+
+def load_everything() -> int:
+    """Import every module of the program whose libraries are there; how many there are.
+
+    For tests that run every command: a fork then imports nothing.
+    """
+    names = [one.name for one in pkgutil.walk_packages(oraclepack.__path__, "oraclepack.")]
+    for name in names:
+        if not name.endswith("__main__") and ".shim" not in name:
+            with contextlib.suppress(ModuleNotFoundError):  # an extra that is not installed
+                importlib.import_module(name)
+    gc.freeze()  # a collection in a fork would copy every page of what was loaded
+    return len(names)
 
 
 def start(request: Request) -> int:
