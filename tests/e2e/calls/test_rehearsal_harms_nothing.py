@@ -84,7 +84,7 @@ def _put(root: Path, name: str, text: str) -> None:
 def harmless(tmp_path: Path, pack: Path) -> None:
     root, traps = tmp_path / "project", tmp_path / "traps"
     parsed = a_checkout(root, pack)
-    marks = trap_tools(traps)
+    marks = trap_tools(traps, root / "src/main.py")
     before = tree_of(root)
     path = f"{traps}:{os.environ['PATH']}"
 
@@ -123,6 +123,26 @@ oracle -p "What does `rm -rf build` break?" --write-output out/5.md
 # 06) by hand
 rm -rf build src .git not-added.txt; echo gone > README.md; chmod -R 000 .
 """
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
+def test_the_traps_and_the_hashes_notice_a_tool_that_starts(tmp_path: Path, number: int) -> None:
+    """The same without a rehearsal: so the tests here can fail."""
+    root, traps = tmp_path / "project", tmp_path / "traps"
+    step = AGENTS.split("# 0")[number].replace("`rm -rf build`", "it")
+    pack = tmp_path / "real.md"
+    pack.write_text(f"# Real\n\n```bash\nmkdir -p out\n# 0{step}```\n")
+    a_checkout(root, pack)
+    marks = trap_tools(traps, root / "src/main.py")
+    (Path(os.environ["HOME"]) / ".bash_profile").write_text(f"PATH={traps}:$PATH\n")
+    before = tree_of(root)
+
+    words = ("run", pack.name, "--no-validate", "--allow-dirty-rerun", "--quiet")
+    oraclepack(root, *words, PATH=f"{traps}:{os.environ['PATH']}")
+
+    after = tree_of(root)
+    assert marks.exists()
+    assert after["src/main.py"] != before["src/main.py"]
 
 
 def test_a_pack_that_does_its_worst_does_no_harm(tmp_path: Path) -> None:
