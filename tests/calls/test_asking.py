@@ -1,5 +1,6 @@
 """One call of oracle, from the shim's words to the step's exit code."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from tests.calls.office import (
     saying,
 )
 
+FULL_DISK = os.statvfs_result((4096, 4096, 1000, 9, 9, 0, 0, 0, 0, 255))
+"""Nine blocks of 4 kB are free."""
 RATE = "Rate limit reached for gpt-5.2. Please try again in 20s."
 
 
@@ -213,3 +216,23 @@ def test_several_models_answer_in_files_of_their_own(tmp_path: Path) -> None:
 
     assert office.call(ScriptedShim(both), *ASK, "--models", "a,b") == 0
     assert office.call(ScriptedShim(saying(ToolEnd(0, COST))), *ASK, "--models", "a,c") == 1
+
+
+@pytest.mark.parametrize("tool", ["oracle", "codex"])
+def test_a_disk_that_could_not_take_the_answer_is_noticed_before_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    office, shim = Office(tmp_path), ScriptedShim(answering())
+    argv = ASK if tool == "oracle" else ("exec", "do it")
+    with monkeypatch.context() as full:
+        full.setattr(os, "statvfs", lambda _: FULL_DISK)
+        assert office.call(shim, *argv, tool=tool) not in {0, 7}
+
+    assert shim.orders == []
+    assert office.last.error is not None
+    assert (office.last.error.code, office.last.attempts) == ("NO_SPACE", 0)
+    assert "only 36 kB are free" in office.last.error.message
+
+    if tool == "oracle":
+        assert office.call(shim) == 0
+        assert len(shim.orders) == 1

@@ -9,15 +9,36 @@ import msgspec
 
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.live_call import LiveCall
+from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import BACKUPS, attempt_name
 from oraclepack.journal.run_state import path_of
+from oraclepack.journal.statuses import NO_SPACE
 from oraclepack.pack.answer_sections import Section, missing_sections
 from oraclepack.pack.contract import OutputContract
-from oraclepack.system import file_moves, files
+from oraclepack.system import disk, file_moves, files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import AllowedPath, jail
 from oraclepack.system.text_limits import ANSWER
+
+ROOM = 8 * 1024 * 1024
+"""Bytes that must be free before a paid call: an answer, its copies, the log, the journal."""
+
+
+def lack_of_room(context: CallContext) -> StepError | None:
+    """The error of a call whose answer the disk could not take.
+
+    A tool that cannot write its answer has been paid for nothing.
+    """
+    for place in (context.run_dir, context.root):
+        free = disk.free_bytes(place)
+        if free is not None and free < ROOM:
+            message = (
+                f"not asked: only {free // 1024} kB are free in {place}, and an answer could be "
+                f"lost; free at least {ROOM // 1024**2} MiB, the same command continues"
+            )
+            return StepError(code=NO_SPACE, message=message)
+    return None
 
 
 def keep_copy(

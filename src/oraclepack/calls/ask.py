@@ -28,6 +28,7 @@ from oraclepack.journal.statuses import (
     BUDGET,
     DETACHED,
     INTERRUPTED,
+    NO_SPACE,
     UNMET,
     Cache,
     CallWait,
@@ -72,7 +73,7 @@ def try_once(
 ) -> TryResult | StepError | None:
     """Wait for a slot, reserve the worst case and call the tool.
 
-    None when the call is given up before that, an error when it does not fit the budget.
+    None when the call is given up before that, an error when it fits neither budget nor disk.
     """
     start, call = tally.now(), prepared.call
     slot = wait_for_slot(context, call, shim, prepared.limit)
@@ -80,6 +81,9 @@ def try_once(
     if slot is None:
         return None
     with slot:
+        full = answer_files.lack_of_room(context)
+        if full is not None:
+            return full
         options = context.options
         worst = worst_case(prepared, options.budget, options.prices)
         held = reserve_try(context, call, shim, worst)
@@ -260,7 +264,7 @@ class OracleAsk:
             if isinstance(tried, StepError):
                 if self._is_raised(tried):
                     continue
-                return self._over_budget(tried)
+                return self._not_made(tried)
             self._tally.note_session(tried.record)
             tried = self._harvested(tried)
             self._end_try(tried)
@@ -373,10 +377,10 @@ class OracleAsk:
         self._conclude(tried, failure.error())
         return tried.end.exit_code or 1
 
-    def _over_budget(self, error: StepError) -> int:
-        """The next try does not fit the budget, so it is not made."""
+    def _not_made(self, error: StepError) -> int:
+        """The next try does not fit the budget or the disk, so it is not made."""
         self._say(f"{error.code}: {error.message}")
-        exit_code = int(ExitCode.BUDGET)
+        exit_code = int(ExitCode.STEP_FAILED if error.code == NO_SPACE else ExitCode.BUDGET)
         ledger.conclude(
             self._context,
             self._prepared,

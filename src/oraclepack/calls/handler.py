@@ -19,7 +19,7 @@ from oraclepack.calls.adopt import (
     take_over,
 )
 from oraclepack.calls.adoption_rules import OnUnknown
-from oraclepack.calls.answer_files import back_up_existing
+from oraclepack.calls.answer_files import back_up_existing, lack_of_room
 from oraclepack.calls.ask import STOPPED, STOPPED_EXIT, OracleAsk
 from oraclepack.calls.budget import Spending
 from oraclepack.calls.call_budget import reserve_try
@@ -221,13 +221,16 @@ def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
 def _run_other_tool(
     context: CallContext, call: LiveCall, shim: Shim, order: ToolRun, provider: str | None
 ) -> ToolEnd | StepError:
-    """Start it; an error where it does not fit the budget. What it costs is not known."""
+    """Start it; an error where it does not fit the budget or the disk. Its cost is not known."""
     parsed = parse_argv(table_of(call.tool), call.argv)
     if provider is None:
         ledger.begin_try(context, call, 1)
         return shim.run(
             order, lambda process: ledger.intend_other(context, call, None, parsed, process)
         )
+    full = lack_of_room(context)
+    if full is not None:
+        return full
     worst = WorstCase(Spending(calls=1), ("cost", "tokens"), call.tool)
     held = reserve_try(context, call, shim, worst)
     if isinstance(held, StepError):

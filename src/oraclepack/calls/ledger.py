@@ -15,6 +15,7 @@ from oraclepack.journal.statuses import (
     BUDGET,
     BUDGET_LEDGER,
     CRASHED,
+    NO_SPACE,
     Cache,
     OutputRetry,
     QuestionSize,
@@ -28,7 +29,9 @@ from oraclepack.tools.prices import price_of
 from oraclepack.tools.providers import BROWSER
 from oraclepack.tools.usage import Usage, priced
 
-_NOT_MADE = frozenset({"ATTACHED_LINK", BUDGET, BUDGET_LEDGER, "OUTPUT_PATH", "PROJECT_ENV"})
+_NOT_MADE = frozenset(
+    {"ATTACHED_LINK", BUDGET, BUDGET_LEDGER, NO_SPACE, "OUTPUT_PATH", "PROJECT_ENV"}
+)
 """The codes of calls that were refused before they were made."""
 
 

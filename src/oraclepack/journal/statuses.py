@@ -139,6 +139,9 @@ BUDGET = "BUDGET"
 BUDGET_LEDGER = "BUDGET_LEDGER"
 """The code of a call that was not made because the ledger of its budget cannot be used."""
 
+NO_SPACE = "NO_SPACE"
+"""The code of a call that was not made because the disk could not take its answer."""
+
 CRASHED = "CRASHED"
 """The code of a call that was cut off and closed later; the call that did so has its own end."""
 UNMET = frozenset({"CONTRACT", "OUTPUT_CONTRACT"})

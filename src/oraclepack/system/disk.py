@@ -117,6 +117,15 @@ def rename(source: Path, target: Path) -> None:
     source.rename(target)
 
 
+def free_bytes(path: Path) -> int | None:
+    """How much may still be written where a directory lies; None where that is not known."""
+    try:
+        there = os.statvfs(path)
+    except OSError:
+        return None
+    return there.f_bavail * there.f_frsize if there.f_blocks else None
+
+
 def link(source: Path, target: Path) -> None:
     """A second name for a file; fails if the target exists, so nothing is overwritten."""
     _pass("link", target)
