@@ -334,6 +334,7 @@ __all__ = [
     "run",
     "run_settings",
     "runs",
+    "save_chatgpt_url",
     "schema_names",
     "schema_of",
     "settings_shown",
@@ -390,6 +391,13 @@ def load_settings(
     settings = loading.load_settings(given, path, reads_config=reads_config)
     use_file(settings[TRUST_KEY_FILE])
     return settings
+
+
+def save_chatgpt_url(name: str, url: str) -> str:
+    """Name a ChatGPT page in the user's config file; returns the file."""
+    from oraclepack.settings.named_pages import save_page
+
+    return str(save_page(name, url))
 
 
 # Packs

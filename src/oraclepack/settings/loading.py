@@ -108,6 +108,12 @@ def _is_of_project(path: Path, root: str) -> bool:
     return path.is_relative_to(root) and is_tracked(path)
 
 
+def user_config_file() -> Path:
+    """The user's own config file: the one that a variable names, else the usual one."""
+    named = named_user_file()
+    return Path(named) if named else _user_config()
+
+
 def _user_config() -> Path:
     return config_directory() / "config.toml"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -15,15 +15,27 @@ from textual.screen import Screen
 
 from oraclepack import api
 from oraclepack.tui import key_table, outside_programs
+from oraclepack.tui.backlog_screen import BacklogScreen
 from oraclepack.tui.dialogs import DIALOGS, TextDialog
 from oraclepack.tui.findings_screen import FindingsScreen
 from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.pack_screen import PackScreen
 from oraclepack.tui.packs_screen import PacksScreen
+from oraclepack.tui.prepare_screen import PrepareScreen
+from oraclepack.tui.read_screen import ReadScreen
 from oraclepack.tui.screen_text import field, heading, joined
 from oraclepack.tui.steps_screen import StepsScreen
+from oraclepack.tui.watch_screen import WatchScreen
 
-SCREENS: tuple[type[PackScreen], ...] = (PacksScreen, FindingsScreen, StepsScreen)
+SCREENS: tuple[type[PackScreen], ...] = (
+    PacksScreen,
+    FindingsScreen,
+    StepsScreen,
+    PrepareScreen,
+    WatchScreen,
+    ReadScreen,
+    BacklogScreen,
+)
 
 _KEY_NOTE = """
 Your config file sets other keys by the names on the right: tui.keys = ["copy=ctrl+y"]
@@ -92,6 +104,26 @@ class TuiApp(App[int]):
             if origin.source is api.ValueSource.FLAG
         }
         return api.load_settings(pack, {**own, **(values or {})})
+
+    # Ways between screens
+
+    def open_prepare(
+        self, pack: str, selected: Sequence[str] = (), values: dict[str, object] | None = None
+    ) -> None:
+        """Prepare a run; `values` are changed to what is chosen there."""
+        self.push_screen(PrepareScreen(pack, selected, {} if values is None else values))
+
+    def open_watch(self, pack: str, run_name: str) -> None:
+        """Watch a run; the form that it was started from is left."""
+        if isinstance(self.screen, PrepareScreen):
+            self.pop_screen()
+        self.push_screen(WatchScreen(pack, run_name))
+
+    def open_read(self, pack: str, run_name: str = "") -> None:
+        self.push_screen(ReadScreen(pack, run_name))
+
+    def open_backlog(self, pack: str, run_name: str = "") -> None:
+        self.push_screen(BacklogScreen(pack, run_name))
 
     def go_back(self) -> None:
         """Leave a screen; the first one stays."""

@@ -36,6 +36,10 @@ class StepsScreen(PackScreen):
         Binding("x", "select_none", "Select none", id="steps.none", show=False),
         Binding("s", "sort", "Sort", id="steps.sort"),
         Binding("S", "reverse", "Reverse order", id="steps.reverse", show=False),
+        Binding("p", "prepare", "Run…", id="steps.prepare"),
+        Binding("w", "watch", "Watch", id="steps.watch"),
+        Binding("r", "read", "Read", id="steps.read"),
+        Binding("b", "backlog", "Backlog", id="steps.backlog"),
         Binding("v", "findings", "Findings", id="steps.findings"),
         Binding("c", "estimate", "Costs", id="steps.estimate"),
         Binding("1", "tab('question')", "Question", id="tab.question", show=False),
@@ -254,6 +258,26 @@ class StepsScreen(PackScreen):
         self._reverse = not self._reverse
         if self._steps is not None:
             self._fill()
+
+    def action_prepare(self) -> None:
+        self.program.open_prepare(self.pack, self.selected_ids(), self.values)
+
+    def action_watch(self) -> None:
+        if self._ran():
+            self.program.open_watch(self.pack, self._run.run_name if self._run else "")
+
+    def action_read(self) -> None:
+        if self._ran():
+            self.program.open_read(self.pack)
+
+    def action_backlog(self) -> None:
+        if self._ran():
+            self.program.open_backlog(self.pack)
+
+    def _ran(self) -> bool:
+        if self._run is None:
+            self.say("this pack has not run yet; press p to prepare a run")
+        return self._run is not None
 
     def action_findings(self) -> None:
         self.app.push_screen(FindingsScreen(self.pack))

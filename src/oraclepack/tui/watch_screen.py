@@ -1,0 +1,238 @@
+"""A run as it goes on, also one that another command started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.timer import Timer
+from textual.widgets import DataTable, Header, Static
+
+from oraclepack import api
+from oraclepack.api import figures
+from oraclepack.tui.dialogs import ChoiceDialog, ConfirmDialog, LineDialog
+from oraclepack.tui.log_view import LogView
+from oraclepack.tui.pack_screen import PackScreen, keep_cursor
+from oraclepack.tui.screen_text import cell, number_cell, state_cell
+
+_EVERY = 0.7
+
+
+class WatchScreen(PackScreen):
+    """A run: states, waits, retries, cost. Leaving this screen does not stop it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p", "pause", "Pause/resume", id="watch.pause"),
+        Binding("k", "stop_step", "Stop step", id="watch.stop_step"),
+        Binding("K", "stop_run", "Stop run", id="watch.stop_run"),
+        Binding("t", "retry", "Retry failed", id="watch.retry"),
+        Binding("A", "accept", "Accept answer", id="watch.accept"),
+        Binding("d", "decide", "Decide", id="watch.decide"),
+        Binding("r", "read", "Read", id="watch.read"),
+        Binding("b", "backlog", "Backlog", id="watch.backlog"),
+    ]
+
+    def __init__(self, pack: str, name: str) -> None:
+        super().__init__()
+        self.pack = pack
+        self.run_name = name
+        self.status: api.RunStatus | None = None
+        self._log_of = ""
+        self._timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Header()
+        yield Static("Reading…", id="watch-note", classes="note", markup=False)
+        with Vertical(classes="main wide"):
+            yield DataTable[Text](id="watched", cursor_type="row")
+        yield LogView(id="watch-log")
+        yield from self.compose_footer()
+
+    def on_mount(self) -> None:
+        self.title = f"Run of {Path(self.pack).name}"
+        table = self.query_one("#watched", DataTable)
+        for name in ("Step", "State", "Elapsed", "Tries", "Cost", "Doing", "Title"):
+            table.add_column(name, key=name)
+        table.focus()
+        self.load()
+        self._timer = self.set_interval(_EVERY, self.load)
+
+    @property
+    def root(self) -> str:
+        return self.program.load_settings(self.pack).root
+
+    def load(self) -> None:
+        self.start("watch", lambda: api.runs(self.root).status(self.run_name), self._show)
+
+    def _show(self, status: api.RunStatus) -> None:
+        self.status = status
+        self.sub_title = status.state
+        self.query_one("#watch-note", Static).update(summary(status))
+        table = self.query_one("#watched", DataTable)
+        calls = {one.step_id: one for one in status.calls}
+
+        def rows() -> None:
+            for step in status.steps:
+                call = calls.get(step.step_id)
+                table.add_row(
+                    cell(step.step_id),
+                    state_cell(step.state),
+                    number_cell(figures.duration(step.elapsed_ms) if step.elapsed_ms else "-"),
+                    number_cell(call.tries if call else step.attempts or "-"),
+                    number_cell(figures.cost_cell(step.cost)),
+                    cell(doing(step, call), longest=60),
+                    cell(step.title, longest=60),
+                )
+
+        with self.app.batch_update():
+            keep_cursor(table, rows)
+        if not status.alive and self._timer is not None:
+            self._timer.pause()
+        self._follow()
+
+    def on_data_table_row_highlighted(self) -> None:
+        self._follow()
+
+    def current_step(self) -> api.StepStatus | None:
+        row = self.query_one("#watched", DataTable).cursor_row
+        steps = self.status.steps if self.status else ()
+        return steps[row] if 0 <= row < len(steps) else None
+
+    def _follow(self) -> None:
+        step = self.current_step()
+        if step is None or step.step_id == self._log_of or not step.attempts:
+            return
+        self._log_of = step.step_id
+        root, name, step_id = self.root, self.run_name, step.step_id
+        view = self.query_one("#watch-log", LogView)
+        view.border_title = f"log of step {step_id}"
+        view.follow(step_id, lambda: api.runs(root).log_windows(name, step_id))
+
+    def current_text(self) -> str:
+        return self.query_one("#watch-log", LogView).plain
+
+    # Control
+
+    def _ask(self, request: api.ControlRequest) -> None:
+        root, name = self.root, self.run_name
+        self.start("control", lambda: api.runs(root).control(name, request), self._answered)
+
+    def _answered(self, reply: api.ControlReply) -> None:
+        self.say(reply.message, "information" if reply.ok else "error")
+        self.load()
+
+    def action_pause(self) -> None:
+        paused = self.status is not None and self.status.paused
+        self._ask(api.control_request("resume" if paused else "pause", by="tui"))
+
+    @work(group="dialog")
+    async def action_stop_step(self) -> None:
+        step = self.current_step()
+        if step is None:
+            return
+        if await self.app.push_screen_wait(ConfirmDialog(f"Stop step {step.step_id}?")):
+            self._ask(api.control_request("stop", step=step.step_id, by="tui"))
+
+    @work(group="dialog")
+    async def action_stop_run(self) -> None:
+        detail = "What is finished is kept, and the next run continues."
+        if await self.app.push_screen_wait(ConfirmDialog("Stop this run?", detail, "Stop")):
+            self._ask(api.control_request("stop", by="tui"))
+
+    @work(group="dialog")
+    async def action_decide(self) -> None:
+        decisions = self.status.decisions if self.status else ()
+        if not decisions:
+            self.say("no call waits for a decision")
+            return
+        one = decisions[0]
+        dialog = ChoiceDialog(
+            f"Step {one.step_id}: {one.question}", [(word, word) for word in one.options]
+        )
+        answer = await self.app.push_screen_wait(dialog)
+        if answer is not None:
+            self._ask(
+                api.control_request(
+                    "answer", step=one.step_id, call=one.call, answer=answer, by="tui"
+                )
+            )
+
+    @work(group="dialog")
+    async def action_accept(self) -> None:
+        step = self.current_step()
+        if step is None:
+            return
+        question = f"Why are the outputs of step {step.step_id} good as they are?"
+        reason = await self.app.push_screen_wait(LineDialog(question))
+        if reason is not None:
+            pack, run_id, step_id = (
+                self.pack,
+                self.status.run_id if self.status else None,
+                step.step_id,
+            )
+            self.start(
+                "accept",
+                lambda: api.accept(pack, step_id, reason=reason, run_id=run_id),
+                lambda _: self._after(f"step {step_id} is accepted"),
+            )
+
+    def _after(self, message: str) -> None:
+        self.say(message)
+        self.load()
+
+    def action_retry(self) -> None:
+        if self.status is not None and self.status.alive:
+            self.say("this run still goes on; failed steps can be run again when it has ended")
+            return
+        self.program.open_prepare(self.pack)
+
+    def action_read(self) -> None:
+        self.program.open_read(self.pack, self.run_name)
+
+    def action_backlog(self) -> None:
+        self.program.open_backlog(self.pack, self.run_name)
+
+
+def doing(step: api.StepStatus, call: api.CallInFlight | None) -> str:
+    """What a step does now, or why it failed."""
+    if call is None:
+        return step.error or ""
+    reason = f": {call.reason}" if call.reason else ""
+    detail = f" ({call.detail})" if call.detail else ""
+    model = f" {call.model}" if call.model else ""
+    return f"{call.tool}{model} {call.doing}{reason}{detail}"
+
+
+def summary(status: api.RunStatus) -> Text:
+    """A run in a line: state, figures, time left, open questions."""
+    done = sum(one.state == "ok" for one in status.steps)
+    failed = sum(one.state == "failed" for one in status.steps)
+    parts = [status.state, f"{done} of {len(status.steps)} done"]
+    parts += [f"{failed} failed"] if failed else []
+    parts.append(f"cost {figures.cost_cell(status.cost)}")
+    left = time_left(status)
+    parts += [f"about {figures.duration(left)} left"] if left is not None else []
+    parts += [f"waits for run {status.waiting_for}"] if status.waiting_for else []
+    if status.decisions:
+        parts.append(f"{figures.count(len(status.decisions), 'decision')} to make: press d")
+    parts += ["" if status.alive else "no command works on it now"]
+    return cell(" · ".join(filter(None, parts)), "bold")
+
+
+def time_left(status: api.RunStatus) -> int | None:
+    """Milliseconds, from the mean of the finished steps; None where none is finished."""
+    if not status.alive:
+        return None
+    past = [one.elapsed_ms for one in status.steps if one.state == "ok" and one.elapsed_ms]
+    running = [one for one in status.steps if one.state == "running"]
+    waiting = sum(one.state == "pending" for one in status.steps)
+    if not past:
+        return None
+    mean = sum(past) / len(past)
+    now = max((mean - (one.elapsed_ms or 0) for one in running), default=0.0)
+    return round(max(now, 0.0) + mean * waiting / max(1, len(running)))
