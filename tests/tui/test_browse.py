@@ -50,6 +50,7 @@ def test_a_folder_without_packs_says_what_to_do(tmp_path: Path) -> None:
     use_screen(tmp_path, script)
 
 
+@pytest.mark.heavy
 def test_a_repository_becomes_a_pack(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("def answer() -> int:\n    return 42\n" * 20)
 
@@ -148,6 +149,7 @@ def test_each_tab_tells_of_the_step_and_is_copied(pack: Path) -> None:
     use_screen(pack, script, oracle_flag="--model=gpt-5.2")
 
 
+@pytest.mark.heavy
 def test_costs_come_from_a_rehearsal(shop: Path) -> None:
     (shop / "two.md").write_text(
         "```bash\n# 01) a\noracle -m gpt-5.2 -p hello --write-output out/1.md\n```\n"
