@@ -348,6 +348,40 @@ def test_outside_git_there_is_nothing_to_look_at(tmp_path: Path) -> None:
         made(tmp_path)
 
 
+def test_a_bare_repository_is_named_as_one(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", str(tmp_path)], check=True)
+
+    with pytest.raises(InputError, match="bare git repository"):
+        made(tmp_path)
+
+
+def test_a_missing_directory_of_tickets_is_named_by_its_flag(tmp_path: Path) -> None:
+    root = repository(tmp_path / "r", {"a.py": "x = 1\n"})
+
+    with pytest.raises(InputError, match=r"^--from-tickets nodir"):
+        generate(GenerateRequest(root=root, from_tickets="nodir"))
+
+
+def test_a_repository_of_built_code_says_what_was_left_out(tmp_path: Path) -> None:
+    result, _ = made(repository(tmp_path / "r", {"dist/a.js": "f()\n", "dist/b.js": "g()\n"}))
+
+    assert "2 in dist/" in result.warnings[0]
+
+
+def test_a_focused_file_carries_more_than_four_questions(tmp_path: Path) -> None:
+    kinds = ("remove", "unlink", "rename", "replace", "rmdir")
+    code = "import os\n" + "".join(
+        f"\n\ndef clean_{kind}(path, other):\n    os.{kind}(path)\n    os.rename(other, path)\n"
+        f"    try:\n        os.stat(path)\n    except Exception:\n        pass\n"
+        for kind in kinds
+    )
+    root = repository(tmp_path / "r", {"tool.py": code, "other.py": "import tool\n"})
+
+    result, _ = made(root, focus=("tool.py",))
+
+    assert len(result.data.steps) > 4
+
+
 def test_an_index_without_a_commit_is_enough(tmp_path: Path) -> None:
     root = repository(tmp_path / "r")
     write(

@@ -48,7 +48,13 @@ from oraclepack.authoring.pack_writing import (
     write_pack,
 )
 from oraclepack.authoring.question_candidate import QuestionCandidate
-from oraclepack.authoring.question_scope import code_groups, exclusion, focus_test, plain_path
+from oraclepack.authoring.question_scope import (
+    code_groups,
+    exclusion,
+    focus_guess,
+    focus_test,
+    plain_path,
+)
 from oraclepack.authoring.question_selection import (
     MOST_FILES,
     PROFILES,
@@ -177,6 +183,7 @@ def _material(request: GenerateRequest) -> _Material:
         is_secret=looks_secret,
         exclude=exclusion(request.exclude),
         changed=changed,
+        is_asked_for=focus_guess(request.focus),
         progress=request.progress,
     )
     if request.from_tickets is not None:
@@ -220,7 +227,7 @@ def _ticket_material(
     request: GenerateRequest, repository: GitRepository, survey: RepositorySurvey
 ) -> _Material:
     """The survey with the tickets among its files, and the questions about them."""
-    folder = find_tickets_dir(request.root, request.from_tickets or "")
+    folder = find_tickets_dir(request.root, request.from_tickets or "", "--from-tickets")
     tickets: dict[str, TicketText] = {}
     surveyed = dict(survey.files)
     for name in list_files(request.root, folder):
@@ -265,7 +272,13 @@ def _packs(
         groups = {"": material.candidates}
     tracked = {file.path for file in material.repository.files} | {*material.survey.files}
     focus = focus_test(request.focus, material.survey, tracked)
-    wish = QuestionLimits(request.count, request.profile, focus, MOST_FILES - len(extra))
+    wish = QuestionLimits(
+        count=request.count,
+        profile=request.profile,
+        focus=focus,
+        is_focused=bool(request.focus),
+        room=MOST_FILES - len(extra),
+    )
     packs = []
     for name, candidates in sorted(groups.items()):
         questions = number_questions(select_questions(material.survey, candidates, wish))
@@ -536,6 +549,17 @@ def _notices(request: GenerateRequest, material: _Material, packs: list[_Pack]) 
         notices.append(
             f"not read for want of a grammar: {languages} files; "
             '`pip install "oraclepack[languages]"` brings those there are'
+        )
+    if survey.left_out and not survey.subjects:
+        places = ", ".join(f"{count} in {name}" for name, count in survey.left_out.items())
+        notices.append(
+            f"not read, as built or copied from elsewhere: source files, {places};"
+            " questions need the sources that they were made of"
+        )
+    if survey.unparsed:
+        notices.append(
+            f"{survey.unparsed} source files were not parsed, as the repository is very large;"
+            " those that are imported or changed most were; `--focus` and `--exclude` choose others"
         )
     if not packs:
         notices.append("nothing here gives evidence for a question; no pack was written")

@@ -157,6 +157,11 @@ def _refuse_elsewhere(git: Git, root: Path) -> None:
             ) from None
         inside = b""
     if inside.strip() != b"true":
+        if all((root / name).exists() for name in ("HEAD", "objects", "refs")):
+            raise InputError(
+                f"{root} is a bare git repository: it has no work tree to attach files from",
+                hint="git clone it, then run the same command in the clone",
+            )
         raise InputError(
             f"{root} is not in a git repository",
             hint="only tracked files are read: git init, git add, then the same command",

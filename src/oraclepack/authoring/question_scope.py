@@ -80,6 +80,17 @@ def focus_test(
     return (lambda c: any(test(c) for test in tests)) if tests else (lambda _: True)
 
 
+def focus_guess(wishes: Sequence[str]) -> Callable[[str, str], bool]:
+    """Whether a file (path, text) may be what the user named, before anything is parsed."""
+    paths = [plain_path(wish) for wish in wishes]
+    names = [wish.rpartition(".")[2] for wish in wishes]
+
+    def may_be_meant(path: str, text: str) -> bool:
+        return any(_is_below(path, one) for one in paths) or any(name in text for name in names)
+
+    return may_be_meant
+
+
 def _is_below(path: str, place: str) -> bool:
     return path == place or path.startswith(f"{place}/")
 

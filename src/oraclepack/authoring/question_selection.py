@@ -83,6 +83,8 @@ class QuestionLimits:
     count: int = 20
     profile: str = ""
     focus: Callable[[QuestionCandidate], bool] = lambda _: True
+    is_focused: bool = False
+    """The user named files or symbols: any number of questions may be about one file."""
     room: int = MOST_FILES
     """How many files a question may have."""
 
@@ -104,7 +106,7 @@ def select_questions(
     scored.sort(
         key=lambda one: (-one[0], -one[2].weight, one[2].reference, one[2].evidence, one[2].key)
     )
-    chooser = _Chooser(survey, scored, wish.count)
+    chooser = _Chooser(survey, scored, wish)
     chooser.take_categories(weighted=not wish.profile)
     chooser.take_central()
     chooser.take_best()
@@ -149,11 +151,12 @@ class _Chooser:
         self,
         survey: RepositorySurvey,
         scored: Sequence[tuple[float, QuestionScore, QuestionCandidate]],
-        count: int,
+        wish: QuestionLimits,
     ) -> None:
         self._survey = survey
         self._scored = scored
-        self._count = count
+        self._count = wish.count
+        self._is_focused = wish.is_focused
         self._quoted: set[Place] = set()
         self._kinds: Counter[str] = Counter()
         self._files: Counter[str] = Counter()
@@ -216,7 +219,8 @@ class _Chooser:
         most = _MOST_OF_A_PLAIN_KIND if candidate.key in _PLAIN else _MOST_OF_A_KIND
         if self._kinds[candidate.key] >= most and not self._is_filling:
             return False
-        if self._files[candidate.reference] >= _MOST_OF_A_FILE * self._size(candidate.reference):
+        most_of_file = _MOST_OF_A_FILE * self._size(candidate.reference)
+        if self._files[candidate.reference] >= most_of_file and not self._is_focused:
             return False
         if (candidate.reference, candidate.subject) in self._subjects:
             return False

@@ -26,6 +26,7 @@ from oraclepack.authoring.file_roles import (
 from oraclepack.authoring.git_repository import ChangedLines, Commit, GitRepository, TrackedFile
 from oraclepack.authoring.import_graph import ImportGraph, Use, imports_of_test
 from oraclepack.authoring.python_source import read_python
+from oraclepack.authoring.reading_budget import files_to_parse
 from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, ParsedSource
 from oraclepack.authoring.tree_sitter_source import can_read, read_with_grammar
 
@@ -113,6 +114,10 @@ class RepositorySurvey:
     """Every word of three letters or more in the tests."""
     changed: Mapping[str, ChangedLines] = field(default_factory=dict)
     """With `--since`: what changed."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Folders of code that was built or copied, and how many files of it."""
+    unparsed: int = 0
+    """Source files that were left out because the repository is very large."""
     is_limited: bool = False
     """Whether only what changed is of interest."""
 
@@ -320,12 +325,14 @@ def survey_repository(
     is_secret: Callable[[str], bool],
     exclude: Callable[[str], bool] = lambda _: False,
     changed: Mapping[str, ChangedLines] | None = None,
+    is_asked_for: Callable[[str, str], bool] = lambda _path, _text: False,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> RepositorySurvey:
     """Read every tracked file once.
 
     `limit` is the size of the largest file that may be attached, `is_secret` says which names
-    look as if a secret were inside, `exclude` which paths the user left out.
+    look as if a secret were inside, `exclude` which paths the user left out, `is_asked_for` which
+    files (path, text) are parsed first where there are too many.
     """
     usable = [
         file
@@ -334,26 +341,33 @@ def survey_repository(
     ]
     roles = {file.path: _role(file) for file in usable}
     subject_role = _subject_role(roles)
+    churn = Counter(path for commit in repository.commits for path in set(commit.paths))
+    texts = {file.path: file.text or "" for file in usable}
+    code = {
+        path: texts[path]
+        for path, role in roles.items()
+        if role in _SUBJECT_ROLES and language_of(path) is not None
+    }
+    wanted = files_to_parse(
+        code, churn, lambda path, text: path in (changed or ()) or is_asked_for(path, text)
+    )
     sources: dict[str, ParsedSource] = {}
     unread: Counter[str] = Counter()
-    for number, file in enumerate(usable):
-        progress(number, len(usable))
-        language = language_of(file.path)
-        if language is None or roles[file.path] not in _SUBJECT_ROLES:
+    for number, path in enumerate(code):
+        progress(number, len(code))
+        if path not in wanted:
             continue
-        source = parse_source(file.path, file.text or "")
+        source = parse_source(path, code[path])
         if source is not None:
-            sources[file.path] = source
-        elif not _has_reader(language):
-            unread[language] += roles[file.path] is FileRole.PRODUCT
+            sources[path] = source
+        elif not _has_reader(language := language_of(path) or ""):
+            unread[language] += roles[path] is FileRole.PRODUCT
     tests = {f.path: f.text or "" for f in usable if roles[f.path] is FileRole.TEST}
     others = {
         p: (language_of(p) or "", imports_of_test(language_of(p) or "", t))
         for p, t in tests.items()
     }
-    texts = {file.path: file.text or "" for file in usable}
     graph = ImportGraph(sources, others, _go_modules(texts))
-    churn = Counter(path for commit in repository.commits for path in set(commit.paths))
     fixes = Counter(
         path
         for commit in repository.commits
@@ -388,6 +402,8 @@ def survey_repository(
         commits=repository.commits,
         test_words=frozenset(words),
         changed=changed or {},
+        left_out=_left_out(repository.files),
+        unparsed=len(code) - len(wanted),
         is_limited=changed is not None,
     )
 
@@ -419,6 +435,15 @@ def _is_usable(file: TrackedFile, limit: int) -> bool:
         and is_speakable(file.path)
         and not is_own(file.path)
     )
+
+
+def _left_out(files: Collection[TrackedFile]) -> dict[str, int]:
+    folders = Counter(
+        f"{dirname(file.path).split('/')[0]}/"
+        for file in files
+        if "/" in file.path and language_of(file.path) and role_of(file.path) is FileRole.OTHER
+    )
+    return dict(sorted(folders.items()))
 
 
 def _subject_role(roles: Mapping[str, FileRole]) -> FileRole:

@@ -208,12 +208,12 @@ class TicketFile:
     sha256: str
 
 
-def find_tickets_dir(root: Path, named: str) -> str:
+def find_tickets_dir(root: Path, named: str, flag: str = "--tickets-dir") -> str:
     """The tickets directory relative to the project root: the one named, else a usual one."""
     if named:
         place = root / named
         if not place.is_dir():
-            raise InputError(f"--tickets-dir {named}: no such directory", hint="check the path")
+            raise InputError(f"{flag} {named}: no such directory", hint="check the path")
         return _inside(root, place, named)
     for name in USUAL_PLACES:
         if (root / name).is_dir():
