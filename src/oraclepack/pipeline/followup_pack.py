@@ -140,14 +140,14 @@ def plan_questions(
     planned = []
     for number, (issue, reasons) in enumerate(open_questions(issues), start=1):
         evidence = match_evidence(issue.missing_inputs, paths, size_of)
-        first = [issue.reference] if issue.reference in known else []
+        first = [path for path in (_reference_path(issue),) if path in known]
         cited = [
             citation.path
             for record in issue.records
             if record.status is WorkStatus.CONFLICT
             for citation in record.evidence.citations
         ]
-        attachments = list(dict.fromkeys([*filter(None, first), *evidence.files, *cited]))
+        attachments = list(dict.fromkeys([*first, *evidence.files, *cited]))
         old = [path for path in attached.get(issue.step_id, []) if path not in attachments]
         attachments += old[: max(0, _OLD_FILES - len(attachments))]
         usable = [
@@ -265,7 +265,15 @@ def _prompt(issue: Issue, one: FollowupQuestion, reference: str) -> Iterator[str
 
 
 def _why(path: str, issue: Issue) -> str:
-    return "the reference" if path == issue.reference else "evidence that was missing or cited"
+    if path == _reference_path(issue):
+        return "the reference"
+    return "evidence that was missing or cited"
+
+
+def _reference_path(issue: Issue) -> str:
+    """The file of a reference such as `src/pool.py:Pool.put`."""
+    path, colon, symbol = (issue.reference or "").strip().rpartition(":")
+    return path if colon and "/" not in symbol else symbol
 
 
 def _known(issue: Issue) -> Iterator[str]:
