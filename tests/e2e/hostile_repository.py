@@ -124,7 +124,7 @@ class HostileRepository:
         self.marker = place / "marker"
         """Written by every program and module of the repository that runs."""
         self.program = place / "program"
-        self.program.write_text(f"#!/bin/sh\necho \"$0 $*\" >>'{self.marker}'\ntimeout 3 cat\n")
+        self.program.write_text(f"#!/bin/sh\necho \"$0 $*\" >>'{self.marker}'\ntimeout 1 cat\n")
         self.program.chmod(0o755)
         self._theirs = Repository(place, STEPS)
         self._root = self._theirs.root
