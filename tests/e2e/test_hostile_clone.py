@@ -194,6 +194,7 @@ RECIPES = (
     Recipe("new docs/out/fresh.md", 2, 2),
     Recipe("upgrade old.md", 2, 2),
     Recipe("upgrade --write old.md", 2, 2, writes=("old.md",)),
+    Recipe("tui", 2, 2),
     Recipe("skills show codex"),
     Recipe("skills install codex", 2, 2),
     Recipe("skills install claude --force", 2, 2),
