@@ -10,7 +10,7 @@
     └── MachineError           the machine refused: disk, permission, a program that is missing
         └── RunAbortedError    the same in the middle of a run, which the next command continues
 
-`cli/error_boundary.py` decides which exit code an error gives.
+`exit_code_of` decides which exit code an error gives.
 """
 
 from collections.abc import Iterable, Sequence
@@ -150,6 +150,19 @@ class MachineError(OraclePackError):
 
 class RunAbortedError(MachineError):
     """The machine would not go on in the middle of a run. What was finished is kept."""
+
+
+_BY_ERROR: dict[type[OraclePackError], ExitCode] = {
+    OraclePackError: ExitCode.INVALID,
+    LockedError: ExitCode.LOCKED,
+    RunAbortedError: ExitCode.STEP_FAILED,
+}
+"""The nearest class in an error's ancestry decides."""
+
+
+def exit_code_of(error: OraclePackError) -> ExitCode:
+    """The exit code of a command that ends with this error."""
+    return next(_BY_ERROR[kind] for kind in type(error).__mro__ if kind in _BY_ERROR)
 
 
 def combined(errors: Sequence[UsageError]) -> UsageError:

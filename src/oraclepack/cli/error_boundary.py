@@ -22,17 +22,11 @@ from oraclepack.cli.reply import Meta, Reply, ReplyError, reported_ms
 from oraclepack.cli.reply_parts import chosen_fields, in_file
 from oraclepack.cli.root import VersionRequestedError, root
 from oraclepack.cli.setting_options import asks_for_json, shared_options_last
-from oraclepack.errors import ExitCode, LockedError, OraclePackError, RunAbortedError
+from oraclepack.errors import ExitCode, OraclePackError, exit_code_of
 from oraclepack.system.terminal import stdout_is_terminal
 
 PROGRAM = "oraclepack"
 _VALUES_BETWEEN_COLLECTIONS = 50_000
-_BY_ERROR: dict[type[OraclePackError], ExitCode] = {
-    OraclePackError: ExitCode.INVALID,
-    LockedError: ExitCode.LOCKED,
-    RunAbortedError: ExitCode.STEP_FAILED,
-}
-"""The nearest class in an error's ancestry decides."""
 
 
 class TerminatedError(BaseException):
@@ -94,9 +88,11 @@ def _ended(ending: BaseException, request: CommandLine) -> Reply:
         case click.ClickException():
             reply = _misused(ending, request)
         case OraclePackError():
-            reply = Reply(exit_code=_exit_code(ending), error=_error_reply(ending, request))
+            reply = Reply(exit_code=exit_code_of(ending), error=_error_reply(ending, request))
         case OSError() if (exhaustion := api.exhausted(ending)) is not None:
-            reply = Reply(exit_code=_exit_code(exhaustion), error=_error_reply(exhaustion, request))
+            reply = Reply(
+                exit_code=exit_code_of(exhaustion), error=_error_reply(exhaustion, request)
+            )
         case KeyboardInterrupt() | click.Abort():
             reply = _stopped(ExitCode.INTERRUPTED, request)
         case TerminatedError():
@@ -104,10 +100,6 @@ def _ended(ending: BaseException, request: CommandLine) -> Reply:
         case _:
             reply = crashed(ending, request.command)
     return reply
-
-
-def _exit_code(error: OraclePackError) -> ExitCode:
-    return next(_BY_ERROR[kind] for kind in type(error).__mro__ if kind in _BY_ERROR)
 
 
 def _no_command(context: click.Context) -> Reply:
