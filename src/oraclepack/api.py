@@ -177,6 +177,9 @@ if TYPE_CHECKING:
     from oraclepack.run.rebuild import RunRebuild as RunRebuild
     from oraclepack.run.run_control import ControlReply as ControlReply
     from oraclepack.run.run_control import ControlRequest as ControlRequest
+    from oraclepack.run.run_packs import FrontEnds as FrontEnds
+    from oraclepack.run.run_packs import PackRun as PackRun
+    from oraclepack.run.run_packs import RunPacksOutcome as RunPacksOutcome
     from oraclepack.run.run_report import PlanOutcome as PlanOutcome
     from oraclepack.run.run_report import RunOutcome as RunOutcome
     from oraclepack.run.run_report import RunReport as RunReport
@@ -318,6 +321,7 @@ __all__ = [
     "pages",
     "pipeline",
     "plan",
+    "plan_packs",
     "plan_subject",
     "plan_with_token",
     "preview_fixes",
@@ -332,6 +336,7 @@ __all__ = [
     "report_site",
     "request_id",
     "run",
+    "run_packs",
     "run_settings",
     "runs",
     "save_chatgpt_url",
@@ -587,6 +592,36 @@ def run(
 
     warnings = append_run_summary(outcome.report, outcome.pack)
     return msgspec.structs.replace(outcome, warnings=outcome.warnings + warnings)
+
+
+def run_packs(
+    paths: Sequence[str],
+    settings: Settings | None = None,
+    arguments: RunArguments | None = None,
+    *,
+    front_ends: FrontEnds,
+) -> RunPacksOutcome:
+    """Run several packs, or those of directories, one after another under one budget.
+
+    `front_ends` makes the display, the stop switch and the questions of each pack.
+    """
+    from oraclepack.run import run_packs as several
+
+    chosen, wanted = settings or load_settings(paths[0]), arguments or RunArguments()
+    packs = several.packs_to_run(paths, chosen, wanted)
+    return several.run_packs(packs, chosen, wanted, front_ends)
+
+
+def plan_packs(
+    paths: Sequence[str],
+    settings: Settings | None = None,
+    arguments: RunArguments | None = None,
+) -> RunPacksOutcome:
+    """What `run_packs` would do with every step of every pack. Changes nothing."""
+    from oraclepack.run import run_packs as several
+
+    chosen, wanted = settings or load_settings(paths[0]), arguments or RunArguments()
+    return several.plan_packs(several.packs_to_run(paths, chosen, wanted), chosen, wanted)
 
 
 class QuestionOptions(TypedDict, total=False):

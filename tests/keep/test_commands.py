@@ -77,7 +77,7 @@ def test_the_commands_of_a_page_exist_with_their_flags(page: str) -> None:
         ("oraclepack valdate pack.md", "there is no command valdate pack.md"),
         ("oraclepack validate --strikt pack.md", "No such option"),
         ("oraclepack cache explode 07", "there is no command cache explode"),
-        ("oraclepack run a.md b.md", "unexpected extra argument"),
+        ("oraclepack why a.md 01 02", "unexpected extra argument"),
         ("oraclepack validate --format yaml a.md", "'yaml' is not one of"),
         ("oraclepack why pack.md", "Missing argument"),
         ("oraclepack validate --json docs/ | jq '.data.counts'", ""),

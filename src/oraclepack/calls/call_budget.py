@@ -58,6 +58,8 @@ class CommandLedger:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._ledger: BudgetLedger | None = None
+        self._runs: set[str] = set()
+        """Runs of which it knows what they had spent before; a command may work on several."""
         self.allowed: set[str] = set()
         """Models and tools of unknown price that the user allows."""
         self.warned: set[str] = set()
@@ -77,9 +79,12 @@ class CommandLedger:
     ) -> Shortfall | None:
         """`calls` are those of the run, as its journal knows them."""
         with self._lock:
-            if self._ledger is None:
+            ledger = self._ledger or BudgetLedger()
+            if request.run not in self._runs:
+                self._runs.add(request.run)
                 before = SpentSum(command="", run=request.run, day="", spent=spent_in_run(calls))
-                self._ledger = BudgetLedger((before,))
+                ledger = replace(ledger, sums=(*ledger.sums, before))
+            self._ledger = ledger
             own = {scope: one for scope, one in policy.ceilings.items() if scope not in _SHARED}
             if self._changed:
                 mine = own.get(BudgetScope.COMMAND, Ceiling())
@@ -87,7 +92,7 @@ class CommandLedger:
                     **{name: getattr(mine, name) for name in Ceiling.__struct_fields__}
                     | self._changed
                 )
-            result = reserve(self._ledger, request, own, unknown)
+            result = reserve(ledger, request, own, unknown)
             if isinstance(result, Shortfall):
                 return result
             self._ledger = result

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Self
 
 from oraclepack import api
@@ -16,6 +17,7 @@ from oraclepack.cli.detached import DetachedStart
 from oraclepack.cli.event_lines import JsonLog, Lines, NullDisplay, to_stderr
 from oraclepack.cli.live.screen import LiveTable
 from oraclepack.cli.signals import StopOnSignals
+from oraclepack.system.printable import visible
 from oraclepack.system.terminal import ask, can_ask, is_terminal, stdout_is_terminal
 
 
@@ -144,6 +146,12 @@ class DisplaySession:
             return outcome.warnings
         return tuple(one for one in outcome.warnings if one not in outcome.recorded_warnings)
 
+    def announce(self, line: str) -> bool:
+        """Say which pack comes next, where lines are shown; whether the display shows warnings."""
+        if isinstance(self._screen, Lines):
+            to_stderr(f"{visible(line)}\n")
+        return self._screen.shows_warnings
+
     @property
     def is_detached(self) -> bool:
         """The command runs in the background, and reports to the one that started it."""
@@ -164,6 +172,30 @@ class DisplaySession:
     def __exit__(self, *_: object) -> None:
         with self._signals:
             self._screen.close()
+
+
+class PackSessions:
+    """The displays of several packs, one after another."""
+
+    def __init__(self, settings: api.Settings, *, yes: bool) -> None:
+        self._settings = settings
+        self._yes = yes
+        self._shows_warnings = False
+
+    def open(self, pack: Path, number: int, count: int) -> DisplaySession:
+        """The display of the next pack."""
+        session = DisplaySession(self._settings, yes=self._yes)
+        self._shows_warnings = session.announce(f"--  pack {number} of {count}: {pack}")
+        return session
+
+    def unshown_warnings(self, outcome: api.RunPacksOutcome) -> tuple[str, ...]:
+        """What the reply warns of: JSON of everything, text of what was not on the screen."""
+        if self._settings[OUTPUT] != "text" or not self._shows_warnings:
+            return outcome.warnings
+        shown = {
+            f"{one.pack.path}: {text}" for one in outcome.outcomes for text in one.recorded_warnings
+        }
+        return tuple(one for one in outcome.warnings if one not in shown)
 
 
 def _asking(settings: api.Settings, screen: NullDisplay, *, yes: bool) -> api.Ask | None:

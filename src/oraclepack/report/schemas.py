@@ -12,6 +12,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 SCHEMAS = {
     "run-report": ("oraclepack.run.run_report:RunReport", 2),
+    "run-packs-report": ("oraclepack.run.run_packs:RunPacksReport", 1),
     "pipeline-report": ("oraclepack.pipeline.pipeline_report:PipelineReport", 2),
     "verify-report": ("oraclepack.answers.verification:VerifyReport", 2),
     "verify-packs-report": ("oraclepack.answers.verification:VerifyPacksReport", 2),

@@ -7,7 +7,14 @@ import msgspec
 from oraclepack.system.printable import changed_texts, visible
 
 UNTRUSTED: dict[str, tuple[str, ...]] = {
-    "run-report": ("steps.title", "steps.message", "failure"),
+    "run-report": (
+        "steps.title",
+        "steps.message",
+        "failure",
+        "packs.run.steps.title",
+        "packs.run.steps.message",
+        "packs.run.failure",
+    ),
     "pipeline-report": ("run.steps.title", "run.steps.message", "run.failure"),
     "why-report": ("title", "message", "calls.changes"),
     "run-details": ("steps.title", "steps.reference", "steps.last_error.message"),

@@ -76,6 +76,8 @@ def _handler(session: RunSession, calls: CallOptions, store: CallStore) -> CallH
         desk=control if control is not None and control.answers_questions else None,
         is_paused=(lambda: control.is_paused) if control is not None else lambda: False,
     )
+    if session.options.ledger is not None:
+        context.shared.budget = session.options.ledger
     settle_ended(context, adopted=frozenset({ORACLE}))
     if control is not None:
         for setting, what in _BUDGET_LIMITS.items():

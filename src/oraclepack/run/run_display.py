@@ -7,8 +7,9 @@ from typing import Protocol
 import msgspec
 
 from oraclepack.journal.events import KnownEvent
-from oraclepack.journal.run_state import RunState
+from oraclepack.journal.run_state import Ask, RunState
 from oraclepack.run.planning.plan import Decision
+from oraclepack.shell.stop import Stop
 
 
 class StepPreview(msgspec.Struct, frozen=True):
@@ -43,3 +44,15 @@ class Display(Protocol):
 
     def event(self, event: KnownEvent, state: RunState) -> None:
         """An event was added to the journal, also those of calls and their waits."""
+
+
+class RunFrontEnd(Display, Protocol):
+    """A display with what else a front end gives a run: when to stop, and whom to ask."""
+
+    @property
+    def stop(self) -> Stop:
+        """Asked by signals, or by another thread."""
+
+    @property
+    def ask(self) -> Ask | None:
+        """Asks the person at the terminal; None where nothing may be asked."""

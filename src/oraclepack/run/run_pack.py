@@ -155,6 +155,13 @@ def preview_run(request: RunRequest, clock: Clock | None = None) -> tuple[Select
     return selected, planned
 
 
+def check_run(request: RunRequest) -> None:
+    """Raise what stands against beginning; changes nothing."""
+    selected, planned = preview_run(request)
+    if planned.refusal is not None and _imported_state(request, selected) is None:
+        raise planned.refusal.error()
+
+
 def _snapshot(request: RunRequest, run: RunDir, state: RunState) -> DiskSnapshot:
     return take_snapshot(request.root, run, request.pack, state, request.options)
 

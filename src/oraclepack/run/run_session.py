@@ -28,6 +28,7 @@ from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import Clock
 
 if TYPE_CHECKING:  # a command with nothing to run does without them
+    from oraclepack.calls.call_budget import CommandLedger
     from oraclepack.calls.handler import CallHandler
     from oraclepack.calls.server import Gateway
     from oraclepack.run.notify import Notifier
@@ -83,6 +84,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Makes what notifies people of the run; None where nobody is to be notified."""
     wait_for: str | None = None
     """The run that must have ended before this one begins its steps."""
+    ledger: CommandLedger | None = None
+    """What the command has spent, where it runs several packs."""
 
 
 def manner_of(options: RunOptions) -> VerifyOptions:

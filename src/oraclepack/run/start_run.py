@@ -103,7 +103,7 @@ def start_detached(
     `more` are words of the command line beyond settings and arguments. Raises what kept the run
     from beginning: then nothing goes on.
     """
-    words = (command, str(pack), *_flags(settings), *_words(arguments), *more)
+    words = (*command_line(command, pack, settings, arguments), *more)
     # -P: what lies in the current directory is the project's, and must not be imported.
     argv = (sys.executable, "-P", "-m", "oraclepack", *words)
     readable, writable = os.pipe()
@@ -130,6 +130,13 @@ def start_detached(
         # It lives on; somebody has to take note of its end while this process lives.
         threading.Thread(target=process.wait, name="detached", daemon=True).start()
         return _read_report(line, process, console)
+
+
+def command_line(
+    command: str, pack: str | Path, settings: Settings, arguments: RunArguments
+) -> tuple[str, ...]:
+    """The words of a command about one pack, with the settings that were given as flags."""
+    return (command, str(pack), *_flags(settings), *_words(arguments))
 
 
 def _read_report(line: bytes, process: subprocess.Popen[bytes], console: IO[bytes]) -> StartedRun:

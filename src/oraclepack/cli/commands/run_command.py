@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import msgspec
 
@@ -9,11 +11,12 @@ from oraclepack import api
 from oraclepack.api import call_settings as cs
 from oraclepack.api import run_settings as rs
 from oraclepack.cli.command import command
-from oraclepack.cli.display import DisplaySession
+from oraclepack.cli.display import DisplaySession, PackSessions
+from oraclepack.cli.packs_reply import packs_plan_reply, packs_reply
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_options import picking, run_arguments
 from oraclepack.cli.run_reply import plan_reply, run_reply, started_reply
-from oraclepack.errors import ExitCode
+from oraclepack.errors import ExitCode, UsageError
 
 
 @command(
@@ -38,20 +41,31 @@ from oraclepack.errors import ExitCode
         "oraclepack run pack.md --max-parallel 4 --keep-going",
         "oraclepack run pack.md --rerun failed",
         "oraclepack run pack.md --detach",
+        "oraclepack run first.md second.md --keep-going",
         "oraclepack run pack.md --steps 03,07-09 --dry-run",
         "oraclepack run pack.md --ci --min-completion 0.9",
     ),
 )
-@click.argument("pack")
+@click.argument("packs", nargs=-1, required=True, metavar="PACK|DIR...")
 @picking
 @click.option("--dry-run", is_flag=True, help="Only show what would be done with every step.")
-def run(pack: str, *, settings: api.Settings, dry_run: bool, **flags: object) -> Reply:
+def run(packs: tuple[str, ...], *, settings: api.Settings, dry_run: bool, **flags: object) -> Reply:
     """Run a pack, or continue its run.
 
     A step that went well before and whose outputs are unchanged is not run again. On a failed
     step the command stops and keeps everything; the same command continues.
+
+    Several packs, or all packs of a directory, run one after another, under the --max-parallel,
+    --max-cost, --max-calls and --max-tokens of one command. All are checked before the first
+    begins. After one that does not end well the others are not begun, unless with --keep-going.
+    The exit code is the worst: signals, then 1, 7, 3, 2, 6, 5. What is about one pack is refused:
+    --steps, --resume-from, --rerun with step numbers, --override, --run-id, --import-state,
+    --detach.
     """
     arguments = run_arguments(flags)
+    if len(packs) > 1 or Path(packs[0]).is_dir():
+        return _run_several(packs, settings, arguments, flags, dry_run=dry_run)
+    pack = packs[0]
     if dry_run:
         return plan_reply(api.plan(pack, settings, arguments))
     if flags["detach"]:
@@ -67,3 +81,23 @@ def run(pack: str, *, settings: api.Settings, dry_run: bool, **flags: object) ->
             github=True,
         )
     return run_reply(outcome, watching.unshown_warnings(outcome))
+
+
+def _run_several(
+    paths: tuple[str, ...],
+    settings: api.Settings,
+    arguments: api.RunArguments,
+    flags: dict[str, object],
+    *,
+    dry_run: bool,
+) -> Reply:
+    if flags["detach"]:
+        raise UsageError(
+            "--detach: only with one pack, and this command names several",
+            hint="detach each pack; --wait-for RUN lets one wait for another",
+        )
+    if dry_run:
+        return packs_plan_reply(api.plan_packs(paths, settings, arguments))
+    sessions = PackSessions(settings, yes=bool(flags["yes"]))
+    outcome = api.run_packs(paths, settings, arguments, front_ends=sessions.open)
+    return packs_reply(outcome, sessions.unshown_warnings(outcome))
