@@ -7,7 +7,7 @@ WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 ENOUGH := import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)
 
-.PHONY: setup demo picture test real retest check format docs bench coverage fuzz torture prices clean
+.PHONY: setup demo picture test real retest check packages format docs bench coverage fuzz torture prices clean
 
 setup: $(READY)
 
@@ -45,6 +45,11 @@ check: $(READY)
 	$(BIN)/python -m tests.generated --check
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -p no:cacheprovider tests/keep
 	bash .ci/wheel $(BIN)/python
+
+# Wheel and sdist with each extra in environments of their own; some minutes, and it needs the network.
+PYTHONS ?= $(PYTHON)
+packages: $(READY)
+	bash .ci/extras $(BIN)/python $(PYTHONS)
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
