@@ -11,7 +11,7 @@ NEED = Need("node", ("node",), "nothing starts", "install it", oldest=(24,), req
         pytest.param(ProgramProbe("/n", "v24.1.0\n"), Presence.OK, "", id="fine"),
         pytest.param(ProgramProbe("/n", "v20.1.0"), Presence.OLD, "older than 24", id="old"),
         pytest.param(ProgramProbe(None), Presence.MISSING, "not found on PATH", id="missing"),
-        pytest.param(ProgramProbe("/n", "?"), Presence.FAILED, "does not tell", id="no version"),
+        pytest.param(ProgramProbe("/n", "?"), Presence.FAILED, "does not print", id="no version"),
         pytest.param(
             ProgramProbe("/n", "", "no answer in 1 s"), Presence.FAILED, "no answer", id="hung"
         ),

@@ -113,6 +113,7 @@ RECIPES = (
     Recipe("fleet limits", 2, 2),
     Recipe("fleet init", 2, 2),
     Recipe("fleet doctor", 2, 2),
+    Recipe("tui", 2, 2),
     Recipe("prices show gpt-5.2"),
     Recipe("plan pack.md", archive=2, writes=REHEARSAL),
     Recipe("plan pack.md --new-run --format github", writes=REHEARSAL, places=ARCHIVE),

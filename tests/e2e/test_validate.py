@@ -137,7 +137,7 @@ def test_the_fix_mends_an_orphaned_flag(project: Path) -> None:
         pytest.param(("--format", "sarif"), "err", "1 fix written to half.md\n", id="as SARIF"),
         pytest.param(("--format", "github"), "err", "1 fix written to half.md\n", id="for GitHub"),
         pytest.param(
-            ("--json",), "out", '"detail": "1 fix written to half.md"', id="as JSON, in the error"
+            ("--json",), "out", '"detail":"1 fix written to half.md"', id="as JSON, in the error"
         ),
     ],
 )

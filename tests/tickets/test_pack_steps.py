@@ -123,7 +123,9 @@ def _nothing(_: Bench) -> None: ...
     [
         pytest.param("01", _duplicate, "", "more than one ticket", None, id="01 one id twice"),
         pytest.param("02", _unreadable, "", "T-3.md: cannot be read", None, id="02 unreadable"),
-        pytest.param("03", _edited_prd, "", "edited by somebody else", None, id="03 edited PRD"),
+        pytest.param(
+            "03", _edited_prd, "", "edited by another program or person", None, id="03 edited PRD"
+        ),
         pytest.param("04", _edited_actions, "", "not what the tickets say", "check.json", id="04"),
         pytest.param(
             "05",

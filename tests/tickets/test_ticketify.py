@@ -189,7 +189,7 @@ def test_a_prd_that_was_edited_is_not_replaced(tmp_path: Path) -> None:
         prd.write("mine\n")
     before = tree(tmp_path)
 
-    with pytest.raises(InputError, match="edited by somebody else"):
+    with pytest.raises(InputError, match="edited by another program or person"):
         ticketify(TicketifyRequest(tmp_path))
 
     assert tree(tmp_path) == before

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -289,12 +290,17 @@ def _request(context: "CallContext", worst: WorstCase) -> BudgetRequest:
     return BudgetRequest(
         reservation=f"{command}#{next(_numbers)}",
         command=command,
-        run=f"{context.root}:{context.run_id}",
+        run=f"{_text(context.root)}:{context.run_id}",
         day=f"{now:%Y-%m-%d}",
         at=now.isoformat(),
         worst=worst.spending,
         unknown=worst.unknown,
     )
+
+
+def _text(path: Path) -> str:
+    """A path as text, also where its bytes are no UTF-8."""
+    return str(path).encode("utf-8", "backslashreplace").decode()
 
 
 def _event(

@@ -180,7 +180,7 @@ def test_a_pack_deleted_while_it_runs_is_run_to_its_end(tmp_path: Path, zygote: 
 
     assert (first.code, project.statuses()) == (0, ["ok", "ok"])
     assert "pack.md is missing since this command began" in warnings(project)
-    assert (second.code, second.envelope["error"]["code"]) == (2, "INVALID_INPUT")
+    assert (second.code, second.envelope["error"]["code"]) == (2, "NOT_FOUND")
 
 
 def warnings(project: Project) -> str:
