@@ -163,6 +163,7 @@ if TYPE_CHECKING:
     from oraclepack.run.past_runs import RunDetails as RunDetails
     from oraclepack.run.past_runs import RunListEntry as RunListEntry
     from oraclepack.run.past_runs import StepDetails as StepDetails
+    from oraclepack.run.plan_token import PlanSubject as PlanSubject
     from oraclepack.run.plan_token import RunPlan as RunPlan
     from oraclepack.run.policy import YieldPolicy as YieldPolicy
     from oraclepack.run.project_records import ForeignRecords as ForeignRecords
@@ -691,6 +692,7 @@ def start(
     """Run a pack in a process of its own that outlives this one; returns once its run has begun.
 
     `command` is `run` or `pipeline`; `more` are words of its command line that are no settings.
+    The process reads the pack itself: `arguments.expect_pack` makes it refuse another one.
     `runs(root).watch`, `.logs`, `.status` and `.control` observe and steer it.
     """
     from oraclepack.run.start_run import start_detached
@@ -857,15 +859,17 @@ def plan_with_token(
     """What `run` would do, and a token that lets exactly that begin; also warnings."""
     from oraclepack.run import plan_token
 
-    outcome = plan(pack, settings, arguments)
-    made = plan_token.planned(outcome.report, pack, settings, arguments or RunArguments())
-    return made, outcome.warnings
+    wanted = arguments or RunArguments()
+    subject = plan_token.plan_subject(pack, settings, wanted)
+    # The token must be for the pack that the plan shows, although it is read twice.
+    outcome = plan(pack, settings, msgspec.structs.replace(wanted, expect_pack=subject.pack_hash))
+    return plan_token.planned(outcome.report, subject), outcome.warnings
 
 
 def plan_subject(
     pack: str | Path, settings: Settings, arguments: RunArguments | None = None
-) -> str:
-    """A hash of everything that decides what a run does: pack, project, settings, arguments."""
+) -> PlanSubject:
+    """What decides what a run does (pack, project, settings, arguments), as hashes."""
     from oraclepack.run import plan_token
 
     return plan_token.plan_subject(pack, settings, arguments or RunArguments())
@@ -873,11 +877,14 @@ def plan_subject(
 
 def redeem_plan(
     token: str, pack: str | Path, settings: Settings, arguments: RunArguments | None = None
-) -> None:
-    """Use the token of a plan; raises where it is wrong, expired, used or for another plan."""
+) -> str:
+    """Use the token of a plan; raises where it is wrong, expired, used or for another plan.
+
+    Returns the hash of the pack it was issued for: `RunArguments.expect_pack` of the run.
+    """
     from oraclepack.run import plan_token
 
-    plan_token.redeem(token, pack, settings, arguments or RunArguments())
+    return plan_token.redeem(token, pack, settings, arguments or RunArguments())
 
 
 def read_run(target: str = "", settings: Settings | None = None) -> ReportData:

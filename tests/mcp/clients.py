@@ -76,11 +76,18 @@ def services(project: Path, *, allow_run: bool = False, **variables: str) -> Ser
     return services_of((str(project),), allow_run=allow_run, variables=variables)
 
 
-def in_memory(made: Services, play: Play, *, mode: str = "auto", **client: Any) -> Any:
+def in_memory(
+    made: Services,
+    play: Play,
+    *,
+    mode: str = "auto",
+    kind: type[OraclepackServer] = OraclepackServer,
+    **client: Any,
+) -> Any:
     """Play with a server in this process."""
 
     async def main() -> Any:
-        server = OraclepackServer(made).low_level()
+        server = kind(made).low_level()
         async with Client(server, mode=mode, **client) as connected:
             return await play(connected)
 

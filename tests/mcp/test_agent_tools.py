@@ -12,6 +12,7 @@ import pytest
 from mcp import Client
 from oraclepack.errors import OraclePackError
 from oraclepack.mcp.agent_tools import ALIASES, TOOLS
+from oraclepack.mcp.mcp_server import OraclepackServer
 from oraclepack.run.plan_token import SECONDS, ApprovalError, issue_token, redeem_token
 from oraclepack.system.root_files import OutsideRootsError, Roots
 from tests.e2e.program import oraclepack
@@ -331,6 +332,42 @@ def test_a_pack_that_changes_while_the_user_is_asked(
 
     assert error_of(result) == "DECLINED"
     assert len(list((other / ".oraclepack/runs").iterdir())) == 1
+
+
+@pytest.mark.parametrize("by", ["token", "question"])
+@pytest.mark.parametrize("name", ["start_run", "forecast_cost"])
+def test_a_pack_that_changes_after_the_approval(
+    project: Path, name: str, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that reads the pack refuses it, whatever was checked before."""
+    oracle = tools_for(project.parent)
+    monkeypatch.setenv("PATH", environment_with(oracle)["PATH"])
+    other = copied(project, f"raced-{name}-{by}")
+    before = len(oracle.calls)
+
+    class Racing(OraclepackServer):
+        async def _approved(self, *given: Any) -> Any:
+            approval = await super()._approved(*given)
+            if not isinstance(approval, types.InputRequiredResult):
+                pack = other / "pack.md"
+                pack.write_text(pack.read_text().replace("mkdir", "touch swapped; mkdir"))
+            return approval
+
+    async def play(client: Client) -> types.CallToolResult:
+        wanted: dict[str, Any] = {"pack": "pack.md", "new_run": True}
+        if by == "token":
+            plan = await client.call_tool("plan_run", wanted)
+            wanted["token"] = plan.structured_content["token"]
+        return await client.call_tool(name, wanted)
+
+    yes = {"elicitation_callback": asked("accept", [])} if by == "question" else {}
+    result = in_memory(services(other, allow_run=True), play, kind=Racing, **yes)
+
+    assert error_of(result) == "PACK_CHANGED"
+    assert len(list((other / ".oraclepack/runs").iterdir())) == 1
+    assert not (other / ".oraclepack/rehearsals").exists()
+    assert not (other / "swapped").exists()
+    assert len(oracle.calls) == before
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,11 @@ OK_BEFORE = [event for one in IDS for event in a_step(one)]
             id="what began the run is not said twice",
         ),
         pytest.param(
+            ["run", "pack.md", f"--expect-pack={'0' * 64}", "--keep-going"],
+            "oraclepack run pack.md --keep-going",
+            id="an approved hash is for one command",
+        ),
+        pytest.param(
             ["run", "--import-state=x.json", "--resume=false", "pack.md"],
             "oraclepack run pack.md",
             id="with an equals sign as well",

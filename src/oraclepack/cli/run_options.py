@@ -71,6 +71,11 @@ _OPTIONS = (
         help="Begin the steps after this run has ended.",
         shell_complete=run_ids,
     ),
+    click.option(
+        "--expect-pack",
+        metavar="SHA256",
+        help="Refuse a pack with another hash (`pack_hash` of `oraclepack list --json`).",
+    ),
     click.option("--import-state", metavar="FILE", help="Take over a state file of the Go tool."),
     click.option(
         "--take-over",
@@ -104,6 +109,7 @@ def run_arguments(flags: dict[str, object]) -> api.RunArguments:
         in_place=bool(flags.get("in_place")),
         take_over=bool(flags.get("take_over")),
         wait_for=text("wait_for"),
+        expect_pack=text("expect_pack"),
         argv=command_words(),
     )
 

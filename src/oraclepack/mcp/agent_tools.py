@@ -106,6 +106,18 @@ def run_arguments(asked: inputs.PlanRun) -> api.RunArguments:
     )
 
 
+class ApprovedRun(msgspec.Struct, frozen=True):
+    """A request to execute a pack, and the hash of the pack that the approval was for."""
+
+    asked: inputs.StartRun
+    pack_hash: str
+
+    @property
+    def arguments(self) -> api.RunArguments:
+        """What refuses to run any other pack."""
+        return msgspec.structs.replace(run_arguments(self.asked), expect_pack=self.pack_hash)
+
+
 def plan_run(services: Services, asked: inputs.PlanRun) -> ToolReply:
     pack = services.roots.named(asked.pack)
     settings = services.run_settings(asked)
@@ -113,17 +125,16 @@ def plan_run(services: Services, asked: inputs.PlanRun) -> ToolReply:
     return ToolReply(plan, warnings)
 
 
-def start_run(services: Services, asked: inputs.StartRun) -> ToolReply:
-    """Begin what was approved; the caller has seen to that."""
-    pack = services.roots.named(asked.pack)
-    started = api.start(pack, services.run_settings(asked), run_arguments(asked))
+def start_run(services: Services, approved: ApprovedRun) -> ToolReply:
+    pack = services.roots.named(approved.asked.pack)
+    started = api.start(pack, services.run_settings(approved.asked), approved.arguments)
     return ToolReply(started)
 
 
-def forecast_cost(services: Services, asked: inputs.PlanRun) -> ToolReply:
-    """Rehearse what was approved; the caller has seen to that."""
-    pack = services.roots.named(asked.pack)
-    found, warnings = api.forecast(pack, services.run_settings(asked), run_arguments(asked))
+def forecast_cost(services: Services, approved: ApprovedRun) -> ToolReply:
+    pack = services.roots.named(approved.asked.pack)
+    settings = services.run_settings(approved.asked)
+    found, warnings = api.forecast(pack, settings, approved.arguments)
     return ToolReply(found, warnings)
 
 
@@ -266,7 +277,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     destructive: bool = False
     idempotent: bool = True
     executes: bool = False
-    """It runs the pack's bash: off by default, and only after approval."""
+    """It runs the pack's bash: off by default, and only after approval. Takes an `ApprovedRun`."""
 
     @property
     def input_schema(self) -> dict[str, Any]:

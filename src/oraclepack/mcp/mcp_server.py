@@ -13,7 +13,14 @@ from mcp.server import Server
 
 from oraclepack import __version__, api
 from oraclepack.mcp import tool_inputs as inputs
-from oraclepack.mcp.agent_tools import ALIASES, TOOLS, Tool, ToolReply, find_tool
+from oraclepack.mcp.agent_tools import (
+    ALIASES,
+    TOOLS,
+    ApprovedRun,
+    Tool,
+    ToolReply,
+    find_tool,
+)
 from oraclepack.mcp.mcp_resources import (
     get_prompt,
     list_resources,
@@ -75,10 +82,11 @@ class OraclepackServer:
             tool = find_tool(params.name)
             asked = _arguments(tool, params.arguments or {})
             if tool.executes and isinstance(asked, inputs.StartRun):
-                asking = await self._approved(context, params, tool, asked)
-                if asking is not None:
-                    return asking
-            if isinstance(asked, inputs.WaitRun):
+                approval = await self._approved(context, params, tool, asked)
+                if isinstance(approval, types.InputRequiredResult):
+                    return approval
+                reply = await run_sync(tool.handler, self._services, approval)
+            elif isinstance(asked, inputs.WaitRun):
                 reply = await self._waited(context, asked)
             else:
                 reply = await run_sync(tool.handler, self._services, asked)
@@ -95,17 +103,18 @@ class OraclepackServer:
         params: types.CallToolRequestParams,
         tool: Tool,
         asked: inputs.StartRun,
-    ) -> types.InputRequiredResult | None:
+    ) -> types.InputRequiredResult | ApprovedRun:
         question = await run_sync(redeem_or_describe, self._services, tool, asked)
-        if question is None:
-            return None
+        if isinstance(question, str):
+            return ApprovedRun(asked, question)
         asking = await ask_user(context, params, question)
-        if asking is None:
-            # The user may have taken minutes, and the pack may be another one by now.
-            again = await run_sync(redeem_or_describe, self._services, tool, asked)
-            if again is None or again.subject != question.subject:
-                raise changed_since()
-        return asking
+        if asking is not None:
+            return asking
+        # The user may have taken minutes, and pack or settings may be others by now.
+        again = await run_sync(redeem_or_describe, self._services, tool, asked)
+        if isinstance(again, str) or again.subject != question.subject:
+            raise changed_since()
+        return ApprovedRun(asked, question.pack_hash)
 
     async def _waited(self, context: Context, asked: inputs.WaitRun) -> ToolReply:
         """Look at the run until nothing works on it, it needs a decision, or the time is up."""

@@ -10,7 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from oraclepack import api
 from oraclepack.mcp import tool_inputs as inputs
-from oraclepack.mcp.agent_tools import Tool, run_arguments
+from oraclepack.mcp.agent_tools import ApprovedRun, Tool, run_arguments
 from oraclepack.mcp.mcp_services import Services
 
 Context = ServerRequestContext[object]
@@ -46,30 +46,36 @@ class Question(NamedTuple):
 
     text: str
     subject: str
+    pack_hash: str
 
 
-def redeem_or_describe(services: Services, tool: Tool, asked: inputs.StartRun) -> Question | None:
-    """None when a token was given and holds; else the question for the user."""
+def redeem_or_describe(services: Services, tool: Tool, asked: inputs.StartRun) -> Question | str:
+    """The hash of the pack when a token was given and holds; else the question for the user."""
     services.refuse_disabled()
     pack = services.roots.named(asked.pack)
     settings = services.run_settings(asked)
     if asked.token is not None:
-        api.redeem_plan(asked.token, pack, settings, run_arguments(asked))
-        return None
+        return api.redeem_plan(asked.token, pack, settings, run_arguments(asked))
     subject = api.plan_subject(pack, settings, run_arguments(asked))
-    return Question(_question(tool, pack, settings, asked), f"{tool.name}:{subject}")
+    approval = ApprovedRun(asked, subject.pack_hash)
+    text = _question(tool, pack, settings, approval)
+    return Question(text, f"{tool.name}:{subject.digest}", subject.pack_hash)
 
 
-def _question(tool: Tool, pack: str, settings: api.Settings, asked: inputs.StartRun) -> str:
-    plan, _ = api.plan_with_token(pack, settings, run_arguments(asked))
-    steps = [step for step in plan.plan.steps if step.decision == "run"]
-    listed = api.list_steps(pack, settings).steps
+def _question(tool: Tool, pack: str, settings: api.Settings, approval: ApprovedRun) -> str:
+    """About the pack with this hash; raises where it is another one by now."""
+    plan = api.plan(pack, settings, approval.arguments).report
+    steps = [step for step in plan.steps if step.decision == "run"]
+    read = api.list_steps(pack, settings)
+    if read.pack_hash != approval.pack_hash:
+        raise changed_since()
+    listed = read.steps
     to_run = {step.step_id for step in steps}
     calls = sum(step.calls for step in listed if step.step_id in to_run)
     tools = sorted({name for step in listed if step.step_id in to_run for name in step.tools})
     limit = settings[api.call_settings.MAX_COST]
     doing = "Rehearse (no model is asked)" if tool.name == "forecast_cost" else "Run"
-    count = f"{len(steps)} of {len(plan.plan.steps)} steps"
+    count = f"{len(steps)} of {len(plan.steps)} steps"
     named = f"{calls} tool calls in their text ({', '.join(tools) or 'no tools'})"
     cost = "What they cost is not known before a forecast."
     if limit is not None:

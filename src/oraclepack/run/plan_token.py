@@ -6,6 +6,7 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -40,28 +41,39 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     expires_in_s: int
 
 
-def planned(
-    plan: RunReport, pack: str | Path, settings: Settings, arguments: RunArguments
-) -> RunPlan:
-    token = issue_token(plan_subject(pack, settings, arguments))
-    return RunPlan(plan=plan, token=token, expires_in_s=SECONDS)
+class PlanSubject(NamedTuple):
+    """What a plan is about."""
+
+    digest: str
+    """Of everything that decides what a run does: another value needs another token."""
+    pack_hash: str
+    """Of the pack that the digest includes; for `RunArguments.expect_pack`."""
 
 
-def redeem(token: str, pack: str | Path, settings: Settings, arguments: RunArguments) -> None:
-    redeem_token(token, plan_subject(pack, settings, arguments))
+def planned(plan: RunReport, subject: PlanSubject) -> RunPlan:
+    return RunPlan(plan=plan, token=issue_token(subject.digest), expires_in_s=SECONDS)
 
 
-def plan_subject(pack: str | Path, settings: Settings, arguments: RunArguments) -> str:
-    """Everything that decides what a run does: another value needs another token."""
-    return sha256_value(
+def redeem(token: str, pack: str | Path, settings: Settings, arguments: RunArguments) -> str:
+    """Use a token; the hash of the pack that it was issued for."""
+    subject = plan_subject(pack, settings, arguments)
+    redeem_token(token, subject.digest)
+    return subject.pack_hash
+
+
+def plan_subject(pack: str | Path, settings: Settings, arguments: RunArguments) -> PlanSubject:
+    """What a run of a pack as it is now would be about; the pack is read once."""
+    pack_hash = read_pack(Path(pack)).pack_hash
+    digest = sha256_value(
         {
-            "pack": read_pack(Path(pack)).pack_hash,
+            "pack": pack_hash,
             "path": str(Path(pack).resolve()),
             "root": settings.root,
             "settings": sorted((name, repr(value)) for name, value in settings.values.items()),
-            "arguments": msgspec.structs.replace(arguments, argv=()),
+            "arguments": msgspec.structs.replace(arguments, argv=(), expect_pack=None),
         }
     )
+    return PlanSubject(digest, pack_hash)
 
 
 def issue_token(subject: str, now: float | None = None) -> str:

@@ -442,7 +442,8 @@ def recorded_warnings(result: RunResult) -> tuple[str, ...]:
 
 _ONCE = frozenset({"--new-run", "--resume", "--no-resume"})
 """They would begin another run, or say what is so anyway."""
-_ONCE_WITH_VALUE = frozenset({"--import-state", "--rerun"})
+_ONCE_WITH_VALUE = frozenset({"--import-state", "--rerun", "--expect-pack"})
+"""An approved hash is for one command: the pack may be fixed before the next."""
 
 
 def continue_command(argv: Sequence[str], plan: Plan, state: RunState) -> str:

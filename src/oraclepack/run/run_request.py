@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
@@ -52,6 +53,8 @@ from oraclepack.tools.tool_names import ORACLE, TOOLS
 
 if TYPE_CHECKING:
     from oraclepack.run.notify import Notifier
+
+_SHA256 = re.compile("[0-9a-fA-F]{64}")
 
 
 def overrides_of(settings: Settings, pack: Pack) -> Overrides:
@@ -178,6 +181,12 @@ class InvalidPackError(InputError):
     code = "INVALID_PACK"
 
 
+class PackChangedError(InputError):
+    """The pack is not the one that was approved, so nothing is run."""
+
+    code = "PACK_CHANGED"
+
+
 def request_for(
     pack: Pack,
     settings: Settings,
@@ -186,6 +195,7 @@ def request_for(
     ask: Ask | None = None,
 ) -> RunRequest:
     """Put together what is to be done with a pack."""
+    _refuse_unexpected(pack, arguments.expect_pack)
     root = Path(settings.root)
     rehearsal = is_rehearsal(settings[cs.ENGINE])
     if arguments.in_place and not rehearsal:
@@ -248,6 +258,23 @@ def read_request(
 ) -> RunRequest:
     """The same for the pack at a path."""
     return request_for(read_pack(Path(pack)), settings, arguments or RunArguments(), display, ask)
+
+
+def _refuse_unexpected(pack: Pack, expected: str | None) -> None:
+    """The pack may have been replaced between its approval and the moment it was read."""
+    if expected is None:
+        return
+    if not _SHA256.fullmatch(expected):
+        raise UsageError(
+            f"--expect-pack {expected}: not a SHA-256 in hex",
+            hint=f"`oraclepack list {pack.path} --json` has the hash of the pack: pack_hash",
+        )
+    if expected.lower() != pack.pack_hash:
+        raise PackChangedError(
+            f"{pack.path} is not the pack that was approved: its hash is {pack.pack_hash}, "
+            f"not {expected.lower()}",
+            hint="nothing was run; read the pack again, then approve it again",
+        )
 
 
 def _refuse_own_folder(root: Path, named: str, out_dir: str, where: str) -> None:

@@ -193,6 +193,7 @@ def _words(arguments: RunArguments) -> Iterator[str]:
         "--run-id": arguments.run_id,
         "--import-state": arguments.import_state,
         "--wait-for": arguments.wait_for,
+        "--expect-pack": arguments.expect_pack,
     }
     switches = {
         "--new-run": arguments.new_run,

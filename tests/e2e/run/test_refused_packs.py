@@ -48,6 +48,43 @@ def test_a_pack_that_is_refused(
     assert tree(project.root) == before
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("run",), id="run"),
+        pytest.param(("run", "--detach"), id="run --detach"),
+        pytest.param(("run", "--dry-run"), id="run --dry-run"),
+        pytest.param(("plan",), id="plan"),
+        pytest.param(("pipeline",), id="pipeline"),
+    ],
+)
+def test_a_pack_that_is_not_the_approved_one(
+    tmp_path: Path, zygote: Zygote, words: tuple[str, ...]
+) -> None:
+    project = a_project(tmp_path, zygote, f"mkdir -p out\n{asking(1)}")
+    approved = project.start("list", "pack.md", "--json").wait().data["pack_hash"]
+    project.write(f"mkdir -p out\n{asking(1, 'touch swapped; ')}")
+    before = tree(project.root)
+
+    ran = project.start(*words, "pack.md", "--json", "--expect-pack", approved).wait()
+
+    assert (ran.code, ran.envelope["error"]["code"]) == (2, "PACK_CHANGED")
+    assert project.oracle.calls == []
+    assert tree(project.root) == before
+
+
+def test_the_approved_pack_runs(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, f"mkdir -p out\n{asking(1)}")
+    approved = project.start("list", "pack.md", "--json").wait().data["pack_hash"]
+
+    no_hash = project.run("--expect-pack", approved[:63])
+    same = project.run("--expect-pack", approved.upper())
+
+    assert (no_hash.code, no_hash.envelope["error"]["code"]) == (2, "USAGE")
+    assert same.code == 0
+    assert len(project.oracle.calls) == 1
+
+
 def test_a_pack_that_is_not_strict_runs_without_the_flag(tmp_path: Path, zygote: Zygote) -> None:
     project = a_project(tmp_path, zygote, f"mkdir -p out\n{asking(1)}")
 

@@ -67,6 +67,8 @@ class RunArguments(msgspec.Struct, frozen=True):
     """Overwrite outputs that a run of another pack has recorded; they are kept as backups."""
     wait_for: str | None = None
     """Begin the steps after this run has ended."""
+    expect_pack: str | None = None
+    """The SHA-256 of the pack that was approved (`Pack.pack_hash`): another one is refused."""
     detached: bool = False
     """There is no terminal: questions to a person wait for `runs answer`."""
     argv: tuple[str, ...] = ()
