@@ -7,7 +7,7 @@ WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 ENOUGH := import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)
 
-.PHONY: setup demo picture test real retest check packages format docs bench coverage fuzz torture prices clean
+.PHONY: setup demo picture test real retest check packages format docs site bench coverage fuzz torture prices clean
 
 setup: $(READY)
 
@@ -57,6 +57,12 @@ format: $(READY)
 
 docs: $(READY)
 	$(BIN)/python -m tests.generated
+
+# The pages as a site in build/site. Building needs no network once its tools are installed.
+site: $(READY)
+	@$(PIP) install -c constraints.txt --group docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "build/site/index.html"
 
 bench: $(READY)
 	$(BIN)/python -m bench --write docs/performance.md
