@@ -1,4 +1,4 @@
-"""Draws docs/data-flow.svg from docs/data_flow.txt: boxes on a grid, joined by arrows."""
+"""Draws the pictures of the pages from text: boxes on a grid, joined by arrows."""
 
 from html import escape
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "docs/data_flow.txt"
+PAID_ONCE = ROOT / "docs/paid_once.txt"
 
 WIDTH, HEIGHT = 190, 52
 ACROSS, DOWN = 270, 104
@@ -63,14 +64,14 @@ def read(text: str) -> tuple[dict[str, Box], list[Arrow]]:
     return boxes, arrows
 
 
-def draw(text: str) -> str:
+def draw(text: str, title: str = "The data flow of oraclepack") -> str:
     """The drawing as SVG."""
     boxes, arrows = read(text)
     width = max(box.left for box in boxes.values()) + WIDTH + MARGIN
     height = max(box.top for box in boxes.values()) + HEIGHT + MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {_FONT}>',
-        "<title>The data flow of oraclepack</title>",
+        f"<title>{escape(title)}</title>",
         f"<defs>{_HEAD}</defs>",
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
         *(_arrow(boxes[arrow.start], boxes[arrow.end], arrow.label) for arrow in arrows),
@@ -118,3 +119,7 @@ def _arrow(start: Box, end: Box, label: str) -> str:
 
 def flow_picture() -> str:
     return draw(SOURCE.read_text(encoding="utf-8"))
+
+
+def paid_once_picture() -> str:
+    return draw(PAID_ONCE.read_text(encoding="utf-8"), "How one call is answered")

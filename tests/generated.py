@@ -17,7 +17,7 @@ from oraclepack.report.schemas import SCHEMAS
 from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.registry import SETTINGS
 from oraclepack.system.digests import canonical_file
-from tests.flow_picture import flow_picture
+from tests.flow_picture import flow_picture, paid_once_picture
 
 ROOT = Path(__file__).parent.parent
 
@@ -227,6 +227,7 @@ FILES: list[tuple[str, Callable[[], str]]] = [
     ("docs/rules.md", lambda: rules_page(RULES)),
     ("docs/llms.txt", llms_page),
     ("docs/data-flow.svg", flow_picture),
+    ("docs/paid-once.svg", paid_once_picture),
 ]
 """Each generated file and the function that renders it."""
 
