@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from oraclepack import api
 from oraclepack.tui.app import TuiApp
 
-_FONT = re.compile(r"@font-face\s*\{.*?\}", re.DOTALL)
+_FONT = re.compile(r"@font-face\s*\{.*?\}|<!--.*?-->", re.DOTALL)
 WIDE, SMALL = (120, 36), (80, 24)
 
 Script = Callable[[TuiApp, Pilot[Any]], Awaitable[None]]

@@ -90,7 +90,7 @@ class PackScreen(Screen[None]):
 
     def say(self, message: str, severity: SeverityLevel = "information") -> None:
         """A short message, as text."""
-        self.notify(visible(message), severity=severity, markup=False, timeout=8)
+        self.notify(visible(message), severity=severity, markup=False, timeout=4)
 
     # What can be done with the text of a screen
 

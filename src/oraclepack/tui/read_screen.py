@@ -115,7 +115,7 @@ class ReadScreen(PackScreen):
         answer.show(step_details.answer_text(step))
 
     def action_search(self) -> None:
-        self.query_one("#search", Input).focus()
+        self.set_focus(self.query_one("#search", Input))
 
     def action_back(self) -> None:
         search = self.query_one("#search", Input)

@@ -165,7 +165,7 @@ class StepsScreen(PackScreen):
             cell("●" if at in self._selected else " ", "bold cyan"),
             cell(step.step_id),
             state_cell(self._state(step) or "pending"),
-            cell(step.title or step.reference or "-", longest=44),
+            cell(step.title or step.reference or "-", longest=30),
             number_cell("-" if step.roi is None else f"{step.roi:g}"),
             number_cell(self._cost(step.step_id)),
             cell(step.category or "-", longest=20),
@@ -204,7 +204,8 @@ class StepsScreen(PackScreen):
     # Keys
 
     def action_filter(self) -> None:
-        self.query_one("#filter", Input).focus()
+        # At once: keys that are typed fast must not reach the table.
+        self.set_focus(self.query_one("#filter", Input))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         if event.input.id != "filter" or self._steps is None:
