@@ -1,4 +1,4 @@
-"""What a shell is offered when it completes steps and runs."""
+"""What a shell is offered when it completes steps, runs and rules."""
 
 from __future__ import annotations
 
@@ -47,6 +47,12 @@ def run_ids(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[Com
         return []
     names = reversed(api.runs(root).ids())
     return _items((name, "") for name in names if name.startswith(incomplete))
+
+
+def rule_ids(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    """The ids of the rules, with what each demands."""
+    rules = api.explain_rules().rules
+    return _items((one.rule, one.summary) for one in rules if one.rule.startswith(incomplete))
 
 
 def _steps(ctx: click.Context) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from oraclepack.cli.reply import Reply
 from oraclepack.cli.root import root
 from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import columns
+from oraclepack.cli.value_completion import rule_ids
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -84,7 +85,7 @@ def _whole_manifest() -> CommandManifest:
     data="rule-explanation",
     examples=("oraclepack explain OP201", "oraclepack explain orphaned-flag --json"),
 )
-@click.argument("rule", required=False)
+@click.argument("rule", required=False, shell_complete=rule_ids)
 @paged
 def explain(rule: str | None, limit: int | None, cursor: str | None) -> Reply:
     """Explain RULE (an id or a name), with a bad and a good example.
