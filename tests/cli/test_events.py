@@ -29,7 +29,7 @@ def call(**changes: object) -> j.InvocationOutcome:
     [
         pytest.param(
             session(),
-            "--  run 2026-03-01__abc1234__55555555: 1 of 3 steps settled before",
+            "--  run 2026-03-01__abc1234__55555555: 1 of 3 steps already done",
             id="run",
         ),
         pytest.param(

@@ -49,7 +49,7 @@ def looks(made: Frame) -> list[str]:
     ("events", "seen", "expected"),
     [
         pytest.param(
-            [], {}, "done before,queued,queued,queued,not selected", id="before the first step"
+            [], {}, "already done,queued,queued,queued,not selected", id="before the first step"
         ),
         pytest.param(
             [started("02"), started("03")],
@@ -57,19 +57,19 @@ def looks(made: Frame) -> list[str]:
                 "touched": frozenset({"02", "03"}),
                 "running": {"03": Activity(1, ("x",), is_waiting=True)},
             },
-            "done before,running,waiting,queued,not selected",
+            "already done,running,waiting,queued,not selected",
             id="two at work, one of them waiting",
         ),
         pytest.param(
             [*a_step("02"), *a_step("03", Status.FAILED)],
             {"touched": frozenset({"02", "03"}), "over": True},
-            "done before,ok,failed,not started,not selected",
+            "already done,ok,failed,not started,not selected",
             id="stopped by a failure",
         ),
         pytest.param(
             [*a_step("02"), j.RolledBack(steps=("02",))],
             {"touched": frozenset({"02"})},
-            "done before,queued,queued,queued,not selected",
+            "already done,queued,queued,queued,not selected",
             id="taken back",
         ),
     ],
@@ -279,10 +279,10 @@ def test_the_table_as_people_see_it() -> None:
     )
 
     assert [line.rstrip() for line in Painting(color=False).lines(made, 100, 30)] == [
-        "step  state        elapsed  output  attempt  retries  title",
-        "01    done before",
-        "02    running         7:12  4.1 kB        2        1  price [cache]",
-        "03    queued                                          mail queue",
+        "step  state         elapsed  output  attempt  retries  title",
+        "01    already done",
+        "02    running          7:12  4.1 kB        2        1  price [cache]",
+        "03    queued                                           mail queue",
         "1/3 done, 1 running, 1 queued · 7:12, about 1:00 left · 2 from the cache · $0.42",
     ]
 

@@ -36,11 +36,11 @@ TOLD = RunReport(
 def test_a_run_is_a_table() -> None:
     assert summary(TOLD, "pack.md", {"02": "Who clears the *cache*?"}) == (
         "### oraclepack: pack.md\n\n"
-        "Run 2026-03-01__abc1234__55555555: **1 ok, 1 done before, 1 failed**,"
+        "Run 2026-03-01__abc1234__55555555: **1 ok, 1 already done, 1 failed**,"
         " completion 2 of 4.\n\n"
         "| step | title | status | time | attempts | what happened |\n"
         "|---|---|---|---|---|---|\n"
-        "| 01 |  | ✅ done before |  | 1 | it went well before |\n"
+        "| 01 |  | ✅ already done |  | 1 | it went well before |\n"
         "| 02 | Who clears the \\*cache\\*? | ✅ ok | 1.5 s | 1 | it has not run yet |\n"
         "| 03 |  | ❌ failed | 1.5 s | 2 | EXIT_CODE: exit code 7: a &#124; b &lt;b> |\n"
         "| 04 |  | ⏳ pending |  |  | it has not run yet |\n"

@@ -154,7 +154,7 @@ def _about_run(
         case j.SessionStarted():
             settled, total = tally(state)
             name = state.created.pack_id if state.created else "without a name"
-            return f"--  run {name}: {settled} of {total} steps settled before"
+            return f"--  run {name}: {settled} of {total} steps already done"
         case j.ForecastRecorded():
             return f"--  forecast: {api.forecast_text(event)}"
         case j.Imported():

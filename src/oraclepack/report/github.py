@@ -49,7 +49,7 @@ def _figures(report: RunReport) -> str:
 
 def _row(step: StepReport, title: str) -> str:
     ran = step.decision == "run" and step.attempts > 0
-    status = "done before" if step.decision == "done" else step.status
+    status = "already done" if step.decision == "done" else step.status
     took = f"{(step.duration_ms or 0) / 1000:.1f} s" if ran and step.duration_ms is not None else ""
     what = f"{step.error}: {step.message}" if ran and step.error else step.reason
     cells = (

@@ -258,7 +258,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
         """How many steps came to what, in words."""
         counts = [
             (len(self.completed_steps), "ok"),
-            (len(self.done_steps), "done before"),
+            (len(self.done_steps), "already done"),
             (len(self.skipped_steps), "skipped"),
             (len(self.failed_steps), "failed"),
             (len(self.interrupted_steps), "interrupted"),

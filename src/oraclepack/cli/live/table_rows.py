@@ -33,7 +33,7 @@ class RowState(StrEnum):
     HELD = "held"
     """Its answer misses its contract, and is not asked for again."""
     SKIPPED = "skipped"
-    DONE = "done before"
+    DONE = "already done"
     LEFT = "not selected"
     NOT_STARTED = "not started"
     """It was to run, and the command ended before."""
