@@ -57,6 +57,7 @@ def test_on_a_terminal_there_is_a_table(tmp_path: Path) -> None:
     assert "1/3 done, 1 failed, 1 not started" in got
     assert got.count("\x1b[?25l") == got.count("\x1b[?25h")
     assert "to continue: oraclepack run pack.md --cwd ." in got
+    assert got.count("exit code 7: oh") == 1, "the cause is given once"
 
 
 @pytest.mark.parametrize("command", ["run", "pipeline"])

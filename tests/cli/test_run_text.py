@@ -1,5 +1,6 @@
 """The last word of a run, for people."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -175,6 +176,41 @@ PACK = pack_text("# 01) first\necho hello\n# 02) second\nexit 7\n")
 def in_project(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Ran:
     (root / "pack.md").write_text(PACK)
     return answer(capsys, "run", str(root / "pack.md"), "--cwd", str(root), "--quiet", *args)
+
+
+LOUD = pack_text("# 01) first\necho hello\n# 02) second\necho the disk is full >&2; exit 7\n")
+LINES = (
+    "--  run RUN: 0 of 2 steps settled before\n"
+    "01  started: it has not run yet\n"
+    "01  ok in TIME [1/2]\n"
+    "02  started: it has not run yet\n"
+    "02  failed in TIME (EXIT_CODE)\n"
+)
+
+
+@pytest.mark.parametrize(("display", "lines"), [("plain", LINES), ("quiet", "")])
+def test_a_failure_is_reported_once(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    display: str,
+    lines: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pack.md").write_text(LOUD)
+
+    got = answer(capsys, "run", "pack.md", "--cwd", ".", "--display", display)
+
+    assert got.code == 3
+    run = next(Path(".oraclepack/runs").iterdir()).name
+    text = re.sub(r"\b\d+\.\ds\b", "TIME", (got.err + got.out).replace(run, "RUN"))
+    assert text == lines + (
+        "error: step 02 failed: EXIT_CODE: exit code 7: the disk is full\n"
+        f"  hint: to continue: oraclepack run pack.md --cwd . --display {display}\n"
+        "log: .oraclepack/runs/RUN/logs/02.1.stderr.log\n"
+        "1 ok, 1 failed (TIME of work)\n"
+        "run directory: .oraclepack/runs/RUN\n"
+    )
 
 
 def test_on_github_the_summary_page_gets_a_table(

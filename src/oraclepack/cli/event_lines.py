@@ -160,7 +160,7 @@ def _about_run(
         case j.Imported():
             return f"--  took over {len(event.steps)} step(s) from {event.source}"
         case j.PreludeFinished(error=error):
-            return None if error is None else f"--  prelude failed: {error.message}"
+            return None if error is None else "--  prelude failed"
         case _:
             return "--  prelude started"
 
@@ -187,7 +187,8 @@ def _finished(event: j.StepFinished, state: api.RunState) -> str:
         case api.Status.PENDING:
             return f"{event.step}  interrupted{took}"
         case _:
-            reason = f" {event.error.code}: {event.error.message}" if event.error else ""
+            # The cause follows once, with the log and the next command, in the reply.
+            reason = f" ({event.error.code})" if event.error else ""
             return f"{event.step}  {event.status}{took}{reason}"
 
 
@@ -198,7 +199,7 @@ def _answered(event: j.InvocationOutcome) -> str:
         source = " from the cache" if event.cache is api.Cache.HIT else ""
         source = " by an earlier call" if event.adopted else source
         return f"{call} answered{source}{tries}"
-    reason = f" {event.error.code}: {event.error.message}" if event.error else ""
+    reason = f" ({event.error.code})" if event.error else ""
     return f"{call} failed{tries}{reason}"
 
 

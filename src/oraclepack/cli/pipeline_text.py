@@ -19,13 +19,16 @@ def pipeline_text(
     checked: api.CheckedPack | None,
     place: RunLocation,
     junit: str | None,
+    *,
+    is_cause_shown: bool = False,
 ) -> tuple[str | Styled, ...]:
     """What went wrong in detail, then a line for each stage, then where to look."""
     pieces: list[str | Styled] = []
     if checked is not None and not checked.report.ok:
         pieces += [*as_text((checked,)), "\n"]
     if report.run is not None and report.status("run") == "failed":
-        pieces += [*run_text(report.run, place, None), "\n"]
+        text = run_text(report.run, place, None, is_cause_shown=is_cause_shown)
+        pieces += [*text, "\n"]
     pieces += [f"{line}\n" for line in _lacks(report)]
     for one in report.stages:
         pieces += [f"{one.stage:<9}  ", Styled(f"{one.status:<7}", _LOOKS[one.status])]

@@ -32,11 +32,24 @@ def run_reply(outcome: api.RunOutcome, warnings: tuple[str, ...]) -> Reply:
     place = RunLocation(outcome.root, Path.cwd())
     return Reply(
         data=report,
-        text=run_text(single_lines(report), place, None if code else way_on),
+        text=run_text(
+            single_lines(report),
+            place,
+            None if code else way_on,
+            is_cause_shown=names_cause(code),
+        ),
         exit_code=code,
         warnings=warnings,
         error=run_failure(outcome) if code else None,
     )
+
+
+_WITHOUT_CAUSE = frozenset({ExitCode.DONE, ExitCode.INTERRUPTED, ExitCode.TERMINATED})
+
+
+def names_cause(code: int) -> bool:
+    """Whether the error message with this exit code says why a step failed."""
+    return code not in _WITHOUT_CAUSE
 
 
 def budget_failure(report: api.RunReport, way_on: str) -> ReplyError:

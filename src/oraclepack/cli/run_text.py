@@ -84,22 +84,26 @@ def plan_text(report: api.RunReport) -> str:
 
 
 def run_text(
-    report: api.RunReport, place: RunLocation, command: str | None
+    report: api.RunReport, place: RunLocation, command: str | None, *, is_cause_shown: bool = False
 ) -> tuple[str | Styled, ...]:
     """How it went, and if not well: the end of the log, and the command that continues.
 
-    No command where the error message names it already.
+    No command where the error message names it already; with `is_cause_shown` that message also
+    says why the first step failed.
     """
     pieces: list[str | Styled] = []
     failed = [step for step in report.steps if step.step_id in report.failed_steps]
     if report.failed_step is not None and not failed:
-        why = f": {report.prelude_error}" if report.prelude_error else ""
-        pieces += [Styled(f"the {report.failed_step} failed", "red"), f"{why}\n"]
-        pieces += _tail(
-            _logs(report.run_dir, report.prelude_stderr_log, report.prelude_stdout_log), place
-        )
+        if not is_cause_shown:
+            why = f": {report.prelude_error}" if report.prelude_error else ""
+            pieces += [Styled(f"the {report.failed_step} failed", "red"), f"{why}\n"]
+        logs = _logs(report.run_dir, report.prelude_stderr_log, report.prelude_stdout_log)
+        pieces += _tail(logs, place, report.prelude_error or "")
     for number, step in enumerate(failed):
-        pieces += _failure(step, report.run_dir, place, with_tail=number == 0)
+        if number or not is_cause_shown:
+            pieces += _failure(step)
+        logs = _logs(report.run_dir, step.stderr_log, step.stdout_log)
+        pieces += _log(logs, place) if number else _tail(logs, place, step.message or "")
         mine = [one for one in report.output_failures if one.step_id == step.step_id]
         pieces += [f"{one.line}\n" for one in mine]
         if step.step_id in report.unmet_steps:
@@ -119,13 +123,9 @@ def run_text(
     return tuple(pieces)
 
 
-def _failure(
-    step: api.StepReport, run_dir: str, place: RunLocation, *, with_tail: bool
-) -> list[str | Styled]:
+def _failure(step: api.StepReport) -> list[str | Styled]:
     reason = f" ({step.error}): {step.message}" if step.error else ""
-    pieces: list[str | Styled] = [Styled(f"step {step.step_id} failed", "red"), f"{reason}\n"]
-    logs = _logs(run_dir, step.stderr_log, step.stdout_log)
-    return pieces + (_tail(logs, place) if with_tail else _log(logs, place))
+    return [Styled(f"step {step.step_id} failed", "red"), f"{reason}\n"]
 
 
 def _logs(run_dir: str, *names: str | None) -> list[str]:
@@ -137,10 +137,12 @@ def _log(logs: list[str], place: RunLocation) -> list[str | Styled]:
     return [f"  log: {place.display_path(log_with_text)}\n"] if log_with_text else []
 
 
-def _tail(logs: list[str], place: RunLocation) -> list[str | Styled]:
-    """The end of the first log that says something, and where it lies."""
+def _tail(logs: list[str], place: RunLocation, message: str) -> list[str | Styled]:
+    """The end of the first log that says something, and where it lies; nothing twice."""
     for log in logs:
         lines = api.last_lines(place.read(log), _TAIL)
+        if len(lines) == 1 and lines[0].strip() in message:
+            return [f"log: {place.display_path(log)}\n"]
         if lines:
             quoted = [Styled(f"  | {_short(line)}\n", "dim") for line in lines]
             return [f"the end of {place.display_path(log)}:\n", *quoted]

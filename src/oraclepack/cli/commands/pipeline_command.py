@@ -21,7 +21,7 @@ from oraclepack.cli.run_options import (
     picking,
     run_arguments,
 )
-from oraclepack.cli.run_reply import started_reply
+from oraclepack.cli.run_reply import names_cause, started_reply
 from oraclepack.cli.run_text import RunLocation, idle_thresholds
 from oraclepack.errors import ExitCode
 from oraclepack.system.printable import single_lines
@@ -109,7 +109,11 @@ def pipeline(
         settings, rs.MIN_COMPLETION, rs.MIN_YIELD
     )
     text = pipeline_text(
-        single_lines(report), outcome.checked, RunLocation(outcome.root, Path.cwd()), junit
+        single_lines(report),
+        outcome.checked,
+        RunLocation(outcome.root, Path.cwd()),
+        junit,
+        is_cause_shown=names_cause(code),
     )
     if settings[api.OUTPUT] != "text":
         # Stdout is one envelope; GitHub reads workflow commands from stderr as well.
