@@ -71,6 +71,7 @@ class ExitCode(IntEnum):
     POLICY = 5, "the CI policy is not met"
     LOCKED = 6, "the run is in use by another process"
     BUDGET = 7, "the budget is reached; the next call would not fit"
+    DECISION = 8, "a decision is needed: it is unknown whether a call was paid for"
     INTERRUPTED = SIGNALLED + 2, "stopped by Ctrl-C"
     TERMINATED = SIGNALLED + 15, "stopped by a termination signal"
 

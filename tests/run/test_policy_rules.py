@@ -152,6 +152,14 @@ def test_the_rollback_of_an_earlier_command_is_not_told() -> None:
     assert reply(TWENTY, state, state).rollback_status is RollbackStatus.NOT_ATTEMPTED
 
 
+def undecided(*others: tuple[str, Status], more: tuple[j.Event, ...] = ()) -> RunState:
+    """Step 05 failed because of an undecided call."""
+    error = StepError(code="UNDECIDED", message="it is unknown")
+    unknown = j.StepFinished(step="05", attempt=1, status=Status.FAILED, error=error)
+    ends = [(one, dict(others).get(one, Status.OK)) for one in IDS if one != "05"]
+    return a_run(*ends, more=(unknown, *more))
+
+
 NO_PRELUDE = a_run(
     more=(j.PreludeFinished(attempt=1, error=StepError(code="EXIT", message="it ended with 1")),)
 )
@@ -166,6 +174,16 @@ NO_PRELUDE = a_run(
         pytest.param(all_but(Status.FAILED, "05"), 1.0, True, ExitCode.POLICY, id="19 of 20 in CI"),
         pytest.param(
             all_but(Status.FAILED, "05"), 0.9, True, ExitCode.DONE, id="19 of 20 are enough in CI"
+        ),
+        pytest.param(undecided(), 1.0, False, ExitCode.DECISION, id="an undecided call"),
+        pytest.param(undecided(), 1.0, True, ExitCode.DECISION, id="an undecided call in CI"),
+        pytest.param(undecided(), 0.9, True, ExitCode.DONE, id="the policy is met without it"),
+        pytest.param(
+            undecided(("07", Status.FAILED)),
+            1.0,
+            False,
+            ExitCode.STEP_FAILED,
+            id="an undecided call, and another step failed",
         ),
         pytest.param(NO_PRELUDE, 0.0, True, ExitCode.STEP_FAILED, id="the prelude failed"),
     ],

@@ -51,7 +51,7 @@ from oraclepack.calls.unmet_answers import (
 from oraclepack.calls.waiting import asking_alone, wait_for_slot
 from oraclepack.calls.worst_case import WorstCase
 from oraclepack.errors import InputError, Refusal, StepError
-from oraclepack.journal.statuses import Cache, OutputRetry
+from oraclepack.journal.statuses import UNDECIDED, Cache, OutputRetry
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.path_jail import AllowedPath, leads_out
@@ -306,7 +306,7 @@ def adopted(
         return _end(context, prepared, STOPPED, STOPPED_EXIT)
     if adoption.undecided:
         message = "it is unknown whether an earlier call of this question was paid for"
-        return _end(context, prepared, StepError(code="UNDECIDED", message=message), 1)
+        return _end(context, prepared, StepError(code=UNDECIDED, message=message), 1)
     short = adoption.unmet
     if short is not None:
         retry = _after_short(retry, adoption)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from oraclepack import api
 from oraclepack.cli.finding_text import as_text
 from oraclepack.cli.reply import ReplyError, Styled
-from oraclepack.cli.run_reply import budget_failure
+from oraclepack.cli.run_reply import budget_failure, decision_failure
 from oraclepack.cli.run_text import RunLocation, policy_failure, policy_line, run_text
 from oraclepack.errors import SIGNALLED, ExitCode
 
@@ -49,8 +49,13 @@ def failure_of(report: api.PipelineReport, code: int, way_on: str, suggestion: s
     if code >= SIGNALLED:
         how = ExitCode(code)
         return ReplyError(how.name, how.meaning, retryable=True, phase="run", suggestion=onwards)
-    if code == ExitCode.BUDGET and report.run is not None:
-        return budget_failure(report.run, onwards)
+    if code in {ExitCode.BUDGET, ExitCode.DECISION} and report.run is not None:
+        is_budget = code == ExitCode.BUDGET
+        return (
+            budget_failure(report.run, onwards)
+            if is_budget
+            else decision_failure(report.run, way_on)
+        )
     if code == ExitCode.POLICY and report.policy is not None:
         return policy_failure(report.policy.shortfalls, _way_out(report, onwards), report.run)
     if code == ExitCode.CONTRACT and report.verify is not None:

@@ -59,6 +59,13 @@ def budget_failure(report: api.RunReport, way_on: str) -> ReplyError:
     return ReplyError("BUDGET", message, phase="run", suggestion=way_on)
 
 
+def decision_failure(report: api.RunReport, command: str) -> ReplyError:
+    """Why the exit code is 8, and how a person decides."""
+    ways = f"{command} --on-unknown retry asks again, and may pay a second time"
+    message = report.cause or ExitCode.DECISION.meaning
+    return ReplyError(ExitCode.DECISION.name, message, phase="run", suggestion=ways)
+
+
 def run_failure(outcome: api.RunOutcome) -> ReplyError:
     """Why a run did not end with exit code 0."""
     return _failure(outcome.report, outcome.exit_code, outcome.continue_command)
@@ -71,6 +78,8 @@ def _failure(report: api.RunReport, code: ExitCode, command: str) -> ReplyError:
         return policy_failure((shortfall,), way_on, report)
     if code is ExitCode.BUDGET:
         return budget_failure(report, way_on)
+    if code is ExitCode.DECISION:
+        return decision_failure(report, command)
     if code in {ExitCode.INTERRUPTED, ExitCode.TERMINATED}:
         return ReplyError(code.name, code.meaning, retryable=True, phase="run", suggestion=way_on)
     back = report.rollback_status

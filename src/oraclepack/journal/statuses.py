@@ -130,6 +130,8 @@ class Cache(StrEnum):
     OFF = "off"
 
 
+UNDECIDED = "UNDECIDED"
+"""The code of a call where it is unknown whether an earlier one was paid for."""
 INTERRUPTED = "INTERRUPTED"
 """The code of a step or a call that was stopped before its end, because its command was."""
 

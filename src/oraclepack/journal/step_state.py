@@ -8,7 +8,15 @@ from msgspec.structs import replace
 
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
-from oraclepack.journal.statuses import BUDGET, DETACHED, INTERRUPTED, UNMET, Status, Verification
+from oraclepack.journal.statuses import (
+    BUDGET,
+    DETACHED,
+    INTERRUPTED,
+    UNDECIDED,
+    UNMET,
+    Status,
+    Verification,
+)
 from oraclepack.shell.attempt import ProcessIdentity
 
 StepEvent: TypeAlias = (
@@ -93,6 +101,13 @@ class StepState(msgspec.Struct, frozen=True):
         """A call of its last attempt did not fit the budget: it is pending, nothing is wrong."""
         refused = self.error is not None and self.error.code == BUDGET
         return self.status is Status.PENDING and refused and not self.rolled_back
+
+    @property
+    def is_undecided(self) -> bool:
+        """It failed for nothing but that it is unknown whether a call was paid for."""
+        return (
+            self.status is Status.FAILED and self.error is not None and self.error.code == UNDECIDED
+        )
 
     @property
     def has_bad_attempt(self) -> bool:

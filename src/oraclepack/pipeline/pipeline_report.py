@@ -116,6 +116,7 @@ def verdict(
     *,
     unweighable: bool,
     over_budget: bool = False,
+    undecided: bool = False,
 ) -> ExitCode:
     """The exit code: what the steps come to, unless a stage before or after them failed."""
     failed = {one.stage for one in stages if one.status is StageStatus.FAILED}
@@ -127,6 +128,7 @@ def verdict(
         met=met,
         unweighable=unweighable or PipelineStage.ACTIONIZE in failed,
         over_budget=over_budget,
+        undecided=undecided,
     )
     broken = met is None and PipelineStage.VERIFY in failed
     return ExitCode.CONTRACT if code is ExitCode.DONE and broken else code

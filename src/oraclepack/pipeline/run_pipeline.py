@@ -256,6 +256,7 @@ class Pipeline:
             self._policy(report),
             unweighable=prelude,
             over_budget=bool(report.budget_steps),
+            undecided=result.reply.needs_decision,
         )
         later = any(one.status is StageStatus.FAILED for one in self._later())
         return FollowUpResult(code, failed=result.reply.is_unfinished or later)

@@ -116,6 +116,8 @@ def event_word(event: KnownEvent) -> str | None:
             return FINISHED
         case j.SessionFinished(exit_code=7):
             return BUDGET_REACHED
+        case j.SessionFinished(exit_code=8):
+            return NEEDS_DECISION
         case j.SessionFinished(exit_code=code) if code < _SIGNALLED:
             return FAILED  # who stopped it by a signal knows
         case _:

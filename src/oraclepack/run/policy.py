@@ -67,18 +67,26 @@ def yield_of(actionable: int, answered: int, required: float) -> YieldReport:
 
 
 def weigh(
-    *, failed: bool, met: bool | None, unweighable: bool, over_budget: bool = False
+    *,
+    failed: bool,
+    met: bool | None,
+    unweighable: bool,
+    over_budget: bool = False,
+    undecided: bool = False,
 ) -> ExitCode:
     """What steps come to. In CI the policy decides, except where nothing is left to weigh.
 
     That is so after a rollback, a failed prelude, or a backlog that could not be written.
     `met` is None where no policy applies. A reached budget takes precedence over a failed step:
-    the same command goes on with more money.
+    the same command goes on with more money. `undecided`: what failed did so for nothing but
+    calls of which it is unknown whether they were paid for.
     """
     if unweighable:
         return ExitCode.STEP_FAILED
     if over_budget and not met:
         return ExitCode.BUDGET
+    if undecided and not met:
+        return ExitCode.DECISION
     if met is not None:
         return ExitCode.DONE if met else ExitCode.POLICY
     return ExitCode.STEP_FAILED if failed else ExitCode.DONE
@@ -130,6 +138,14 @@ class RunReply(msgspec.Struct, frozen=True):
     """The files that a failed rollback left as they were, relative to the project root."""
     held_steps: tuple[StepId, ...] = ()
     """Those of the failed ones that did not run: their answers miss their contracts."""
+    undecided_steps: tuple[StepId, ...] = ()
+    """Those of the failed ones of which it is unknown whether a call was paid for."""
+
+    @property
+    def needs_decision(self) -> bool:
+        """Nothing failed and nothing was stopped except steps with undecided calls."""
+        others = set(self.failed_steps) - set(self.undecided_steps)
+        return bool(self.undecided_steps) and not others and not self.interrupted_steps
 
     @property
     def is_unfinished(self) -> bool:
@@ -181,6 +197,7 @@ def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> Ru
         failed_step=prelude or (failed[0] if failed else None),
         failed_steps=failed,
         held_steps=held,
+        undecided_steps=tuple(one for one in failed if state.step(one).is_undecided),
         interrupted_steps=tuple(one for one in ran if state.step(one).is_interrupted),
         budget_steps=tuple(one for one in ran if state.step(one).is_over_budget),
         resume_from=next(
@@ -225,6 +242,7 @@ def verdict(reply: RunReply, figures: Completion, *, ci: bool) -> ExitCode:
         met=figures.is_met if ci else None,
         unweighable=rolled_back or reply.failed_step == PRELUDE,
         over_budget=bool(reply.budget_steps),
+        undecided=reply.needs_decision,
     )
 
 

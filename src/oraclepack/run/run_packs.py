@@ -76,6 +76,7 @@ _WORST_FIRST = (
     ExitCode.STEP_FAILED,
     ExitCode.INVALID,
     ExitCode.LOCKED,
+    ExitCode.DECISION,
     ExitCode.POLICY,
     ExitCode.CONTRACT,
     ExitCode.DONE,

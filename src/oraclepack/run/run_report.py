@@ -184,6 +184,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """Those with a call that did not fit the budget: pending, and nothing is wrong with them."""
     held_steps: tuple[str, ...] = ()
     """Failed ones that did not run: their answers miss their contracts and were paid for."""
+    undecided_steps: tuple[str, ...] = ()
+    """Failed ones of which it is unknown whether a call was paid for."""
     output_failures: tuple[FailedOutput, ...] = ()
     """Outputs of failed steps that do not meet their contract, as `verify-outputs` reports them."""
     rolled_back_steps: tuple[str, ...] = ()
@@ -309,6 +311,7 @@ def _report(
         interrupted_steps=answer.interrupted_steps,
         budget_steps=answer.budget_steps,
         held_steps=answer.held_steps,
+        undecided_steps=answer.undecided_steps,
         prelude_error=state.prelude_error.message if state.prelude_error else None,
         prelude_stdout_log=logs[0],
         prelude_stderr_log=logs[1],

@@ -225,3 +225,51 @@ def test_a_call_that_does_not_fit_the_budget_waits_for_a_person(
     assert len(project.oracle.calls) == calls
     made = [one for one in events(project) if isinstance(one, j.DecisionMade)]
     assert [(one.step, one.answer, "process" in one.by) for one in made] == [("02", answer, True)]
+
+
+def undecided(tmp_path: Path, zygote: Zygote) -> tuple[Project, Gate]:
+    """A project whose killed run has left a call at work, which outlasts its time limit."""
+    once = step(1, ask("Question? [[fault=hold first=1]]", "out/1.md", *API))
+    project = a_project(tmp_path, zygote, once + step(2, "echo other"))
+    gate = Gate(project)
+    started = detached(project)
+    until(lambda: len(project.oracle.calls) == 1)
+    os.kill(started["pid"], signal.SIGKILL)
+    until(lambda: not exists(started["pid"]))
+    return project, gate
+
+
+@pytest.mark.parametrize(("answer", "code", "calls"), [("retry", 0, 2), ("fail", 8, 1)])
+def test_an_unknown_call_of_a_detached_run_waits_for_a_person(
+    answer: str, code: int, calls: int, tmp_path: Path, zygote: Zygote
+) -> None:
+    project, gate = undecided(tmp_path, zygote)
+    words = ("--on-unknown", "ask", "--call-timeout", "1", "--keep-going", "--max-parallel", "2")
+
+    started = detached(project, *words)
+    until(lambda: status(project)["status"] == "needs_decision")
+    until(lambda: states(project)[1] == "ok")  # nothing else stops
+    (needed,) = api.runs(project.root).status("latest").decisions
+    assert needed.step_id == "01"
+    assert len(project.oracle.calls) == 1, "nothing is asked while it is undecided"
+    assert runs(project, "answer", "latest", "01", answer).code == 0
+    until(lambda: not exists(started["pid"]))
+
+    ends = [one.exit_code for one in events(project) if isinstance(one, j.SessionFinished)]
+    assert ends == [code]
+    assert len(project.oracle.calls) == calls
+    gate.open()
+
+
+def test_without_a_person_an_unknown_call_is_exit_code_8(tmp_path: Path, zygote: Zygote) -> None:
+    project, gate = undecided(tmp_path, zygote)
+
+    ran = project.run("--on-unknown", "ask", "--call-timeout", "1", "--keep-going")
+
+    assert ran.code == 8, ran.out
+    error = ran.envelope["error"]
+    assert (error["code"], error["retryable"]) == ("DECISION", False)
+    assert "--on-unknown retry" in error["suggestion"]
+    assert ran.data["undecided_steps"] == ["01"]
+    assert len(project.oracle.calls) == 1
+    gate.open()

@@ -26,7 +26,13 @@ from oraclepack.system.printable import single_lines
     effect="execute",
     starts="oracle; its call costs money",
     settings=(*rs.RUN_SETTINGS, *cs.CALL_SETTINGS),
-    exit_codes=(ExitCode.STEP_FAILED, ExitCode.LOCKED, ExitCode.BUDGET, ExitCode.TERMINATED),
+    exit_codes=(
+        ExitCode.STEP_FAILED,
+        ExitCode.LOCKED,
+        ExitCode.BUDGET,
+        ExitCode.DECISION,
+        ExitCode.TERMINATED,
+    ),
     timed=True,
     examples=(
         'oraclepack call -p "Which invariant does this break?" -f src/ledger.py',

@@ -48,6 +48,7 @@ from oraclepack.system.printable import single_lines
         ExitCode.POLICY,
         ExitCode.LOCKED,
         ExitCode.BUDGET,
+        ExitCode.DECISION,
         ExitCode.TERMINATED,
     ),
     timed=True,

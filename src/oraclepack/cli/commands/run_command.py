@@ -31,6 +31,7 @@ from oraclepack.errors import ExitCode, UsageError
         ExitCode.POLICY,
         ExitCode.LOCKED,
         ExitCode.BUDGET,
+        ExitCode.DECISION,
         ExitCode.INTERRUPTED,
         ExitCode.TERMINATED,
     ),
@@ -58,9 +59,9 @@ def run(packs: tuple[str, ...], *, settings: api.Settings, dry_run: bool, **flag
     Several packs, or all packs of a directory, run one after another, under the --max-parallel,
     --max-cost, --max-calls and --max-tokens of one command. All are checked before the first
     begins. After one that does not end well the others are not begun, unless with --keep-going.
-    The exit code is the worst: signals, then 1, 7, 3, 2, 6, 5. What is about one pack is refused:
-    --steps, --resume-from, --rerun with step numbers, --override, --run-id, --import-state,
-    --detach.
+    The exit code is the worst: signals, then 1, 7, 3, 2, 6, 8, 5. What is about one pack is
+    refused: --steps, --resume-from, --rerun with step numbers, --override, --run-id,
+    --import-state, --detach.
     """
     arguments = run_arguments(flags)
     if len(packs) > 1 or Path(packs[0]).is_dir():
