@@ -15,7 +15,7 @@ from tests.torture.tally import Broken, Promise, Scene, Tally
 _WORKERS = 3
 """On two processors: some of the time an attack only waits."""
 _TELL_EVERY = 10.0
-LONGEST = frozenset({"many-packs", "provider-chaos", "secrets", "writes-killed"})
+LONGEST = frozenset({"detached", "many-packs", "provider-chaos", "secrets", "writes-killed"})
 """They are played first, so that none of them is alone at the end."""
 
 

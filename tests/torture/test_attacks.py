@@ -19,6 +19,7 @@ CHOSEN = (
     "clock-during",
     "crowd-one-run",
     "crowd-same-questions",
+    "detached",
     "disk-once",
     "journal-read",
     "kills-asking",
