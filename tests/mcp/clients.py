@@ -30,6 +30,15 @@ PACK = pack_text(
 )
 BROKEN = pack_text('# 01) Broken\noracle -f stock.py\n  -p "Why?" --write-output out/01.md\n')
 
+THREE_CALLS = pack_text(
+    "mkdir -p out\n"
+    + "".join(
+        f'# {n:02}) Step {n}\noracle -e api -m gpt-5.2 -p "Question {n}? {QUESTION}" '
+        f"-f stock.py --write-output out/{n:02}.md\n"
+        for n in (1, 2, 3)
+    )
+)
+
 LIBRARY = Path(__file__).parent.parent / "data/repositories/library/ledger"
 
 Call = Callable[..., Awaitable[types.CallToolResult]]

@@ -2,6 +2,8 @@
 
 import json
 import os
+import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +12,17 @@ import mcp_types as types
 import pytest
 
 from mcp import Client
+from oraclepack import api
 from oraclepack.errors import OraclePackError
 from oraclepack.mcp.agent_tools import ALIASES, TOOLS
 from oraclepack.mcp.mcp_server import OraclepackServer
 from oraclepack.run.plan_token import SECONDS, ApprovalError, issue_token, redeem_token
 from oraclepack.system.root_files import OutsideRootsError, Roots
+from tests.e2e.calls.office import until
 from tests.e2e.program import oraclepack
 from tests.mcp.clients import (
+    THREE_CALLS,
+    a_project,
     answered,
     called,
     copied,
@@ -29,7 +35,7 @@ from tests.mcp.clients import (
 
 RUN = "latest"
 KEY = "0123456789abcdef" * 4
-PARITY: dict[str, tuple[dict[str, Any], list[str]] | None] = {
+PARITY: dict[str, tuple[dict[str, Any], list[str]]] = {
     "validate_pack": ({"packs": ["pack.md"]}, ["validate", "pack.md"]),
     "fix_pack": ({"packs": ["broken.md"]}, ["validate", "--fix", "broken.md"]),
     "explain_rule": ({"limit": 3}, ["explain", "--limit", "3"]),
@@ -50,21 +56,31 @@ PARITY: dict[str, tuple[dict[str, Any], list[str]] | None] = {
     "generate_pack": ({"out": "new.md"}, ["generate", "--out", "new.md"]),
     "followup_pack": ({}, ["followup", "--run-dir", "RUN_DIR"]),
     "ticketify": ({}, ["ticketify"]),
-    "forecast_cost": None,
-    "start_run": None,
-    "stop_run": None,
-    "pause_run": None,
-    "answer_decision": None,
-    "list_packs": None,
-    "run_events": None,
-    "read_answer": None,
-    "list_work": None,
-    "read_file": None,
 }
-"""Each tool with its arguments and the command line that must say the same.
+"""Each tool with its arguments and the command line that must say the same."""
 
-Without one: those that run or steer (tests/mcp/test_mcp_scenario.py), and five that only agents
-need, which no command has."""
+ONE_CALL = {"pack": "three.md", "max_calls": 1}
+ONE_CALL_WORDS = ["three.md", "--max-calls", "1"]
+STEERING: tuple[tuple[str, dict[str, Any], list[str], str], ...] = (
+    ("forecast_cost", ONE_CALL, ["plan", *ONE_CALL_WORDS], "none"),
+    ("start_run", ONE_CALL, ["run", "--detach", *ONE_CALL_WORDS], "waits for 02"),
+    ("pause_run", {}, ["runs", "pause", RUN], "waits for 02"),
+    ("pause_run", {"resume": True}, ["runs", "resume", RUN], "waits for 02"),
+    ("stop_run", {}, ["runs", "stop", RUN], "ended"),
+    ("start_run", ONE_CALL, ["run", "--detach", *ONE_CALL_WORDS], "waits for 03"),
+    (
+        "answer_decision",
+        {"run": RUN, "step": "3", "answer": "fail"},
+        ["runs", "answer", RUN, "3", "fail"],
+        "ended",
+    ),
+)
+"""The same for the tools that execute and steer, in this order on one run, and how it then stands.
+
+Each command may make one call: the next step waits for a decision."""
+
+ONLY_TOOLS = {"list_packs", "run_events", "read_answer", "list_work", "read_file"}
+"""No command has these; docs/agents.md says where people find the same."""
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +101,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_tool_is_compared() -> None:
-    assert set(PARITY) == set(TOOLS)
+    assert PARITY.keys() | {row[0] for row in STEERING} | ONLY_TOOLS == set(TOOLS)
     assert set(ALIASES.values()) <= set(TOOLS)
     assert len(ALIASES) == 11
 
@@ -100,13 +116,11 @@ def without_times(value: Any) -> Any:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", [name for name, row in PARITY.items() if row])
+@pytest.mark.parametrize("name", PARITY)
 def test_a_tool_says_what_the_command_says(
     project: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = PARITY[name]
-    assert row is not None
-    arguments, words = row
+    arguments, words = PARITY[name]
     oracle = tools_for(project.parent)
     first, second = copied(project, f"{name}-tool"), copied(project, f"{name}-command")
     monkeypatch.setenv("PATH", environment_with(oracle)["PATH"])
@@ -127,6 +141,65 @@ def test_a_tool_says_what_the_command_says(
         assert without_times(found) == without_times(json.loads(expected))
     jsonschema.validate(result.structured_content, TOOLS[name].output_schema)
     assert json.loads(result.content[0].text) == result.structured_content  # type: ignore[union-attr]
+
+
+def standing(root: Path) -> str:
+    """How the run of a project stands."""
+    if not (root / ".oraclepack/runs").exists():
+        return "none"
+    status = api.runs(root).status(RUN)
+    if not status.alive:
+        return "ended"
+    return " and ".join(f"waits for {one.step_id}" for one in status.decisions)
+
+
+def without_pid(data: dict[str, Any]) -> dict[str, Any]:
+    """Of a started run everything that does not depend on its process id."""
+    if "pid" not in data:
+        return data
+    log = data["console_log"].replace(str(data["pid"]), "PID")
+    assert "PID" in log
+    return data | {"pid": 0, "console_log": log}
+
+
+@pytest.mark.heavy
+def test_tools_that_steer_say_what_the_commands_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = environment_with(tools_for(tmp_path))["PATH"]
+    monkeypatch.setenv("PATH", path)
+    project = a_project(tmp_path)
+    (project / "three.md").write_text(THREE_CALLS)
+    first, second = copied(project, "by-tool"), copied(project, "by-command")
+    made = services(first, allow_run=True)
+    started: list[int] = []
+
+    def by_tool(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        async def play(client: Client) -> types.CallToolResult:
+            return await client.call_tool(name, arguments)
+
+        result = in_memory(made, play, elicitation_callback=asked("accept", []))
+        assert not result.is_error, result.structured_content
+        jsonschema.validate(result.structured_content, TOOLS[name].output_schema)
+        data: dict[str, Any] = result.structured_content
+        return data
+
+    try:
+        for name, arguments, words, then in STEERING:
+            found = by_tool(name, arguments)
+            printed = oraclepack(second, *words, "--json", PATH=path)
+            assert printed.code == 0, (words, printed)
+            if name == "start_run":
+                started[:] = (found["pid"], printed.data["pid"])
+            assert without_pid(found) == without_pid(printed.data), name
+            for root in (first, second):
+                until(lambda root=root, then=then: standing(root) == then)  # type: ignore[misc]
+            if then == "ended":
+                started.clear()
+    finally:
+        for pid in started:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def test_the_tools_are_described(project: Path) -> None:
