@@ -80,7 +80,7 @@ STEERING: tuple[tuple[str, dict[str, Any], list[str], str], ...] = (
 Each command may make one call: the next step waits for a decision."""
 
 ONLY_TOOLS = {"list_packs", "run_events", "read_answer", "list_work", "read_file"}
-"""No command has these; docs/agents.md says where people find the same."""
+"""No command has these; docs/agents.md names the command or file that shows the same."""
 
 
 @pytest.fixture(autouse=True)
@@ -141,6 +141,36 @@ def test_a_tool_says_what_the_command_says(
         assert without_times(found) == without_times(json.loads(expected))
     jsonschema.validate(result.structured_content, TOOLS[name].output_schema)
     assert json.loads(result.content[0].text) == result.structured_content  # type: ignore[union-attr]
+
+
+def test_tools_without_a_command_say_what_the_documented_place_says(project: Path) -> None:
+    other = copied(project, "places")
+    made = services(other)
+    (run,) = (other / ".oraclepack/runs").iterdir()
+    assert not called(made, "actionize").is_error
+
+    def said(name: str, **arguments: Any) -> Any:
+        return called(made, name, **arguments).structured_content
+
+    def lines(path: str) -> list[Any]:
+        return [json.loads(line) for line in (run / path).read_text().splitlines()]
+
+    checked = oraclepack(other, "validate", ".", "--json").data["packs"]
+    shown = oraclepack(other, "runs", "show", run.name, "--json").data["steps"][1]["outputs"][0]
+    answer = said("read_answer", step="02")["text"]
+
+    assert [one["path"] for one in said("list_packs")["packs"]] == [one["path"] for one in checked]
+    assert said("run_events", limit=100)["events"] == [one["e"] for one in lines("journal.jsonl")]
+    assert answer == (other / "out/02.md").read_text() == (run / shown["path"]).read_text()
+    assert said("list_work")["records"] == lines("actionizer/normalized.jsonl")
+    assert said("read_file", path="pack.md")["text"] == (other / "pack.md").read_text()
+
+
+def test_the_documented_places_are_those_of_the_tools_without_a_command() -> None:
+    page = Path(__file__).parents[2] / "docs/agents.md"
+    table = page.read_text().split("| tool | command or file |", 1)[1].split("\n\n", 1)[0]
+
+    assert {line.split("`")[1] for line in table.splitlines()[2:]} == ONLY_TOOLS
 
 
 def standing(root: Path) -> str:
