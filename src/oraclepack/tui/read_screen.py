@@ -149,7 +149,8 @@ class ReadScreen(PackScreen):
         step = self.current_step()
         if step is None or not step.answers or self._data is None:
             return None
-        return OpenTarget(root / ".oraclepack/runs" / self._data.run_name / step.answers[0].path)
+        path = step.answers[0].path
+        return OpenTarget(step_details.answer_file(root, self._data.run_name, path))
 
     def current_text(self) -> str:
         focused = self.focused

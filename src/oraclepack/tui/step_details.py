@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.text import Text
 
@@ -11,6 +12,13 @@ from oraclepack.api import figures
 from oraclepack.tui.screen_text import STATE_STYLES, block, field, heading, joined
 
 TABS = ("question", "files", "command", "answer", "log", "why", "work")
+
+
+def answer_file(root: Path, run_name: str, path: str) -> Path:
+    """The file of an answer, which a run names relative to its own directory."""
+    home = root / ".oraclepack"
+    is_rehearsal = run_name.startswith("rehearsals/")
+    return (home if is_rehearsal else home / "runs") / run_name / path
 
 
 def question_text(content: api.StepContent) -> str:

@@ -369,5 +369,6 @@ class StepsScreen(PackScreen):
         ran = self._report_step(step.step_id) if step else None
         if self.active_tab == "answer" and ran is not None and ran.answers and self._run:
             root = Path(self.settings().root)
-            return OpenTarget(root / ran.answers[0].path)
+            path = ran.answers[0].path
+            return OpenTarget(step_details.answer_file(root, self._run.run_name, path))
         return OpenTarget(Path(self.pack), step.line if step else 0)
