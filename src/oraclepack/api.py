@@ -160,6 +160,7 @@ if TYPE_CHECKING:
     from oraclepack.run.forecast import CostRange as CostRange
     from oraclepack.run.forecast import PlannedStepCost as PlannedStepCost
     from oraclepack.run.pack_overview import PackEntry as PackEntry
+    from oraclepack.run.past_runs import CallTimes as CallTimes
     from oraclepack.run.past_runs import RunDetails as RunDetails
     from oraclepack.run.past_runs import RunListEntry as RunListEntry
     from oraclepack.run.past_runs import StepDetails as StepDetails

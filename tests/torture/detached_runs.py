@@ -17,7 +17,7 @@ from tests.torture.shapes import SHAPES
 from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 from tests.torture.victims import kill
 
-TRIALS = 180
+TRIALS = 130
 """Each kills one, two or three of the victims: two hundred kills at the usual share."""
 VICTIMS = ("runner", "watcher", "client")
 REQUESTS = (

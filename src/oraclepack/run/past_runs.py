@@ -1,6 +1,6 @@
 """Looking at runs: all of a project, one in full, and how the steps of a pack stand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -15,6 +15,7 @@ from oraclepack.journal.line_format import AnyEvent, JournalContent
 from oraclepack.journal.run_dir import RunDir, choose_run, hash_in, is_rehearsal
 from oraclepack.journal.run_state import EMPTY, RunState, SessionState, fold
 from oraclepack.journal.statuses import Status
+from oraclepack.journal.timeline import SegmentKind, call_timelines
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.run.manifests import RunManifest, StepEntry, run_manifest, steps_manifest
@@ -74,6 +75,22 @@ class StepDetails(StepEntry, frozen=True, kw_only=True):
     state: str
 
 
+class CallTimes(msgspec.Struct, frozen=True, kw_only=True):
+    """What one call of a tool spent its time on."""
+
+    step_id: str
+    attempt: int
+    call: int
+    tool: str
+    ok: bool | None
+    """null while nothing is known of its end."""
+    cache_hit: bool
+    tries: int
+    duration_ms: int
+    waits: dict[str, int]
+    """Milliseconds by reason: `slot`, `rate`, `retry` and so on."""
+
+
 class RunDetails(msgspec.Struct, frozen=True, kw_only=True):
     """One run in full."""
 
@@ -82,6 +99,8 @@ class RunDetails(msgspec.Struct, frozen=True, kw_only=True):
     manifest: RunManifest | None
     """As in `run.json`; null when the journal does not say which run it is."""
     steps: tuple[StepDetails, ...]
+    calls: tuple[CallTimes, ...] = ()
+    """All calls in the order in which they arrived, with what they waited for."""
 
 
 def listed(
@@ -125,7 +144,30 @@ def age(run: RunListEntry) -> tuple[str, str]:
     return (run.created_at or run.run_id, run.run_id)
 
 
-def details_of(run: RunListEntry, state: RunState, pack: Pack | None) -> RunDetails:
+def call_times(events: Iterable[AnyEvent], now: str | None) -> Iterator[CallTimes]:
+    """How long every call took, and what it waited for; `now` ends what still lasts."""
+    for one in call_timelines(events):
+        waits = [part for part in one.segments if part.kind is SegmentKind.WAIT]
+        reasons = sorted({part.reason for part in waits})
+        yield CallTimes(
+            step_id=one.step,
+            attempt=one.attempt,
+            call=one.call,
+            tool=one.tool,
+            ok=one.ok,
+            cache_hit=one.cache_hit,
+            tries=len({part.number for part in one.segments if part.kind is SegmentKind.TRY}),
+            duration_ms=one.milliseconds(now),
+            waits={
+                reason: sum(part.milliseconds(now) for part in waits if part.reason == reason)
+                for reason in reasons
+            },
+        )
+
+
+def details_of(
+    run: RunListEntry, state: RunState, pack: Pack | None, events: Iterable[AnyEvent] = ()
+) -> RunDetails:
     steps = steps_manifest(pack, state).steps
     held = run.holder is not None
     return RunDetails(
@@ -133,6 +175,7 @@ def details_of(run: RunListEntry, state: RunState, pack: Pack | None) -> RunDeta
         run_dir=run.run_dir,
         manifest=run_manifest(state),
         steps=tuple(_step(entry, state, held=held) for entry in steps),
+        calls=tuple(call_times(events, state.last_at)),
     )
 
 
@@ -234,7 +277,7 @@ def show_run(root: Path, name: str) -> RunDetails:
     inspected = inspect_run(named_run(root, name))
     created = inspected.state.created
     pack = pack_of(root, created.pack_path, created.pack_hash) if created else None
-    return details_of(listing_of(inspected), inspected.state, pack)
+    return details_of(listing_of(inspected), inspected.state, pack, inspected.all_events)
 
 
 LATEST = "latest"

@@ -29,3 +29,10 @@ def test_no_gap_without_a_reason(tmp_path: Path, zygote: Zygote) -> None:
     assert spent["try"] >= 3 * 300
     assert min(spent["slot"], spent["retry"], spent["same_question"]) > 0
     assert [one.cache_hit for one in second] == [True] * 5
+
+    shown = project.start("runs", "show", project.run_dirs[0].name, "--json").wait()
+    calls = {one["step_id"]: one for one in shown.data["calls"]}
+    assert {reason for one in calls.values() for reason in one["waits"]} >= {"slot", "retry"}
+    assert [calls[one]["tries"] for one in ("01", "04")] == [1, 2]
+    text = project.start("runs", "show", project.run_dirs[0].name).wait().out
+    assert "step  call  tool    end     time" in text

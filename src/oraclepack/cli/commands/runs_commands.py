@@ -172,8 +172,25 @@ def _run(details: api.RunDetails) -> tuple[str | Styled, ...]:
     pieces.append(f"directory {details.run_dir}\n\n")
     heads = ("step", "status", "attempts", "time", "cost", "output", "title")
     pieces.append(columns(heads, map(_step, details.steps)))
+    if details.calls:
+        heads = ("step", "call", "tool", "end", "time", "tries", "waits")
+        pieces += ["\n", columns(heads, map(_call, details.calls))]
     pieces += _troubles(details)
     return tuple(pieces)
+
+
+def _call(call: api.CallTimes) -> tuple[str, ...]:
+    end = {True: "cached" if call.cache_hit else "ok", False: "failed", None: "open"}[call.ok]
+    waits = (f"{reason} {seconds(spent)}" for reason, spent in call.waits.items())
+    return (
+        call.step_id,
+        f"{call.attempt}.{call.call}",
+        call.tool or "-",
+        end,
+        seconds(call.duration_ms),
+        str(call.tries),
+        ", ".join(waits) or "-",
+    )
 
 
 def _step(step: api.StepDetails) -> tuple[str, ...]:
