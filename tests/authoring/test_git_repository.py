@@ -77,7 +77,7 @@ def test_without_git_nothing_can_be_told(tmp_path: Path) -> None:
 def test_the_inside_of_git_itself_is_no_work_tree(tmp_path: Path) -> None:
     root = repos.a_repository(tmp_path / "r", {"a.py": "1\n"})
 
-    with pytest.raises(InputError, match="not in a git repository"):
+    with pytest.raises(InputError, match="is a bare git repository"):
         seen(root / ".git")
 
 

@@ -180,7 +180,7 @@ def in_project(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Ra
 
 LOUD = pack_text("# 01) first\necho hello\n# 02) second\necho the disk is full >&2; exit 7\n")
 LINES = (
-    "--  run RUN: 0 of 2 steps settled before\n"
+    "--  run RUN: 0 of 2 steps already done\n"
     "01  started: it has not run yet\n"
     "01  ok in TIME [1/2]\n"
     "02  started: it has not run yet\n"

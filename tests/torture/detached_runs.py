@@ -8,8 +8,8 @@ from time import monotonic, sleep
 
 from oraclepack.journal.events import ControlOpened
 from oraclepack.journal.journal_file import load
-from oraclepack.shell.processes import exists
 from tests.e2e.run.project import Program
+from tests.processes import is_running
 from tests.torture.checker import corrupt
 from tests.torture.ground import Ground
 from tests.torture.kills import Site, clear, last_words, placed
@@ -82,7 +82,7 @@ def _is_pause(one: Broken) -> bool:
 
 def _never_ending(runner: int) -> list[Broken]:
     deadline = monotonic() + _PATIENCE
-    while exists(runner):
+    while is_running(runner):
         if monotonic() > deadline:
             kill(runner)
             return [Broken(Promise.LEFT, f"the runner {runner} does not end")]

@@ -52,6 +52,7 @@ ARGUMENTS = {
     "name": "The name of a schema.",
     "pack": "A pack: a Markdown file with one bash block of numbered steps.",
     "packs": "Packs, or directories with packs.",
+    "place": "A pack, or a directory with packs.",
     "paths": "Files as `quarantine list` names them.",
     "question": "What to ask of the tasks.",
     "rule": "The id or the name of a rule.",

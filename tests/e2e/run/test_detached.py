@@ -12,11 +12,11 @@ import pytest
 
 from oraclepack import api
 from oraclepack.journal import events as j
-from oraclepack.shell.processes import exists
 from tests.e2e.calls.office import Gate, ask, events, step, until
 from tests.e2e.program import Ran
 from tests.e2e.run.project import Project, Zygote, a_project
 from tests.packs import pack_text
+from tests.processes import is_running
 
 API = ("-e", "api", "-m", "gpt-5.2")
 HELD = [step(n, ask(f"Question {n}? [[fault=hold]]", f"out/{n}.md", *API)) for n in (1, 2, 3)]
@@ -91,7 +91,7 @@ def test_a_detached_run_is_paused_raised_resumed_and_watched(
     assert states(project) == ["ok"] * 3
     assert requests(project) == [("pause", ""), ("set", "max_parallel=2"), ("resume", "")]
     assert (project.root / started["console_log"]).read_text().count(" ok in ") == 3
-    until(lambda: not exists(started["pid"]))
+    until(lambda: not is_running(started["pid"]))
 
 
 def test_one_step_is_stopped_and_the_others_go_on(tmp_path: Path, zygote: Zygote) -> None:
@@ -121,7 +121,7 @@ def test_a_run_is_stopped_and_continued(
     until(lambda: len(project.oracle.calls) == 2)
 
     assert runs(project, "stop", "latest", *how).code == 0
-    until(lambda: not exists(started["pid"]))
+    until(lambda: not is_running(started["pid"]))
     again = project.start("run", "pack.md", "--json")
     gate.open()
 
@@ -217,7 +217,7 @@ def test_a_call_that_does_not_fit_the_budget_waits_for_a_person(
     assert runs(project, "set", "latest", "max_calls=5").code == 0
     assert runs(project, "answer", "latest", "2", "perhaps").code == 2
     assert runs(project, "answer", "latest", "2", answer).code == 0
-    until(lambda: not exists(started["pid"]))
+    until(lambda: not is_running(started["pid"]))
 
     assert [one.exit_code for one in events(project) if isinstance(one, j.SessionFinished)] == [
         code
@@ -235,7 +235,7 @@ def undecided(tmp_path: Path, zygote: Zygote) -> tuple[Project, Gate]:
     started = detached(project)
     until(lambda: len(project.oracle.calls) == 1)
     os.kill(started["pid"], signal.SIGKILL)
-    until(lambda: not exists(started["pid"]))
+    until(lambda: not is_running(started["pid"]))
     return project, gate
 
 
@@ -253,7 +253,7 @@ def test_an_unknown_call_of_a_detached_run_waits_for_a_person(
     assert needed.step_id == "01"
     assert len(project.oracle.calls) == 1, "nothing is asked while it is undecided"
     assert runs(project, "answer", "latest", "01", answer).code == 0
-    until(lambda: not exists(started["pid"]))
+    until(lambda: not is_running(started["pid"]))
 
     ends = [one.exit_code for one in events(project) if isinstance(one, j.SessionFinished)]
     assert ends == [code]

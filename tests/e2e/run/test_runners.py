@@ -126,7 +126,7 @@ def hidden() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.parametrize("writes", [3, 5, 12])
+@pytest.mark.parametrize("writes", [4, 6, 12])
 def test_what_a_killed_runner_hid_is_removed(
     project: Project, tmp_path: Path, hidden: Path, writes: int
 ) -> None:
@@ -142,7 +142,7 @@ def test_what_a_killed_runner_hid_is_removed(
     assert list(hidden.iterdir()) == []
 
 
-@pytest.mark.parametrize("writes", [1, 2])
+@pytest.mark.parametrize("writes", [1, 2, 3])
 def test_nothing_is_hidden_before_the_journal_names_the_place(
     project: Project, tmp_path: Path, hidden: Path, writes: int
 ) -> None:

@@ -56,12 +56,9 @@ def run(packs: tuple[str, ...], *, settings: api.Settings, dry_run: bool, **flag
     A step that went well before and whose outputs are unchanged is not run again. On a failed
     step the command stops and keeps everything; the same command continues.
 
-    Several packs, or all packs of a directory, run one after another, under the --max-parallel,
-    --max-cost, --max-calls and --max-tokens of one command. All are checked before the first
-    begins. After one that does not end well the others are not begun, unless with --keep-going.
-    The exit code is the worst: signals, then 1, 7, 3, 2, 6, 8, 5. What is about one pack is
-    refused: --steps, --resume-from, --rerun with step numbers, --override, --run-id,
-    --import-state, --detach.
+    Several packs, or all packs of a directory, run one after another under the limits of one
+    command. All are checked first. After one that fails, only --keep-going begins the others.
+    The exit code is the worst of all. Options about one pack are refused.
     """
     arguments = run_arguments(flags)
     if len(packs) > 1 or Path(packs[0]).is_dir():
