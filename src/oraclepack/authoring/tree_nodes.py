@@ -19,9 +19,6 @@ _JOINT = re.compile(r"\?\.|->")
 NAME = re.compile(r"[\w$]+")
 
 
-_RUST_USE = re.compile(r"[\w:]+|[{},]|\bas\b")
-
-
 LONGEST = 120
 
 
@@ -173,32 +170,3 @@ def module_values(root: "Node", language: str) -> Iterator[tuple[str, bool, "Nod
             "declaration" in node.type or node.type in {"export_statement", "var_spec_list"}
         ):
             waiting = [(child, depth + 1) for child in node.named_children] + waiting
-
-
-def script_names(node: "Node") -> Iterator[tuple[str, str]]:
-    """The names of an import of JavaScript: local name and name in the module."""
-    for clause in node.named_children:
-        if clause.type not in {"import_clause", "export_clause"}:
-            continue
-        for part in clause.named_children:
-            if part.type == "identifier":
-                yield node_text(part), "default"
-            elif part.type == "namespace_import":
-                yield node_text(part.named_children[0] if part.named_children else part), ""
-            elif part.type == "named_imports":
-                for one in part.named_children:
-                    name = node_text(one.child_by_field_name("name"))
-                    yield node_text(one.child_by_field_name("alias")) or name, name
-
-
-def rust_paths(text: str) -> Iterator[tuple[str, str]]:
-    """`crate::a::{b, c as d}` to (`crate::a::b`, `b`), (`crate::a::c`, `d`)."""
-    head, brace, rest = text.partition("{")
-    if not brace:
-        path, _, alias = text.partition(" as ")
-        yield path.strip(), (alias or path.rpartition("::")[2]).strip()
-        return
-    for part in rest.rstrip("} \n;").replace("{", ",").replace("}", ",").split(","):
-        path, _, alias = part.strip().partition(" as ")
-        if path:
-            yield f"{head}{path}".strip(), (alias or path.rpartition("::")[2]).strip()
