@@ -1,7 +1,7 @@
 import pytest
 
 from oraclepack.authoring.import_graph import ImportGraph, imports_of_test
-from oraclepack.authoring.repository_survey import parse_source
+from oraclepack.authoring.read_repository import parse_source
 
 
 def graph_of(texts: dict[str, str]) -> ImportGraph:

@@ -11,7 +11,8 @@ from oraclepack.authoring.generate import candidates_of
 from oraclepack.authoring.git_repository import Commit, GitRepository, TrackedFile
 from oraclepack.authoring.question_candidate import QuestionCandidate
 from oraclepack.authoring.question_selection import PROFILES, QuestionLimits, select_questions
-from oraclepack.authoring.repository_survey import RepositorySurvey, is_fix, survey_repository
+from oraclepack.authoring.read_repository import survey_repository
+from oraclepack.authoring.repository_survey import RepositorySurvey, is_fix
 from oraclepack.authoring.scoring import score_candidate
 from oraclepack.pack.model import CATEGORIES
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.authoring.repository_survey import parse_source
+from oraclepack.authoring.read_repository import parse_source
 from oraclepack.authoring.source_facts import MarkKind, ParsedSource
 from oraclepack.authoring.tree_sitter_source import can_read
 

@@ -4,12 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from oraclepack.authoring.file_roles import FileRole
 from oraclepack.authoring.question_candidate import Place, QuestionCandidate, listed, places
-from oraclepack.authoring.repository_survey import (
-    RepositorySurvey,
-    SurveyedFile,
-    parse_source,
-    plain_word,
-)
+from oraclepack.authoring.read_repository import parse_source
+from oraclepack.authoring.repository_survey import RepositorySurvey, SurveyedFile, plain_word
 from oraclepack.authoring.source_facts import Definition, MarkKind, ParsedSource
 
 MOST_BLAMED = 6

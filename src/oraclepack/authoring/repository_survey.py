@@ -6,7 +6,7 @@ Every question is made from this value; nothing else is looked at.
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import log2
@@ -16,19 +16,11 @@ from typing import NamedTuple
 from oraclepack.authoring.call_names import is_file_change, is_slow, method
 from oraclepack.authoring.file_roles import (
     FileRole,
-    is_generated,
-    is_own,
-    is_speakable,
-    language_of,
-    role_of,
     stem_of,
 )
-from oraclepack.authoring.git_repository import ChangedLines, Commit, GitRepository, TrackedFile
-from oraclepack.authoring.import_graph import ImportGraph, Use, imports_of_test
-from oraclepack.authoring.python_source import read_python
-from oraclepack.authoring.reading_budget import files_to_parse
+from oraclepack.authoring.git_repository import ChangedLines, Commit
+from oraclepack.authoring.import_graph import ImportGraph, Use
 from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, ParsedSource
-from oraclepack.authoring.tree_sitter_source import can_read, read_with_grammar
 
 WIDEST_COMMIT = 30
 """A commit that touches more files says nothing about which belong together."""
@@ -51,20 +43,7 @@ _NO_FIX = re.compile(
     r"|mypy|ruff|flake8|spelling|comments?|links?|wording|whitespace)\b",
     re.IGNORECASE,
 )
-_GO_TESTING = re.compile(r"^(?:import\s+|\t)\"testing\"\s*$", re.MULTILINE)
-_WORD = re.compile(r"\w{3,}")
 _SAFE = re.compile(r"[^\w./@+ -]+")
-_NAMES = {
-    "pyproject.toml": re.compile(r"^\s*name\s*=\s*[\"']([^\"'\n]+)", re.MULTILINE),
-    "Cargo.toml": re.compile(r"^\s*name\s*=\s*\"([^\"\n]+)", re.MULTILINE),
-    "package.json": re.compile(r"\"name\"\s*:\s*\"([^\"\n]+)\""),
-    "composer.json": re.compile(r"\"name\"\s*:\s*\"([^\"\n]+)\""),
-    "go.mod": re.compile(r"^module\s+(\S+)", re.MULTILINE),
-    "setup.py": re.compile(r"\bname\s*=\s*[\"']([^\"'\n]+)"),
-}
-_TITLE = re.compile(r"^#\s+(.+)$", re.MULTILINE)
-_SUBJECT_ROLES = (FileRole.PRODUCT, FileRole.TOOLING, FileRole.EXAMPLE)
-"""What the questions are about: the first of these that a repository has."""
 
 
 @lru_cache(maxsize=64)
@@ -318,164 +297,9 @@ def shows_condition(file: SurveyedFile, mark: Mark) -> bool:
     return {*mark.detail.split()} <= {*re.findall(r"[\w$]+", file.lines[mark.line - 1])}
 
 
-def survey_repository(
-    repository: GitRepository,
-    *,
-    limit: int,
-    is_secret: Callable[[str], bool],
-    exclude: Callable[[str], bool] = lambda _: False,
-    changed: Mapping[str, ChangedLines] | None = None,
-    is_asked_for: Callable[[str, str], bool] = lambda _path, _text: False,
-    progress: Callable[[int, int], None] = lambda _done, _all: None,
-) -> RepositorySurvey:
-    """Read every tracked file once.
-
-    `limit` is the size of the largest file that may be attached, `is_secret` says which names
-    look as if a secret were inside, `exclude` which paths the user left out, `is_asked_for` which
-    files (path, text) are parsed first where there are too many.
-    """
-    usable = [
-        file
-        for file in repository.files
-        if _is_usable(file, limit) and not is_secret(file.path) and not exclude(file.path)
-    ]
-    roles = {file.path: _role(file) for file in usable}
-    subject_role = _subject_role(roles)
-    churn = Counter(path for commit in repository.commits for path in set(commit.paths))
-    texts = {file.path: file.text or "" for file in usable}
-    code = {
-        path: texts[path]
-        for path, role in roles.items()
-        if role in _SUBJECT_ROLES and language_of(path) is not None
-    }
-    wanted = files_to_parse(
-        code, churn, lambda path, text: path in (changed or ()) or is_asked_for(path, text)
-    )
-    sources: dict[str, ParsedSource] = {}
-    unread: Counter[str] = Counter()
-    for number, path in enumerate(code):
-        progress(number, len(code))
-        if path not in wanted:
-            continue
-        source = parse_source(path, code[path])
-        if source is not None:
-            sources[path] = source
-        elif not _has_reader(language := language_of(path) or ""):
-            unread[language] += roles[path] is FileRole.PRODUCT
-    tests = {f.path: f.text or "" for f in usable if roles[f.path] is FileRole.TEST}
-    others = {
-        p: (language_of(p) or "", imports_of_test(language_of(p) or "", t))
-        for p, t in tests.items()
-    }
-    graph = ImportGraph(sources, others, _go_modules(texts))
-    fixes = Counter(
-        path
-        for commit in repository.commits
-        if is_fix(commit.subject)
-        for path in set(commit.paths)
-    )
-    files = {
-        file.path: SurveyedFile(
-            path=file.path,
-            role=roles[file.path],
-            language=language_of(file.path),
-            size=file.size,
-            text=file.text or "",
-            source=sources.get(file.path),
-            is_subject=roles[file.path] is subject_role and file.path in sources,
-            churn=churn[file.path],
-            fixes=fixes[file.path],
-        )
-        for file in usable
-    }
-    subjects = [path for path, file in files.items() if file.is_subject]
-    words: set[str] = set()
-    for text in tests.values():
-        words.update(_WORD.findall(text))
-    return RepositorySurvey(
-        name=_project_name(texts),
-        tracked=len(repository.files),
-        files=files,
-        graph=graph,
-        ranks=graph.ranks(subjects),
-        unread={language: count for language, count in sorted(unread.items()) if count},
-        commits=repository.commits,
-        test_words=frozenset(words),
-        changed=changed or {},
-        left_out=_left_out(repository.files),
-        unparsed=len(code) - len(wanted),
-        is_limited=changed is not None,
-    )
-
-
-def parse_source(path: str, text: str) -> ParsedSource | None:
-    """The facts of a source file, by the parser of its language."""
-    language = language_of(path)
-    if language == "Python":
-        return read_python(text)
-    return read_with_grammar(language or "", text, is_tsx=path.endswith(".tsx"))
-
-
-def _has_reader(language: str) -> bool:
-    return language == "Python" or can_read(language)
-
-
-def _role(file: TrackedFile) -> FileRole:
-    """By the path; Go code that imports `testing` is for tests whatever its name is."""
-    role = role_of(file.path)
-    is_go = role is FileRole.PRODUCT and file.path.endswith(".go")
-    return FileRole.TEST if is_go and _GO_TESTING.search(file.text or "") else role
-
-
-def _is_usable(file: TrackedFile, limit: int) -> bool:
-    if file.text is None or not 0 < file.size <= limit or is_generated(file.text):
-        return False
-    return (
-        role_of(file.path) is not FileRole.OTHER
-        and is_speakable(file.path)
-        and not is_own(file.path)
-    )
-
-
-def _left_out(files: Collection[TrackedFile]) -> dict[str, int]:
-    folders = Counter(
-        f"{dirname(file.path).split('/')[0]}/"
-        for file in files
-        if "/" in file.path and language_of(file.path) and role_of(file.path) is FileRole.OTHER
-    )
-    return dict(sorted(folders.items()))
-
-
-def _subject_role(roles: Mapping[str, FileRole]) -> FileRole:
-    present = {*roles.values()}
-    return next((role for role in _SUBJECT_ROLES if role in present), FileRole.DOC)
-
-
-def _project_name(texts: Mapping[str, str]) -> str:
-    """What the project calls itself: never the folder of the clone, whose name is arbitrary."""
-    for manifest, pattern in _NAMES.items():
-        match = pattern.search(texts.get(manifest, ""))
-        if match is not None:
-            return plain_word(match[1].rpartition("/")[2]) or "this repository"
-    readme = next((path for path in sorted(texts) if path.lower() == "readme.md"), "")
-    title = _TITLE.search(texts.get(readme, ""))
-    words = [plain_word(word) for word in title[1].split()[:6]] if title else []
-    return " ".join(filter(None, words)) or "this repository"
-
-
 def plain_word(text: str) -> str:
     """Text from a file as plain words for a prompt or a header."""
     return " ".join(_SAFE.sub(" ", text).split())[:60]
-
-
-def _go_modules(texts: Mapping[str, str]) -> dict[str, str]:
-    """The module path of each folder with a `go.mod`."""
-    modules = {}
-    for path, text in texts.items():
-        match = _NAMES["go.mod"].search(text) if path.rpartition("/")[2] == "go.mod" else None
-        if match is not None:
-            modules[dirname(path)] = match[1]
-    return modules
 
 
 def _top_names(source: ParsedSource) -> list[str]:

@@ -1,0 +1,152 @@
+"""What a user of `generate` may ask for: the options, what is refused, and what they mean."""
+
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from oraclepack.authoring.file_roles import is_speakable
+from oraclepack.authoring.git_repository import GitRepository
+from oraclepack.authoring.pack_writing import ORACLE_FLAGS, PackStyle
+from oraclepack.authoring.question_scope import plain_path
+from oraclepack.authoring.question_selection import MOST_FILES, PROFILES
+from oraclepack.errors import UsageError
+from oraclepack.lint.rules.attachment_rules import LARGEST, looks_secret
+from oraclepack.pack.output_names import slug
+
+STEPS = 20
+_OPERATORS = re.compile(r"[;&|<>`\n\r()]|\$")
+_PACK_NAME = "oracle-pack"
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateRequest:
+    """What the user asked for; empty means the default."""
+
+    root: Path
+    out: str = ""
+    out_dir: str = ""
+    force: bool = False
+    rollback_on_failure: bool = False
+    to_stdout: bool = False
+    day: str = ""
+    focus: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    since: str = ""
+    profile: str = ""
+    count: int = STEPS
+    group: str = ""
+    from_tickets: str | None = None
+    """A directory of tickets; the empty one means the usual places; None: about the code."""
+    extra_files: tuple[str, ...] = ()
+    oracle_cmd: str = "oracle"
+    oracle_flags: str = ORACLE_FLAGS
+    model: str = ""
+    engine: str = ""
+    constraints: str = ""
+    non_goals: str = ""
+    chunked: bool = False
+    progress: Progress = lambda _done, _all: None
+
+
+def refuse_shell(request: GenerateRequest) -> None:
+    """The call is put into bash as it is: it must be words, not a program."""
+    given = (("--oracle-cmd", request.oracle_cmd), ("--oracle-flags", request.oracle_flags))
+    for flag, text in given:
+        try:
+            words = shlex.split(text)
+        except ValueError as reason:
+            raise UsageError(f"{flag}: {reason}") from None
+        if _OPERATORS.search(text) or (flag == "--oracle-cmd" and not words):
+            raise UsageError(
+                f"{flag}: {text!r} is not a plain list of words",
+                hint='give words only, such as "npx -y @steipete/oracle"',
+            )
+
+
+def refuse_contradictions(request: GenerateRequest) -> None:
+    if request.profile and request.profile not in PROFILES:
+        raise UsageError(f"--profile: {request.profile!r} is none of {', '.join(PROFILES)}")
+    if request.from_tickets is not None and request.since:
+        raise UsageError("--since asks about changed code, --from-tickets about tickets: give one")
+    if request.group and request.to_stdout:
+        raise UsageError("--group makes several packs; --stdout prints one: give one of them")
+    if request.group and request.out.endswith(".md"):
+        raise UsageError(
+            "--group makes several packs: --out must name a directory",
+            hint="for example --out docs",
+        )
+
+
+def extra_files_of(request: GenerateRequest, repository: GitRepository) -> tuple[str, ...]:
+    paths = tuple(dict.fromkeys(plain_path(path) for path in request.extra_files))
+    if len(paths) > MOST_FILES - 1:
+        raise UsageError(
+            f"--extra-file: {len(paths)} files; a question takes {MOST_FILES} with its reference",
+            hint="give at most two, or put what they say into --constraints",
+        )
+    sizes = {file.path: file.size for file in repository.files}
+    for path in paths:
+        reason = None
+        if path not in sizes:
+            reason = "is no tracked file of this repository"
+        elif looks_secret(path):
+            reason = "looks like a secret and would be sent away"
+        elif sizes[path] > LARGEST:
+            reason = f"has {sizes[path]:,} bytes, oracle takes {LARGEST:,}"
+        elif not is_speakable(path):
+            reason = "has a name that oracle would take for a pattern or a list"
+        if reason is not None:
+            raise UsageError(f"--extra-file: {path} {reason}", hint="choose another file")
+    return paths
+
+
+def day_of(request: GenerateRequest, repository: GitRepository) -> str | None:
+    if not request.day:
+        return repository.date
+    try:
+        return date.fromisoformat(request.day).isoformat()
+    except ValueError:
+        raise UsageError(f"--date: {request.day!r} is no day", hint="write YYYY-MM-DD") from None
+
+
+def style_of(
+    request: GenerateRequest, target: Path, extra: tuple[str, ...], group: str
+) -> PackStyle:
+    out_dir = request.out_dir.rstrip("/")
+    if out_dir and group:
+        out_dir = f"{out_dir}/{slug(group)}"
+    return PackStyle(
+        out_dir=out_dir or _answers_of(target, request.root),
+        oracle_cmd=" ".join(request.oracle_cmd.split()),
+        oracle_flags=" ".join(request.oracle_flags.split()),
+        model=request.model,
+        engine=request.engine,
+        extra_files=extra,
+        constraints=request.constraints,
+        non_goals=request.non_goals,
+        is_chunked=request.chunked,
+        title=group,
+    )
+
+
+def _answers_of(target: Path, root: Path) -> str:
+    """Where the answers of a pack go: beside it, in a folder named after it.
+
+    Two packs never share one, and every such folder is known as one of answers.
+    """
+    rest = slug(target.stem.removeprefix(_PACK_NAME))
+    name = f"oracle-answers-{rest}" if rest else "oracle-answers"
+    inside = target.parent.relative_to(root).as_posix() if target.is_relative_to(root) else "docs"
+    return name if inside == "." else f"{inside}/{name}"
+
+
+def target_of(request: GenerateRequest, day: str | None, group: str) -> Path:
+    if request.out and not request.group:
+        return Path(request.out).absolute()
+    folder = Path(request.out).absolute() if request.out else request.root / "docs"
+    parts = [_PACK_NAME, *([day] if day else []), *([slug(group)] if group else [])]
+    return folder / f"{'-'.join(parts)}.md"
