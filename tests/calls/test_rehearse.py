@@ -140,5 +140,5 @@ def test_the_same_call_gives_the_same_bytes_in_any_order() -> None:
 
 
 def test_tokens() -> None:
-    assert tokens(OracleQuestion("x" * 380), ()) == 100
-    assert tokens(OracleQuestion("x" * 380), FILES) > 100
+    assert tokens(OracleQuestion("Which of them " * 25), ()) == 75
+    assert tokens(OracleQuestion("Which of them " * 25), FILES) > 75

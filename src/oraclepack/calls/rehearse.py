@@ -33,12 +33,13 @@ from oraclepack.tools.oracle_config import OracleContext
 from oraclepack.tools.oracle_failures import classify
 from oraclepack.tools.oracle_globs import base_of, choose
 from oraclepack.tools.oracle_question import OracleQuestion
+from oraclepack.tools.token_estimate import numbered_tokens, text_tokens
 from oraclepack.tools.tool_names import FlagFault
 
 LARGEST_FILE = 1_048_576
 _MOST_CITED = 4
-_LETTERS_PER_TOKEN = 3.8
-_TOKENS_PER_LINE = 3
+_TOKENS_PER_FILE = 8
+"""The heading of an attached file and its code fence, beside its path."""
 _SLUG_WORDS = (3, 5)
 _DEFINITION = re.compile(
     r"^\s*(?:#{1,6} |def |class |func |function |fn |type |interface |export |pub |struct |impl )"
@@ -104,11 +105,12 @@ def no_match() -> ToolRefusal:
 def tokens(question: OracleQuestion, files: Sequence[AttachedText]) -> int:
     """About how many tokens would be sent; files are sent with numbered lines.
 
-    Within 20 % of what `oracle --dry-run summary` counts: `tests/real/test_tokens.py`.
+    Within 20 % of what `oracle --dry-run summary` counts: tests/real/test_tokens.py.
     """
-    letters = len(question.prompt) + sum(len(file.text) + len(file.path) + 30 for file in files)
-    lines = sum(file.text.count("\n") for file in files)
-    return round(letters / _LETTERS_PER_TOKEN) + lines * _TOKENS_PER_LINE
+    attached = sum(
+        text_tokens(file.path) + _TOKENS_PER_FILE + numbered_tokens(file.text) for file in files
+    )
+    return round(text_tokens(question.prompt) + attached)
 
 
 def question_size(prepared: PreparedCall, attached: Sequence[AttachedFile]) -> QuestionSize:
