@@ -275,15 +275,18 @@ def test_the_table_as_people_see_it() -> None:
         elapsed_ms=432_000,
         eta_ms=60_000,
         cache_hits=2,
-        cost=CostTotal(cost=Decimal("0.421"), calls=3),
+        cost=CostTotal(cost=Decimal("0.421"), calls=3, saved=Decimal("0.84"), saved_calls=2),
     )
 
-    assert [line.rstrip() for line in Painting(color=False).lines(made, 100, 30)] == [
+    assert [line.rstrip() for line in Painting(color=False).lines(made, 110, 30)] == [
         "step  state         elapsed  output  attempt  retries  title",
         "01    already done",
         "02    running          7:12  4.1 kB        2        1  price [cache]",
         "03    queued                                           mail queue",
-        "1/3 done, 1 running, 1 queued · 7:12, about 1:00 left · 2 from the cache · $0.42",
+        (
+            "1/3 done, 1 running, 1 queued · 7:12, about 1:00 left · "
+            "2 from the cache, $0.84 saved · $0.42"
+        ),
     ]
 
 

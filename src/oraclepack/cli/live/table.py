@@ -133,7 +133,7 @@ def _cells(row: Row) -> dict[str, Text]:
 
 
 def _total(frame: Frame) -> Text:
-    """`3/20 done, 2 running, 1 failed · 7:12, about 41:00 left · 2 from the cache · $0.42`."""
+    """`3/20 done, 2 running · 7:12, about 41:00 left · 2 from the cache, $0.84 saved · $0.42`."""
     counts = [
         (frame.count(RowState.RUNNING), "running"),
         (frame.count(RowState.WAITING), "waiting"),
@@ -149,6 +149,7 @@ def _total(frame: Frame) -> Text:
     time = clock(frame.elapsed_ms)
     time += f", about {clock(frame.eta_ms)} left" if frame.eta_ms is not None else ""
     parts = [", ".join(figures), time]
-    parts += [f"{frame.cache_hits} from the cache"] if frame.cache_hits else []
+    saved = f", {api.money(frame.cost.saved)} saved" if frame.cost.saved else ""
+    parts += [f"{frame.cache_hits} from the cache{saved}"] if frame.cache_hits else []
     parts += [api.short_cost(frame.cost)] if frame.cost.calls else []
     return Text(" · ".join(parts), "bold")
