@@ -12,7 +12,7 @@ from oraclepack import api
 from oraclepack.tui.app import TuiApp
 
 _FONT = re.compile(r"@font-face\s*\{.*?\}|<!--.*?-->", re.DOTALL)
-WIDE, SMALL = (120, 36), (80, 24)
+WIDE, SMALL, PICTURE = (120, 26), (80, 24), (120, 36)
 
 Script = Callable[[TuiApp, Pilot[Any]], Awaitable[None]]
 
@@ -23,6 +23,7 @@ def use_screen(
     """Open the program at a place, and do with it what a script does."""
     settings = api.load_settings(place, values)
     app = TuiApp(str(place), settings, is_pack=place.is_file())
+    app.animation_level = "none"
 
     async def use() -> None:
         async with app.run_test(size=size) as pilot:
@@ -38,19 +39,24 @@ ENDLESS = {"log", "watch", "dialog"}
 
 
 async def settle(pilot: Pilot[Any]) -> None:
-    """Wait until nothing is being read any more, and everything is drawn."""
-    for _ in range(400):
-        await pilot.pause()
-        if not _is_busy(pilot):
-            await pilot.pause()
-            if not _is_busy(pilot):
-                return
-        await asyncio.sleep(0.02)
+    """Wait until nothing is being read any more, and every message of that is handled."""
+    quiet = 0
+    for _ in range(3_000):
+        await pilot.pause(0)
+        quiet = 0 if _is_busy(pilot) else quiet + 1
+        if quiet == 2:
+            return
+        if not quiet:
+            await asyncio.sleep(0.01)
     raise AssertionError(f"still reading: {[one.group for one in pilot.app.workers]}")
 
 
 def _is_busy(pilot: Pilot[Any]) -> bool:
-    return any(not one.is_finished for one in pilot.app.workers if one.group not in ENDLESS)
+    app = pilot.app
+    if any(not one.is_finished for one in app.workers if one.group not in ENDLESS):
+        return True
+    pumps = (app, *app.screen.walk_children(with_self=True))
+    return any(one.message_queue_size for one in pumps)
 
 
 async def keys(pilot: Pilot[Any], *names: str) -> None:

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from oraclepack.tui.app import TuiApp
 from tests.report.example_runs import PACK, a_run
-from tests.tui.screens import keys, picture, use_screen
+from tests.tui.screens import PICTURE, keys, picture, use_screen
 
 PICTURES = Path(__file__).parent.parent.parent / "docs/images"
 KEYS = {
@@ -29,7 +29,7 @@ def draw(root: Path, name: str) -> str:
         await pilot.pause(1.0 if name == "tui-watch" else 0.1)
         drawn.append(picture(app))
 
-    use_screen(root / PACK, script)
+    use_screen(root / PACK, script, PICTURE)
     return drawn[0]
 
 

@@ -30,10 +30,10 @@ def test_packs_are_listed_opened_and_made(shop: Path) -> None:
         assert "3 packs below" in screen_text(app)
         assert (shop / "made.md").is_file()
 
-        await keys(pilot, "n", "escape", "v")
-        assert isinstance(app.screen, FindingsScreen)
-        await keys(pilot, "escape", "down", "down", "enter")
+        await keys(pilot, "n", "escape", "down", "down", "enter")
         assert isinstance(app.screen, StepsScreen)
+        await keys(pilot, "escape", "v")
+        assert isinstance(app.screen, FindingsScreen)
         await keys(pilot, "escape", "escape")
         assert isinstance(app.screen, PacksScreen)
         await pilot.press("q")
@@ -92,7 +92,8 @@ def test_steps_are_filtered_sorted_and_selected(pack: Path) -> None:
         assert isinstance(screen, StepsScreen)
         assert "20 steps by step" in screen_text(app)
 
-        await keys(pilot, "slash", *"roi", "greater_than_sign", "9", "enter")
+        await pilot.press("slash", *"roi>9")
+        await keys(pilot, "enter")
         assert "3 of 20 steps" in screen_text(app)
         await keys(pilot, "a")
         assert screen.selected_ids() == ("01", "02", "03")
@@ -109,10 +110,9 @@ def test_steps_are_filtered_sorted_and_selected(pack: Path) -> None:
         table = screen.query_one("#steps", DataTable)
         assert table.get_row_at(0)[1].plain == "20"
 
-        await keys(pilot, "slash", *"roi", "greater_than_sign", "x")
+        screen.query_one("#filter", Input).value = "roi>x"
+        await settle(pilot)
         assert "a number is missing" in screen_text(app)
-        await keys(pilot, "escape", "v")
-        assert isinstance(app.screen, FindingsScreen)
 
     use_screen(pack, script)
 
@@ -162,20 +162,11 @@ def test_costs_come_from_a_rehearsal(shop: Path) -> None:
     use_screen(shop / "two.md", script, engine="api")
 
 
-def test_help_lists_the_keys_and_the_palette_knows_them(pack: Path) -> None:
-    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
-        await keys(pilot, "question_mark")
-        text = screen_text(app)
-        assert "Keys of this screen" in text
-        assert "steps.filter" in text
-        await keys(pilot, "escape", "ctrl+p", *"findings", "enter")
-        await settle(pilot)
-        assert isinstance(app.screen, FindingsScreen)
+def test_a_small_screen_with_other_keys_has_one_column_help_and_palette(
+    pack: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ORACLEPACK_TUI_KEYS", "steps.findings=f9")
 
-    use_screen(pack, script)
-
-
-def test_the_small_screen_has_one_column(pack: Path) -> None:
     async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
         assert app.screen.has_class("-narrow")
         table = app.screen.query_one("#steps", DataTable)
@@ -183,19 +174,20 @@ def test_the_small_screen_has_one_column(pack: Path) -> None:
         assert tabs.region.y >= table.region.bottom
         assert table.region.width == SMALL[0]
 
-    use_screen(pack, script, SMALL)
-
-
-def test_keys_can_be_set(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ORACLEPACK_TUI_KEYS", "steps.findings=f9")
-
-    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
         await keys(pilot, "v")
-        assert isinstance(app.screen, StepsScreen)
-        await keys(pilot, "f9")
+        assert isinstance(app.screen, StepsScreen), "v has no meaning now"
+        await keys(pilot, "question_mark")
+        text = screen_text(app)
+        assert "Keys of this screen" in text
+        assert "steps.filter" in text
+        await keys(pilot, "escape", "f9")
+        assert isinstance(app.screen, FindingsScreen)
+        await keys(pilot, "escape", "ctrl+p")
+        await pilot.press(*"findings")
+        await keys(pilot, "enter")
         assert isinstance(app.screen, FindingsScreen)
 
-    use_screen(pack, script)
+    use_screen(pack, script, SMALL)
 
 
 def test_no_key_is_one_of_tmux() -> None:

@@ -26,36 +26,53 @@ def no_control(text: str) -> bool:
     return not any(sign in text for sign in ("\x1b", "\x07", "\x9b", "\u202e", "\u2066"))
 
 
+@pytest.mark.parametrize(
+    ("longest", "tabs", "evil_keys"),
+    [
+        pytest.param(100_000, "145", ("v",), id="quick"),
+        pytest.param(
+            10_000_000,
+            "1234567",
+            ("1", "2", "3", "4", "6", "v"),
+            id="a line of 10 MB, every tab",
+            marks=pytest.mark.heavy,
+        ),
+    ],
+)
 def test_hostile_packs_answers_and_logs_are_shown_as_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    longest: int,
+    tabs: str,
+    evil_keys: tuple[str, ...],
 ) -> None:
     run = a_run(tmp_path, Plan(steps=2, answers={1: f"## Direct answer\n\n- {EVIL}\n"}))
-    (run.path / "logs/01.1.stdout.log").write_text(f"{EVIL}\n" + "x" * 10_000_000 + "\nend\n")
+    (run.path / "logs/01.1.stdout.log").write_text(f"{EVIL}\n" + "x" * longest + "\nend\n")
     pack = tmp_path / "oracle-pack-2026-03-01.md"
     (tmp_path / "evil.md").write_text(pack_text(f"# 01) {EVIL}\noracle -p '{EVIL}' -f '{EVIL}'\n"))
     monkeypatch.chdir(tmp_path)
 
     async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
-        for key in "1234567":
+        for key in tabs:
             await keys(pilot, key, "y")
             assert no_control(screen_text(app).replace("\n", "")), key
             assert key != "4" or "[/x][bold red]" in app.clipboard
         await keys(pilot, "5")
-        for _ in range(200):
+        for _ in range(400):
             if "end" in app.screen.query_one("#text-log", LogView).lines:
                 break
             await asyncio.sleep(0.02)
-            await pilot.pause()
+            await pilot.pause(0)
         lines = app.screen.query_one("#text-log", LogView).lines
         assert "end" in lines
         assert max(map(len, lines)) < 2_100
-        await keys(pilot, "v", "escape", "r", "escape", "question_mark")
+        await keys(pilot, "r")
         assert no_control(screen_text(app).replace("\n", ""))
 
     use_screen(pack, script)
 
     async def evil(app: TuiApp, pilot: Pilot[Any]) -> None:
-        for key in ("1", "2", "3", "4", "6", "v"):
+        for key in evil_keys:
             await keys(pilot, key)
             assert no_control(screen_text(app).replace("\n", "")), key
 
