@@ -19,7 +19,7 @@ from oraclepack.fleet.fleet_job import (
     to_submit,
     totals,
 )
-from oraclepack.fleet.job_worker import end_state
+from oraclepack.fleet.job_worker import end_state, workspace
 from oraclepack.fleet.run_archive import pack_directory, unpack_directory
 from oraclepack.work.backlog import Record
 
@@ -43,6 +43,19 @@ def a_job(pack: str = "p.md", state: JobState = JobState.QUEUED) -> FleetJob:
             id="a pack outside",
         ),
         pytest.param('{"repo": "--upload-pack=x", "pack": "p"}', "m:1: `repo`", id="an option"),
+        pytest.param(
+            '{"repo": "r", "generate": {"profile": "tests", "focus": ["a.py"]}}', 1, id="generated"
+        ),
+        pytest.param(
+            '{"repo": "r", "generate": {"root": "/"}}',
+            "m:1: `generate`: Object contains unknown field `root`; its options are profile,",
+            id="no option of generate",
+        ),
+        pytest.param(
+            '{"repo": "r", "generate": {"count": "4"}}',
+            "m:1: `generate`: Expected `int`, got `str` - at `$.count`",
+            id="an option of the wrong kind",
+        ),
         pytest.param("[1]", "m:1: Expected `object`", id="no object"),
         pytest.param("{", "m:1:", id="no JSON"),
     ],
@@ -61,6 +74,18 @@ def test_the_id_of_a_job_is_what_it_runs() -> None:
     assert a_job().id != a_job("q.md").id
     other = make_job("f", JobSource(repo="r", pack="p.md"), "b" * 40)
     assert a_job().id != other.id
+
+
+def test_jobs_of_one_commit_have_workspaces_of_their_own() -> None:
+    sources = [
+        JobSource(repo="r", generate={"focus": ["a.py"]}),
+        JobSource(repo="r", generate={"focus": ["b.py"]}),
+        JobSource(repo="r", pack="p.md"),
+        JobSource(repo="r", pack="p.md", settings={"engine": "api"}),
+    ]
+    places = [workspace(Path("/w"), make_job("f", source, COMMIT)) for source in sources]
+    assert len({*places}) == len(sources)
+    assert places[0] == workspace(Path("/w"), make_job("g", sources[0], COMMIT)), "as elsewhere"
 
 
 @pytest.mark.parametrize(
@@ -161,16 +186,18 @@ def test_the_same_work_in_several_repositories_is_listed_once() -> None:
     tasks = [
         SharedTask("shop", a_record("Close the file in `load`", "A", "low")),
         SharedTask("api", a_record("Close the file in load.", "B", "low")),
-        SharedTask("api", a_record("Log the <b>retry</b>", "C", "critical")),
+        SharedTask("api-1", a_record("Log the <b>retry</b>", "C", "critical"), "api"),
+        SharedTask("api-2", a_record("log the <b>retry</b>", "F", "critical"), "api"),
         SharedTask("api", a_record("Log the retry", "D", kind="finding")),
         SharedTask("api", a_record("Nothing to do", "E", status="noop", kind=None)),
     ]
     merged = merge_across(tasks)
     assert [(one.task_ids, one.projects) for one in merged] == [
         (("A", "B"), ("shop", "api")),
-        (("C",), ("api",)),
+        (("C", "F"), ("api-1", "api-2")),
         (("D",), ("api",)),
     ]
     page = combined_page("weekly", merged, [])
     assert "3 tasks of 0 runs; 1 of them in several repositories." in page
+    assert "critical, change; api-1 C, api-2 F\n" in page
     assert "<b>" not in page

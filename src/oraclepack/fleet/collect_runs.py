@@ -41,7 +41,7 @@ def collect(store: JobStore, fleet: str, target: Path) -> FleetCollection:
             collected.append(_row(job, root, trouble.message))
             continue
         roots.append(str(root))
-        tasks += [SharedTask(project_name(job), record) for record in records]
+        tasks += [SharedTask(root.name, record, job.source.repo) for record in records]
         collected.append(_row(job, root, "", run_id, len(records)))
     merged = merge_across(tasks)
     files.make_directories(target)

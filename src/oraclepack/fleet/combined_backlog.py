@@ -15,10 +15,11 @@ _ORDER = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
 
 class SharedTask(msgspec.Struct, frozen=True):
-    """A task and the project it belongs to."""
+    """A task, the project it belongs to, and the repository of that project."""
 
     project: str
     record: Record
+    repository: str = ""
 
 
 class MergedTask(msgspec.Struct, frozen=True):
@@ -27,6 +28,8 @@ class MergedTask(msgspec.Struct, frozen=True):
     record: Record
     projects: tuple[str, ...]
     task_ids: tuple[str, ...]
+    """Each with its project, in the same order."""
+    repositories: int = 1
 
 
 def merge_across(tasks: Iterable[SharedTask]) -> tuple[MergedTask, ...]:
@@ -43,8 +46,9 @@ def merge_across(tasks: Iterable[SharedTask]) -> tuple[MergedTask, ...]:
     merged = [
         MergedTask(
             members[0].record,
-            tuple(dict.fromkeys(member.project for member in members)),
+            tuple(member.project for member in members),
             tuple(member.record.task_id for member in members),
+            len({member.repository or member.project for member in members}),
         )
         for members in groups.values()
     ]
@@ -52,7 +56,7 @@ def merge_across(tasks: Iterable[SharedTask]) -> tuple[MergedTask, ...]:
         sorted(
             merged,
             key=lambda one: (
-                -len(one.projects),
+                -one.repositories,
                 _ORDER.get(str(one.record.priority), len(_ORDER)),
                 one.projects,
                 one.task_ids,
@@ -63,7 +67,7 @@ def merge_across(tasks: Iterable[SharedTask]) -> tuple[MergedTask, ...]:
 
 def combined_page(fleet: str, tasks: Sequence[MergedTask], runs: Sequence[CollectedRun]) -> str:
     """The backlog of a fleet in Markdown."""
-    shared = sum(len(task.projects) > 1 for task in tasks)
+    shared = sum(task.repositories > 1 for task in tasks)
     brought = sum(not run.problem for run in runs)
     lines = [
         f"# Backlog of fleet {fleet}",
@@ -82,9 +86,7 @@ def combined_page(fleet: str, tasks: Sequence[MergedTask], runs: Sequence[Collec
 
 def _line(task: MergedTask) -> str:
     record = task.record
-    where = ", ".join(task.projects)
+    pairs = zip(task.projects, task.task_ids, strict=True)
+    where = ", ".join(f"{project} {task_id}" for project, task_id in pairs)
     nature = record.kind or record.status
-    return (
-        f"- [ ] {escape_keeping_code(record.title)} — {record.priority}, {nature}; "
-        f"{where} ({', '.join(task.task_ids)})"
-    )
+    return f"- [ ] {escape_keeping_code(record.title)} — {record.priority}, {nature}; {where}"

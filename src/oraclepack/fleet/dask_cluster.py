@@ -152,7 +152,7 @@ def _cluster(scheduler: str, at_once: int, *, insecure: bool) -> Iterator[object
 @contextmanager
 def _jobqueue(at_once: int) -> Iterator[object]:
     try:
-        from dask_jobqueue import SLURMCluster
+        from dask_jobqueue.slurm import SLURMCluster
     except ImportError:
         raise UsageError(
             "--scheduler slurm needs dask-jobqueue", hint="pip install dask-jobqueue"

@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
+from typing import Annotated, Literal
 
 import msgspec
 
-from oraclepack.errors import Refusal, UsageError
+from oraclepack.authoring.pack_writing import ORACLE_FLAGS
+from oraclepack.errors import InputError, Refusal, UsageError
 from oraclepack.system.digests import canonical_line, sha256_bytes
 
 FLEET_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -45,6 +47,35 @@ class JobSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Instead of the file that the commit has at that path."""
     generate: dict[str, SettingText | list[str]] | None = None
     settings: dict[str, SettingText] = {}
+
+
+class GenerateOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What `generate` of a job may say: options of `oraclepack generate`, for one pack."""
+
+    profile: Literal["", "security", "performance", "api", "tests", "onboarding"] = ""
+    count: Annotated[int, msgspec.Meta(ge=1, le=99)] = 20
+    focus: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    since: str = ""
+    """A commit of the history; branches have no names in a workspace."""
+    from_tickets: str | None = None
+    extra_files: tuple[str, ...] = ()
+    out: str = ""
+    out_dir: str = ""
+    model: str = ""
+    engine: str = ""
+    constraints: str = ""
+    non_goals: str = ""
+    oracle_flags: str = ORACLE_FLAGS
+
+
+def generate_options(given: Mapping[str, object]) -> GenerateOptions:
+    """The options in a manifest. Raises InputError where `generate` has no such option."""
+    try:
+        return msgspec.convert(given, GenerateOptions)
+    except msgspec.ValidationError as trouble:
+        known = ", ".join(GenerateOptions.__struct_fields__)
+        raise InputError(f"`generate`: {trouble}", hint=f"its options are {known}") from None
 
 
 class JobSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -129,6 +160,10 @@ def _fault(source: JobSource) -> str:
         return "`repo` and `ref` must not be empty or begin with a dash"
     if (source.pack is None) == (source.generate is None):
         return "a job has either `pack` or `generate`"
+    try:
+        generate_options(source.generate or {})
+    except InputError as trouble:
+        return f"{trouble.message}; {trouble.hint}"
     path = source.pack or ""
     if path.startswith("/") or ".." in path.split("/"):
         return f"`pack` {path!r} is not a path inside the repository"

@@ -14,7 +14,7 @@ import msgspec
 
 from oraclepack.authoring import generate as authoring
 from oraclepack.errors import ExitCode, InputError, OraclePackError
-from oraclepack.fleet.fleet_job import FleetJob, JobState, JobSummary
+from oraclepack.fleet.fleet_job import FleetJob, JobState, JobSummary, generate_options
 from oraclepack.fleet.fleet_reports import JobResult
 from oraclepack.fleet.job_store import JobReport, JobStore, TakenJob
 from oraclepack.fleet.run_archive import pack_directory, unpack_directory
@@ -86,22 +86,20 @@ def run_job(
 
 
 def workspace(work_dir: Path, job: FleetJob) -> Path:
-    """The directory of a job, the same on every machine: the sessions of oracle name paths."""
-    source = job.source
-    name = source.pack or "generated"
-    parts = (
-        sha256_bytes(source.repo.encode())[:12],
-        job.commit,
-        sha256_bytes(f"{name}\0{source.pack_text or ''}".encode())[:12],
-    )
-    return work_dir.joinpath(*parts)
+    """The directory of a job, the same on every machine: the sessions of oracle name paths.
+
+    No two jobs share it: they run at the same time.
+    """
+    return work_dir / sha256_bytes(job.source.repo.encode())[:12] / job.commit / job.id
 
 
 def check_out_pack(job: FleetJob, root: Path) -> Path:
     """The pack of a job, in its workspace."""
     source = job.source
     try:
-        git.check_out(source.repo, job.commit, root, environment())
+        # `generate` also asks about the history.
+        with_history = source.generate is not None
+        git.check_out(source.repo, job.commit, root, environment(), with_history=with_history)
     except git.GitError as trouble:
         raise InputError(
             f"{source.repo} at {job.commit[:12]} cannot be fetched: {trouble}",
@@ -120,14 +118,8 @@ def check_out_pack(job: FleetJob, root: Path) -> Path:
 
 
 def _generated(job: FleetJob, root: Path) -> Path:
-    given = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in (job.source.generate or {}).items()
-    }
-    try:
-        request = authoring.GenerateRequest(root=root, force=True, **given)  # type: ignore[arg-type]
-    except TypeError as trouble:
-        raise InputError(f"`generate` of the job: {trouble}") from None
+    given = msgspec.structs.asdict(generate_options(job.source.generate or {}))
+    request = authoring.GenerateRequest(root=root, force=True, **given)
     return root / authoring.generate(request).data.path
 
 

@@ -514,7 +514,14 @@ def remote_commit(repo: str, ref: str, environment: Mapping[str, str]) -> str | 
     return None
 
 
-def check_out(repo: str, commit: str, target: Path, environment: Mapping[str, str]) -> None:
+def check_out(
+    repo: str,
+    commit: str,
+    target: Path,
+    environment: Mapping[str, str],
+    *,
+    with_history: bool = False,
+) -> None:
     """Make `target` a repository that stands on this commit; one that does already stays."""
     if head_commit(target) == commit:
         return
@@ -522,6 +529,7 @@ def check_out(repo: str, commit: str, target: Path, environment: Mapping[str, st
     files.make_directories(target)
     git.run("init", "--quiet")
     source = str(Path(repo).absolute()) if Path(repo).is_dir() else repo
-    words = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--depth=1", "--")
-    _remote((*words, source, commit), target, environment)
+    words = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules")
+    depth = () if with_history else ("--depth=1",)
+    _remote((*words, *depth, "--", source, commit), target, environment)
     git.run("checkout", "--quiet", "--detach", "--force", commit)
