@@ -1,5 +1,6 @@
 """The api: what a program calls in place of the command line."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -154,7 +155,31 @@ def test_one_pack_or_several_are_checked(pack: str) -> None:
 
 
 def test_every_name_of_the_api_is_there() -> None:
-    assert [name for name in api.__all__ if not hasattr(api, name)] == []
+    assert [name for name in (*api.__all__, *api._HOMES) if not hasattr(api, name)] == []
+    assert set(api._HOMES) <= set(dir(api))
+    with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
+        _ = api.no_such_name  # type: ignore[attr-defined]
+
+
+def test_type_checkers_and_python_find_a_name_in_the_same_module() -> None:
+    tree = ast.parse(Path(api.__file__).read_text(encoding="utf-8"))
+    typed = {
+        alias.asname: node.module
+        for block in tree.body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+    assert typed == api._HOMES
+
+
+def test_no_module_of_the_api_hides_a_name() -> None:
+    """An imported module becomes an attribute of its package."""
+    modules = {path.stem for path in Path(api.__file__).parent.glob("*.py")}
+
+    assert modules & {*api.__all__, *api._HOMES} == set()
 
 
 ENCODED = """

@@ -11,7 +11,7 @@ class DetachedStart:
     """Reports the beginning of a detached run; nothing where the run is none."""
 
     def __init__(self) -> None:
-        self._report = api.detached_report()
+        self._report = api.detached_report() if api.is_detached() else None
         self._preview: api.RunPreview | None = None
 
     @property
@@ -30,7 +30,7 @@ class DetachedStart:
 
 def report_start(reply: Reply) -> None:
     """Report why no run has begun, if so: the command has ended."""
-    report = api.detached_report()
+    report = api.detached_report() if api.is_detached() else None
     if report is None:
         return
     error = reply.error

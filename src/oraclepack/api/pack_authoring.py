@@ -1,0 +1,71 @@
+"""New packs: generated from a repository, empty, or from old ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from oraclepack.api.settings_access import load_settings
+from oraclepack.authoring import generate as authoring
+from oraclepack.authoring.blank import new_pack as write_new_pack
+from oraclepack.authoring.generate import GenerateResult
+from oraclepack.authoring.generation import NewPack, UpgradeReport
+from oraclepack.authoring.upgrade import upgrade_pack
+from oraclepack.settings.registry import Settings
+
+
+class GenerateOptions(TypedDict, total=False):
+    """What a generated pack should be like; each has a default."""
+
+    out: str
+    """The pack, or with `group` the directory of the packs."""
+    out_dir: str
+    """Where answers go."""
+    to_stdout: bool
+    """Return the text and write nothing."""
+    force: bool
+    """Replace the pack if it exists and is different."""
+    rollback_on_failure: bool
+    day: str
+    """Instead of the commit's day."""
+    focus: tuple[str, ...]
+    """Only ask about these paths, functions or classes."""
+    exclude: tuple[str, ...]
+    since: str
+    """Only ask about what changed since the fork point from this commit."""
+    profile: str
+    count: int
+    group: str
+    """`subdir` or `auto`: several packs and a manifest."""
+    from_tickets: str | None
+    extra_files: tuple[str, ...]
+    """Attached to every question."""
+    oracle_cmd: str
+    oracle_flags: str
+    model: str
+    engine: str
+    constraints: str
+    non_goals: str
+    chunked: bool
+    """Ask for the four parts of each answer one by one."""
+    progress: Callable[[int, int], None]
+    """Called with how many files were read, and how many there are."""
+
+
+def generate(root: Path, **options: Unpack[GenerateOptions]) -> GenerateResult:
+    """Write a pack of questions about a repository."""
+    return authoring.generate(authoring.GenerateRequest(root=root, **options))
+
+
+def new_pack(pack: str, template: str = "single", cwd: str = "", *, force: bool = False) -> NewPack:
+    """Write an empty pack that explains the format."""
+    return write_new_pack(pack, template, cwd, force=force)
+
+
+def upgrade(
+    pack: str, settings: Settings | None = None, *, write: bool = False, work_lines: bool = False
+) -> UpgradeReport:
+    """Propose the strict form of an old pack, with a proof."""
+    settings = settings or load_settings(pack)
+    return upgrade_pack(pack, settings, write=write, work_lines=work_lines)

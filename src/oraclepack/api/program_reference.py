@@ -1,0 +1,47 @@
+"""What the program knows: rules, skills, prices, and the state of the machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from oraclepack.authoring.skills import ProjectSkills
+from oraclepack.doctor import Health, examine
+from oraclepack.lint.rule_docs import RuleExplanation, rules_named
+from oraclepack.lint.rules import attachment_rules
+from oraclepack.settings import call_settings
+from oraclepack.settings.registry import Settings
+from oraclepack.tools.prices import KnownPrices
+
+
+def explain_rules(word: str | None = None) -> RuleExplanation:
+    """The documentation of a rule, by id or name, or of all rules."""
+    return RuleExplanation(rules_named(word))
+
+
+def looks_secret(path: str) -> bool:
+    """Whether a file looks by its name as if it held a secret."""
+    return attachment_rules.looks_secret(path)
+
+
+def skills(root: str | Path = ".") -> ProjectSkills:
+    """The prompts for agents, and their copies in a project: show, install, check."""
+    return ProjectSkills(Path(root))
+
+
+def skill_text(name: str) -> str:
+    """The prompt that teaches an agent to write packs (`pack`) or to run them (`run`)."""
+    return skills().show("claude", f"oracle-{name}").text
+
+
+def prices(settings: Settings) -> KnownPrices:
+    """What models cost, by the table of the program and the user's own: list, show."""
+    return KnownPrices(settings[call_settings.PRICES])
+
+
+def examine_machine(settings: Settings) -> Health:
+    """What is installed and what would not work."""
+    oracle = call_settings.ORACLE_BIN
+    where = settings.origin(oracle).where
+    return examine(
+        Path(settings.root), {"oracle": (where, settings[oracle])} if settings[oracle] else {}
+    )

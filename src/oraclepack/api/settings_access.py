@@ -1,0 +1,80 @@
+"""Settings, the user's own files, and texts without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from oraclepack.settings import loading
+from oraclepack.settings.named_pages import save_page
+from oraclepack.settings.registry import TRUST_KEY_FILE, Settings, SettingValue
+from oraclepack.system import files
+from oraclepack.system.environment import DETACHED_VARIABLE, environment, refuse_to_write_out
+from oraclepack.system.file_moves import write_new
+from oraclepack.system.secrets import Redactor
+from oraclepack.system.trust_key import use_file
+
+_LARGEST_CONFIG = 1024 * 1024
+
+Record = TypeVar("Record", bound=msgspec.Struct)
+
+
+def load_settings(
+    pack: str | Path | None = None,
+    values: Mapping[str, object] | None = None,
+    *,
+    reads_config: bool = True,
+) -> Settings:
+    """The settings that hold for a pack, or for the current directory.
+
+    `values` are by name, as `config show` lists them, and outrank variables and config files. A
+    `Given` also says where the value was written.
+    """
+    given = {
+        name: value if isinstance(value, SettingValue) else SettingValue(value, name)
+        for name, value in (values or {}).items()
+    }
+    path = None if pack is None else str(pack)
+    settings = loading.load_settings(given, path, reads_config=reads_config)
+    use_file(settings[TRUST_KEY_FILE])
+    return settings
+
+
+def save_chatgpt_url(name: str, url: str) -> str:
+    """Name a ChatGPT page in the user's config file; returns the file."""
+    return str(save_page(name, url))
+
+
+def read_small_file(path: Path) -> bytes | None:
+    """A file of the user's; None where there is none."""
+    return files.read(path, _LARGEST_CONFIG)
+
+
+def write_config_file(path: Path, data: bytes) -> None:
+    """Put a file of the user's in place at once, with the directories that it lacks."""
+    refuse_to_write_out(path.parent)
+    files.make_directories(path.parent)
+    files.write_atomic(path, data)
+
+
+def write_new_file(path: str | Path, data: bytes) -> None:
+    """Write a whole file where none is; nothing is overwritten."""
+    write_new(Path(path), data)
+
+
+def redacted(text: str) -> str:
+    """A text without the secrets of the environment."""
+    return Redactor.of(environment()).clean(text)
+
+
+def redacted_record(record: Record) -> Record:
+    """A record with every text in it redacted."""
+    return Redactor.of(environment()).clean_record(record)
+
+
+def is_detached() -> bool:
+    """Whether this process is the command of a detached run."""
+    return DETACHED_VARIABLE in environment()
