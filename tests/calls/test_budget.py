@@ -16,6 +16,7 @@ from oraclepack.calls.budget import (
     Spending,
     UnknownPricePolicy,
     by_day,
+    fleet_spending,
     open_reservation,
     recover,
     release,
@@ -34,9 +35,12 @@ def asks(
     command: str = "c1",
     run: str = "r1",
     day: str = "2026-11-16",
+    fleet: str = "",
 ) -> BudgetRequest:
     worst = Spending(Decimal(cost), 1, 100)
-    return BudgetRequest(reservation=name, command=command, run=run, day=day, worst=worst)
+    return BudgetRequest(
+        reservation=name, command=command, run=run, day=day, worst=worst, fleet=fleet
+    )
 
 
 def held(*requests: BudgetRequest) -> BudgetLedger:
@@ -56,6 +60,7 @@ def paid(*requests: BudgetRequest) -> BudgetLedger:
 
 
 DAY_OF_3 = {BudgetScope.DAY: Ceiling(cost=Decimal(3))}
+FLEET_OF_3 = {BudgetScope.FLEET: Ceiling(cost=Decimal(3))}
 
 
 @pytest.mark.parametrize(
@@ -67,6 +72,20 @@ DAY_OF_3 = {BudgetScope.DAY: Ceiling(cost=Decimal(3))}
         pytest.param(held(asks("a", "2")), asks(cost="2"), DAY_OF_3, "cost", id="reserved before"),
         pytest.param(
             paid(asks("a", "2", day="2026-11-15")), asks(cost="2"), DAY_OF_3, None, id="yesterday"
+        ),
+        pytest.param(
+            paid(asks("a", "2", command="c9", run="r9", day="2026-11-01", fleet="weekly")),
+            asks(cost="2", fleet="weekly"),
+            FLEET_OF_3,
+            "cost",
+            id="another job of the fleet, another day",
+        ),
+        pytest.param(
+            paid(asks("a", "2", fleet="daily")),
+            asks(cost="2", fleet="weekly"),
+            FLEET_OF_3,
+            None,
+            id="another fleet",
         ),
         pytest.param(
             paid(asks("a", "2", day="2026-11-01", run="r9", command="c9")),
@@ -184,6 +203,19 @@ def test_the_sums_of_days_lose_the_names_of_commands_and_runs() -> None:
         ("", "", "2026-11-16"),
     ]
     assert [one.day for one in by_day(ledger, 1).sums] == ["2026-11-16"]
+
+
+def test_the_sums_of_fleets_keep_their_names_while_there_is_room() -> None:
+    ledger = paid(
+        asks("a", fleet="one", day="2026-11-15"),
+        asks("b", fleet="two", day="2026-11-15"),
+        asks("c", fleet="two"),
+    )
+    assert fleet_spending(by_day(ledger, 10), "two")[0].cost == 2
+    short = by_day(ledger, 2)
+    assert fleet_spending(short, "one")[0].cost == 0, "the oldest lose their names"
+    assert fleet_spending(short, "two")[0].cost == 1
+    assert spent_in(short, asks(), BudgetScope.MONTH)[0].cost == 3, "and stay in their month"
 
 
 class Schedule:

@@ -1,5 +1,6 @@
 """Jobs of fleets: what a manifest means, what is submitted, how a fleet stands."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ from oraclepack.errors import ExitCode, Refusal, UsageError
 from oraclepack.fleet.combined_backlog import SharedTask, combined_page, merge_across
 from oraclepack.fleet.fleet_job import (
     FleetJob,
+    FleetPolicy,
     JobSource,
     JobState,
     JobSummary,
@@ -19,6 +21,7 @@ from oraclepack.fleet.fleet_job import (
     to_submit,
     totals,
 )
+from oraclepack.fleet.job_store import FileJobStore, JobReport
 from oraclepack.fleet.job_worker import end_state, workspace
 from oraclepack.fleet.run_archive import pack_directory, unpack_directory
 from oraclepack.work.backlog import Record
@@ -89,22 +92,19 @@ def test_jobs_of_one_commit_have_workspaces_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "retry", "submitted"),
+    ("state", "submitted"),
     [
-        (None, False, True),
-        (JobState.QUEUED, False, True),
-        (JobState.FAILED, False, True),
-        (JobState.STOPPED, False, True),
-        (JobState.DONE, False, False),
-        (JobState.UNDECIDED, False, False),
-        (JobState.UNDECIDED, True, True),
+        (None, True),
+        (JobState.QUEUED, True),
+        (JobState.FAILED, True),
+        (JobState.STOPPED, True),
+        (JobState.UNDECIDED, True),
+        (JobState.DONE, False),
     ],
 )
-def test_only_what_is_missing_is_submitted(
-    state: JobState | None, retry: bool, submitted: bool
-) -> None:
+def test_only_what_is_missing_is_submitted(state: JobState | None, submitted: bool) -> None:
     known = {} if state is None else {a_job().id: a_job(state=state)}
-    due = to_submit([a_job(), a_job()], known, retry_undecided=retry)
+    due = to_submit([a_job(), a_job()], known)
     assert len(due) == int(submitted)
 
 
@@ -201,3 +201,31 @@ def test_the_same_work_in_several_repositories_is_listed_once() -> None:
     assert "3 tasks of 0 runs; 1 of them in several repositories." in page
     assert "critical, change; api-1 C, api-2 F\n" in page
     assert "<b>" not in page
+
+
+def test_jobs_in_files(tmp_path: Path) -> None:
+    store = FileJobStore(tmp_path)
+    first, second = a_job("a.md"), a_job("b.md")
+    store.add([first])
+    store.add([second, first])
+    (tmp_path / "f/order").write_text(f"{first.id}\nlost-on-the-way\n{second.id}\n{first.id}\n")
+    assert [job.id for job in store.jobs("f")] == [first.id, second.id]
+    taken = store.take("f", first.id)
+    assert taken is not None
+    assert store.take("f", first.id) is None
+    assert store.jobs("f")[0].state is JobState.RUNNING
+    taken.report(JobReport(summary=JobSummary(steps=1, ok=1), state=JobState.DONE, exit_code=0))
+    assert store.jobs("f")[0].state is JobState.DONE
+    assert store.policy("f") == FleetPolicy()
+    store.set_policy("f", FleetPolicy(max_cost=Decimal("2.50"), unknown_after=60.0))
+    assert store.policy("f") == FleetPolicy(max_cost=Decimal("2.50"), unknown_after=60.0)
+
+
+def test_calls_in_flight_are_those_of_running_jobs() -> None:
+    busy = JobSummary(in_flight={"openai": 2, "browser": 1})
+    jobs = [
+        replace(a_job("a.md", JobState.RUNNING), summary=busy),
+        replace(a_job("b.md", JobState.RUNNING), summary=JobSummary(in_flight={"openai": 1})),
+        replace(a_job("c.md", JobState.QUEUED), summary=busy),
+    ]
+    assert totals(jobs).in_flight == {"browser": 1, "openai": 3}

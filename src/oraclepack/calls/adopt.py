@@ -15,6 +15,7 @@ from oraclepack.calls.adoption_rules import (
     OnUnknown,
     adoption,
     answer_in_log,
+    is_given_up,
     matching,
 )
 from oraclepack.calls.ask import stay_with, still_running
@@ -26,7 +27,7 @@ from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import is_true, keep, may_reuse, missing_in
 from oraclepack.calls.truth import COMPLETED
 from oraclepack.calls.unmet_answers import PaidAnswer, is_an_answer, looks_cut
-from oraclepack.calls.waiting import WaitDeadline, recorded_wait, settle_unkeyed
+from oraclepack.calls.waiting import WaitDeadline, recorded_wait
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import BACKUPS
@@ -63,15 +64,10 @@ def session_of(
     if intent is None:
         return None
     path = str(context.root.resolve() / intent.output_path) if intent.output_path else None
+    others = _of_others(context, prepared)
+    records = (record for record in sessions.records() if record.id not in others)
     until = min(_later(context, intent), default="")
-    question = (prepared.question.prompt, path, intent.at, until)
-    ended = _of_others(context)
-    records = [
-        one for one in sessions.records() if one.id not in ended and matching([one], *question)
-    ]
-    cache = context.store.cache
-    others = cache.answered_another([one.id for one in records], prepared.key_value)
-    return matching([one for one in records if one.id not in others], *question)
+    return matching(records, prepared.question.prompt, path, intent.at, until)
 
 
 def harvest(
@@ -187,8 +183,8 @@ def _moved_away(context: CallContext, intent: j.InvocationIntent) -> Iterator[st
             yield sha256_bytes(data)
 
 
-def _of_others(context: CallContext) -> set[str]:
-    """Sessions that are known to have answered another call of this run."""
+def _of_others(context: CallContext, prepared: PreparedCall) -> set[str]:
+    """Sessions that are known to have answered another question or another call."""
     ended = {invocation.outcome.session for invocation in _all(context) if invocation.outcome}
     retries = (
         invocation.intent.retry
@@ -196,7 +192,9 @@ def _of_others(context: CallContext) -> set[str]:
         if invocation.intent and invocation.intent.retry
     )
     ended |= {session for retry in retries for session in retry.sessions}
-    return {session for session in ended if session is not None}
+    entries = (one.entry for one in context.store.cache.entries() if one.foreign is None)
+    cached = {entry.session for entry in entries if entry.key != prepared.key_value}
+    return {session for session in ended | cached if session is not None}
 
 
 def _later(context: CallContext, intent: j.InvocationIntent) -> Iterator[str]:
@@ -356,7 +354,6 @@ def _close(
     _settle_money(context, prepared, earlier, adoption.record)
     if earlier.intent is not None and _is_of_this_run(context, earlier.intent):
         adopted = adoption.answer is not None or adoption.unmet is not None
-        settle_unkeyed(context, earlier.intent)
         ledger.close(context, earlier.intent, adopted=adopted)
 
 
@@ -488,7 +485,7 @@ def _by_session(
                 if ended is None:
                     return AdoptionResult(stopped=True)
             case Adoption.UNKNOWN:
-                return _undecided(context, prepared.call, shim, record)
+                return _undecided(context, prepared.call, shim, record, earlier)
             case Adoption.FORCE:
                 return AdoptionResult(force=True)
             case _:
@@ -530,9 +527,17 @@ def _wait(
 
 
 def _undecided(
-    context: CallContext, call: LiveCall, shim: Shim, record: SessionRecord | None
+    context: CallContext,
+    call: LiveCall,
+    shim: Shim,
+    record: SessionRecord | None,
+    earlier: Invocation,
 ) -> AdoptionResult:
     name = record.id if record else "?"
+    asked = earlier.intent.at if earlier.intent else ""
+    if is_given_up(asked, context.clock.now(), context.options.unknown_after):
+        why = f"--unknown-after {context.options.unknown_after:g}s; asked {asked}"
+        return AdoptionResult(force=True, decided=why)
     doubt = f"it is unknown whether session {name} of this question will still be answered"
     match context.options.on_unknown:
         case OnUnknown.RETRY:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from enum import StrEnum
 
 import msgspec
@@ -78,6 +79,16 @@ def _unfinished(record: SessionRecord, processes: LiveProcesses) -> Adoption:
             return Adoption.UNKNOWN
         return Adoption.ATTACH if processes.worker else Adoption.FORCE
     return Adoption.UNKNOWN if processes.caller is None else Adoption.FORCE
+
+
+def is_given_up(asked: str, now: datetime, unknown_after: float | None) -> bool:
+    """Whether a call without a known end is so old that the user wants it made again."""
+    if unknown_after is None:
+        return False
+    try:
+        return (now - datetime.fromisoformat(asked)).total_seconds() >= unknown_after
+    except (ValueError, TypeError):
+        return False
 
 
 def matching(

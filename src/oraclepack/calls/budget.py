@@ -4,8 +4,8 @@ Before a call its worst case is reserved. From the moment its tool may start it 
 be billed, so it counts at its worst case until its outcome is known, whatever dies. A reservation
 that was not opened costs nothing and disappears with its command.
 
-A command and a run have a ledger of their own, in memory; days and months one that all processes
-of the user share (`calls/file_budget.py`). Both follow the rules below.
+A command and a run have a ledger of their own, in memory; fleets, days and months one that all
+processes of the user share (`calls/file_budget.py`). Both follow the rules below.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,6 +21,7 @@ class BudgetScope(StrEnum):
 
     COMMAND = "command"
     RUN = "run"
+    FLEET = "fleet"
     DAY = "day"
     MONTH = "month"
 
@@ -75,6 +76,8 @@ class BudgetRequest(msgspec.Struct, frozen=True, kw_only=True):
     """`cost`, `tokens`: what of its worst case is not known. It counts as nothing."""
     is_open: bool = False
     """Its tool is about to start: reserve it as opened."""
+    fleet: str = ""
+    """The fleet whose job makes it."""
 
 
 class Reservation(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +92,7 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
     """Its tool may have started: it may be billed."""
     is_cut_off: bool = False
     """Its command has ended; a later command may still learn the outcome."""
+    fleet: str = ""
 
 
 class SpentSum(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +102,7 @@ class SpentSum(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     day: str
     spent: Spending
+    fleet: str = ""
 
 
 class BudgetLedger(msgspec.Struct, frozen=True):
@@ -152,6 +157,7 @@ def reserve(
         at=request.at,
         worst=request.worst,
         is_open=request.is_open,
+        fleet=request.fleet,
     )
     return replace(ledger, reservations={**ledger.reservations, request.reservation: reservation})
 
@@ -179,6 +185,7 @@ def settle(ledger: BudgetLedger, reservation: str, spent: Spending | None) -> Bu
         run=known.run,
         day=known.day,
         spent=known.worst if spent is None else spent,
+        fleet=known.fleet,
     )
     return BudgetLedger(_added(ledger.sums, spent_sum), rest)
 
@@ -207,10 +214,15 @@ def recover(ledger: BudgetLedger, is_gone: Callable[[Reservation], bool]) -> Bud
 
 
 def by_day(ledger: BudgetLedger, most: int) -> BudgetLedger:
-    """The sums of the latest days, without the names of commands and runs."""
+    """The sums of the latest days, without the names of commands and runs.
+
+    Where there are too many, the oldest lose the names of their fleets first.
+    """
     sums: tuple[SpentSum, ...] = ()
-    for one in ledger.sums:
-        sums = _added(sums, replace(one, command="", run=""))
+    too_old = len(ledger.sums) - most // 2 if len(ledger.sums) > most else 0
+    for number, one in enumerate(ledger.sums):
+        fleet = "" if number < too_old else one.fleet
+        sums = _added(sums, replace(one, command="", run="", fleet=fleet))
     return replace(ledger, sums=sums[-most:])
 
 
@@ -235,12 +247,22 @@ def spent_in(
     return spent, reserved
 
 
+def fleet_spending(ledger: BudgetLedger, fleet: str) -> tuple[Spending, Spending]:
+    """What the calls of a fleet came to, and what is reserved for those without an outcome."""
+    request = BudgetRequest(
+        reservation="", command="", run="", day="", worst=NOTHING_SPENT, fleet=fleet
+    )
+    return spent_in(ledger, request, BudgetScope.FLEET)
+
+
 def _concerns(one: SpentSum | Reservation, request: BudgetRequest, scope: BudgetScope) -> bool:
     match scope:
         case BudgetScope.COMMAND:
             return one.command == request.command
         case BudgetScope.RUN:
             return one.run == request.run
+        case BudgetScope.FLEET:
+            return one.fleet == request.fleet
         case BudgetScope.DAY:
             return one.day == request.day
         case BudgetScope.MONTH:
@@ -279,8 +301,8 @@ def _shortfall(
 
 
 def _added(sums: tuple[SpentSum, ...], more: SpentSum) -> tuple[SpentSum, ...]:
-    place = (more.day, more.command, more.run)
-    by_scope = {(one.day, one.command, one.run): one for one in sums}
+    place = (more.day, more.command, more.run, more.fleet)
+    by_scope = {(one.day, one.command, one.run, one.fleet): one for one in sums}
     before = by_scope.get(place)
     spent = more.spent if before is None else before.spent.plus(more.spent)
     by_scope[place] = replace(more, spent=spent)

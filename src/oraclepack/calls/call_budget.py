@@ -1,7 +1,7 @@
 """The money of one try: its worst case is reserved before it is made, and settled afterwards.
 
 `reserve_try` asks the ledgers of the command and of the run, which only this process has, then the
-one of days and months, which all processes of the user share.
+one of fleets, days and months, which all processes of the user share.
 """
 
 import itertools
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from oraclepack.calls.context import CallContext
     from oraclepack.calls.live_call import LiveCall, Shim
 
-_SHARED = frozenset({BudgetScope.DAY, BudgetScope.MONTH})
+_SHARED = frozenset({BudgetScope.FLEET, BudgetScope.DAY, BudgetScope.MONTH})
 _numbers = itertools.count(1)
 """Of all reservations of this process."""
 
@@ -295,6 +295,7 @@ def _request(context: "CallContext", worst: WorstCase) -> BudgetRequest:
         at=now.isoformat(),
         worst=worst.spending,
         unknown=worst.unknown,
+        fleet=context.options.budget.fleet,
     )
 
 

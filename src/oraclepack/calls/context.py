@@ -42,6 +42,8 @@ class CallOptions(msgspec.Struct, frozen=True):
     output_retries: int = 0
     """How often a complete answer that misses its contract is asked for again."""
     on_unknown: OnUnknown = OnUnknown.FAIL
+    unknown_after: float | None = None
+    """Age from which on a call without a known end is made again; None is never."""
     limits: Mapping[str, Limit] = {}
     trust_project: bool = False
     """Let a `.env` steer oracle to other hosts and programs, and links lead to what it sends."""

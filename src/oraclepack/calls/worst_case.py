@@ -37,6 +37,8 @@ class BudgetPolicy(msgspec.Struct, frozen=True):
     on_unknown: UnknownPricePolicy = UnknownPricePolicy.REFUSE
     output_tokens: int | None = None
     """To reserve for a call that sets no limit itself; None is the most that the model gives."""
+    fleet: str = ""
+    """The fleet to which the calls belong."""
 
 
 class WorstCase(msgspec.Struct, frozen=True):
@@ -138,6 +140,7 @@ _SETTINGS = {
     (BudgetScope.COMMAND, "calls"): "--max-calls",
     (BudgetScope.COMMAND, "tokens"): "--max-tokens",
     (BudgetScope.RUN, "cost"): "budget.per_run",
+    (BudgetScope.FLEET, "cost"): "--max-cost of the fleet",
     (BudgetScope.DAY, "cost"): "budget.per_day",
     (BudgetScope.MONTH, "cost"): "budget.per_month",
 }
@@ -158,6 +161,7 @@ def hint_of(short: Shortfall) -> str:
     later = {
         BudgetScope.COMMAND: "the same command continues with a limit of its own",
         BudgetScope.RUN: "raise it to continue",
+        BudgetScope.FLEET: "raise it with `fleet run --max-cost` to continue",
         BudgetScope.DAY: "raise it, or continue tomorrow (days are in UTC)",
         BudgetScope.MONTH: "raise it, or continue next month (months are in UTC)",
     }[short.scope]

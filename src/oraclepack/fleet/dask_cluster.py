@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -63,6 +64,22 @@ def check_scheduler(address: str, *, insecure: bool) -> None:
         )
 
 
+def check_dask(scheduler: str, *, insecure: bool) -> None:
+    """Refuse what cannot work before anything is started."""
+    if find_spec("distributed") is None:
+        raise UsageError(
+            "fleets need Dask, which is not installed", hint='pip install "oraclepack[fleet]"'
+        )
+    if scheduler in {"local", "slurm", "kubernetes"}:
+        return
+    check_scheduler(scheduler, insecure=insecure)
+    if urlsplit(scheduler).scheme not in {"tcp", "tls"}:
+        raise UsageError(
+            f"--scheduler {scheduler}: no such scheduler",
+            hint="local, slurm, kubernetes, or an address such as tls://head.example.org:8786",
+        )
+
+
 class WorkerStarter:
     """Starts workers of jobs on whatever machines a Dask client reaches."""
 
@@ -94,13 +111,10 @@ class WorkerStarter:
 @contextmanager
 def connected(scheduler: str, at_once: int, *, insecure: bool = False) -> Iterator[WorkerStarter]:
     """The way to start workers of jobs."""
-    try:
-        import distributed
-    except ImportError:
-        raise UsageError(
-            "fleets need Dask, which is not installed", hint='pip install "oraclepack[fleet]"'
-        ) from None
-    with _cluster(scheduler, at_once, insecure=insecure) as target:
+    check_dask(scheduler, insecure=insecure)
+    import distributed
+
+    with _cluster(scheduler, at_once) as target:
         try:
             client = distributed.Client(target, timeout=30, set_as_default=False)
         except OSError as trouble:
@@ -117,7 +131,7 @@ def connected(scheduler: str, at_once: int, *, insecure: bool = False) -> Iterat
 
 
 @contextmanager
-def _cluster(scheduler: str, at_once: int, *, insecure: bool) -> Iterator[object]:
+def _cluster(scheduler: str, at_once: int) -> Iterator[object]:
     if scheduler == "local":
         import distributed
 
@@ -140,12 +154,6 @@ def _cluster(scheduler: str, at_once: int, *, insecure: bool) -> Iterator[object
         with _kubernetes(at_once) as cluster:
             yield cluster
         return
-    check_scheduler(scheduler, insecure=insecure)
-    if urlsplit(scheduler).scheme not in {"tcp", "tls"}:
-        raise UsageError(
-            f"--scheduler {scheduler}: no such scheduler",
-            hint="local, slurm, kubernetes, or an address such as tls://head.example.org:8786",
-        )
     yield scheduler
 
 

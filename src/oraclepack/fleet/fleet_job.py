@@ -1,6 +1,7 @@
 """The jobs of a fleet: one pack of one repository at one commit each. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
@@ -89,6 +90,8 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     calls: int = 0
     from_cache: int = 0
     undecided: int = 0
+    in_flight: dict[str, int] = {}
+    """Calls without an outcome by provider, while it runs."""
     cost: str | None = None
     """US dollars as a decimal number; None when nothing is known."""
     message: str = ""
@@ -110,6 +113,15 @@ class FleetJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     summary: JobSummary = msgspec.field(default_factory=JobSummary)
     run_dir: str | None = None
     """Where its worker keeps the run directory."""
+
+
+class FleetPolicy(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What holds for all jobs of a fleet, wherever they run."""
+
+    max_cost: Decimal | None = None
+    """US dollars that all their calls together may cost; None is no limit."""
+    unknown_after: float | None = None
+    """Seconds after which a call without a known end is made again; None is never."""
 
 
 def make_job(fleet: str, source: JobSource, commit: str) -> FleetJob:
@@ -170,20 +182,18 @@ def _fault(source: JobSource) -> str:
     return ""
 
 
-def to_submit(
-    wanted: Iterable[FleetJob], existing: Mapping[str, FleetJob], *, retry_undecided: bool = False
-) -> tuple[FleetJob, ...]:
+def to_submit(wanted: Iterable[FleetJob], existing: Mapping[str, FleetJob]) -> tuple[FleetJob, ...]:
     """The jobs to start: new ones and those that are not done, each once, in the given order.
 
-    One that is running is left to its worker. One with undecided calls waits for a decision.
+    The worker of one that runs finds it taken. One with undecided calls looks whether they are
+    decided by now, and asks nothing again otherwise.
     """
-    seen: dict[str, FleetJob] = {}
+    due: dict[str, FleetJob] = {}
     for job in wanted:
         known = existing.get(job.id, job)
-        waits = known.state is JobState.UNDECIDED and not retry_undecided
-        if known.state is not JobState.DONE and not waits:
-            seen.setdefault(job.id, known)
-    return tuple(seen.values())
+        if known.state is not JobState.DONE:
+            due.setdefault(job.id, known)
+    return tuple(due.values())
 
 
 class FleetTotals(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,12 +207,18 @@ class FleetTotals(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
     undecided: int
     cost: str | None
+    in_flight: dict[str, int] = {}
+    """Calls of running jobs by provider."""
 
 
 def totals(jobs: Sequence[FleetJob]) -> FleetTotals:
     summaries = [job.summary for job in jobs]
     costs = [Decimal(one.cost) for one in summaries if one.cost is not None]
     states = [job.state for job in jobs]
+    in_flight: Counter[str] = Counter()
+    for job in jobs:
+        if job.state is JobState.RUNNING:
+            in_flight.update(job.summary.in_flight)
     return FleetTotals(
         jobs=len(jobs),
         by_state={state: states.count(state) for state in JobState if state in states},
@@ -212,4 +228,5 @@ def totals(jobs: Sequence[FleetJob]) -> FleetTotals:
         calls=sum(one.calls for one in summaries),
         undecided=sum(one.undecided for one in summaries),
         cost=str(sum(costs, Decimal(0))) if costs else None,
+        in_flight=dict(sorted(in_flight.items())),
     )

@@ -85,6 +85,18 @@ class JobResult(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
+class FleetStanding(msgspec.Struct, frozen=True, kw_only=True):
+    """What the store knows of a fleet beside its jobs."""
+
+    spent: str
+    """US dollars that its finished calls came to; those of unknown cost at their worst case."""
+    reserved: str
+    """US dollars that its calls without an outcome may come to."""
+    providers: tuple[ProviderLoad, ...] = ()
+    """Of all fleets together; only a shared store knows them."""
+    unknown: tuple[UnknownCall, ...] = ()
+
+
 class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
     """What `fleet run` and `fleet status` answer."""
 
@@ -92,6 +104,11 @@ class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
     totals: FleetTotals
     jobs: tuple[FleetJob, ...]
     submitted: int = 0
+    max_cost: str | None = None
+    """US dollars that all calls of the fleet together may cost."""
+    standing: FleetStanding | None = None
+    head: int | None = None
+    """The process that goes on in the background."""
 
 
 class CollectedRun(msgspec.Struct, frozen=True, kw_only=True):

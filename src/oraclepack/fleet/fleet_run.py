@@ -1,5 +1,7 @@
 """`fleet run`: start the jobs of a manifest where there is room, until all are over."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,9 +9,10 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.errors import InputError, Refusal
-from oraclepack.fleet.dask_cluster import WorkerStarter, connected
+from oraclepack.fleet.dask_cluster import WorkerStarter, check_dask, connected
 from oraclepack.fleet.fleet_job import (
     FleetJob,
+    FleetPolicy,
     FleetTotals,
     JobSource,
     make_job,
@@ -25,6 +28,8 @@ from oraclepack.system.environment import environment
 _WINDOW = 3
 """Jobs handed to Dask at once, as a multiple of what runs at once."""
 _LOOK_AGAIN = 1.0
+HEAD_LOG = "head.log"
+"""What `fleet run --detach` prints in the background."""
 
 
 class FleetRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +43,8 @@ class FleetRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Options that every worker gets."""
     log_dir: str
     insecure: bool = False
-    retry_undecided: bool = False
+    policy: FleetPolicy | None = None
+    """What holds for all jobs; None leaves it as it is."""
 
 
 Progress = Callable[[FleetTotals], None]
@@ -108,15 +114,43 @@ def jobs_of(name: str, sources: Sequence[JobSource]) -> tuple[FleetJob, ...]:
 
 def run_fleet(store: JobStore, request: FleetRequest, progress: Progress) -> FleetReport:
     """Submit what is missing and wait until every job is over. Running it again goes on."""
-    wanted = jobs_of(request.name, request.sources)
-    store.add(wanted)
-    store.request_stop(request.name, "", stop=False)
-    existing = {job.id: job for job in store.jobs(request.name)}
-    due = to_submit(wanted, existing, retry_undecided=request.retry_undecided)
+    wanted, due = register(store, request)
     if due:
         with connected(request.scheduler, request.at_once, insecure=request.insecure) as starter:
             _submit_all(starter, store, request, due, progress)
     return fleet_report(store, request.name, {job.id for job in wanted}, len(due))
+
+
+def register(
+    store: JobStore, request: FleetRequest
+) -> tuple[tuple[FleetJob, ...], tuple[FleetJob, ...]]:
+    """Put the jobs of a request into the store; all of them, and those that are due."""
+    wanted = jobs_of(request.name, request.sources)
+    store.add(wanted)
+    store.request_stop(request.name, "", stop=False)
+    if request.policy is not None:
+        store.set_policy(request.name, request.policy)
+    existing = {job.id: job for job in store.jobs(request.name)}
+    return wanted, to_submit(wanted, existing)
+
+
+def run_in_background(store: JobStore, request: FleetRequest, words: Sequence[str]) -> FleetReport:
+    """Check the request, put its jobs into the store, and let another process run them."""
+    check_dask(request.scheduler, insecure=request.insecure)
+    wanted, due = register(store, request)
+    log = Path(request.log_dir) / HEAD_LOG
+    files.make_private(log.parent)
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            # -P: what lies in the current directory is the project's, and must not be imported.
+            [sys.executable, "-P", "-m", "oraclepack", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    report = fleet_report(store, request.name, {job.id for job in wanted}, len(due))
+    return msgspec.structs.replace(report, head=process.pid)
 
 
 def _submit_all(
@@ -149,4 +183,12 @@ def fleet_report(
             f"there is no fleet {name}", hint=f"known: {', '.join(store.fleets()) or 'none'}"
         )
     shown = tuple(job for job in jobs if wanted is None or job.id in wanted)
-    return FleetReport(name=name, totals=totals(shown), jobs=shown, submitted=submitted)
+    limit = store.policy(name).max_cost
+    return FleetReport(
+        name=name,
+        totals=totals(shown),
+        jobs=shown,
+        submitted=submitted,
+        max_cost=None if limit is None else str(limit),
+        standing=store.standing(name),
+    )

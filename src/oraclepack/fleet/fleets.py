@@ -5,17 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from msgspec.structs import replace
 
 from oraclepack.errors import UsageError
 from oraclepack.fleet.collect_runs import collect
-from oraclepack.fleet.fleet_job import OVER, FleetTotals, check_name
+from oraclepack.fleet.fleet_job import OVER, FleetPolicy, FleetTotals, check_name
 from oraclepack.fleet.fleet_reports import FleetCollection, FleetReport, JobResult
 from oraclepack.fleet.fleet_run import (
     FleetRequest,
     fleet_report,
     run_fleet,
+    run_in_background,
     sources_of,
 )
 from oraclepack.fleet.job_store import FileJobStore, JobStore
@@ -46,18 +50,23 @@ class Fleets:
         scheduler: str = "local",
         at_once: int = 2,
         insecure: bool = False,
-        retry_undecided: bool = False,
+        max_cost: Decimal | Literal["unchanged"] | None = "unchanged",
+        unknown_after: float | Literal["unchanged"] | None = "unchanged",
         worker_words: Sequence[str] = (),
+        detach: Sequence[str] | None = None,
         progress: Callable[[FleetTotals], None] = lambda _: None,
     ) -> FleetReport:
-        """Run the packs of a manifest, or packs; what is done already is not run again."""
+        """Run the packs of a manifest, or packs; what is done already is not run again.
+
+        `detach` are the words of the same command for a process in the background, which then
+        runs them.
+        """
         request = FleetRequest(
             name=check_name(name),
             sources=sources_of(arguments),
             scheduler=scheduler,
             at_once=at_once,
             insecure=insecure,
-            retry_undecided=retry_undecided,
             worker_words=tuple(worker_words),
             log_dir=str(state_directory() / "fleet-logs" / name),
         )
@@ -67,7 +76,17 @@ class Fleets:
                 hint='set store = "postgresql://…" in your own config file',
             )
         with self._jobs() as store:
-            return run_fleet(store, request, progress)
+            known = store.policy(name)
+            policy = FleetPolicy(
+                max_cost=known.max_cost if max_cost == "unchanged" else max_cost,
+                unknown_after=known.unknown_after
+                if unknown_after == "unchanged"
+                else unknown_after,
+            )
+            request = replace(request, policy=None if policy == known else policy)
+            if detach is None:
+                return run_fleet(store, request, progress)
+            return run_in_background(store, request, detach)
 
     def status(self, name: str) -> FleetReport:
         with self._jobs() as store:

@@ -5,7 +5,7 @@ earlier one, which was taken for dead, change nothing.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -13,14 +13,28 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
+from oraclepack.calls.budget import fleet_spending
+from oraclepack.calls.file_store import user_budget
 from oraclepack.errors import InputError
-from oraclepack.fleet.fleet_job import FleetJob, JobState, JobSummary, check_name
+from oraclepack.fleet.fleet_job import (
+    FleetJob,
+    FleetPolicy,
+    JobState,
+    JobSummary,
+    check_name,
+)
+from oraclepack.fleet.fleet_reports import FleetStanding, UnknownCall
 from oraclepack.fleet.run_archive import pack_directory
+from oraclepack.journal import run_dir as journal_run_dir
+from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import fold
+from oraclepack.journal.statuses import UNDECIDED
 from oraclepack.system import files, locks
+from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import canonical_file
 from oraclepack.system.environment import state_directory
 
-_JOB, _LOCK, _STOP = "job.json", "lock", "stop"
+_JOB, _LOCK, _STOP, _ORDER, _POLICY = "job.json", "lock", "stop", "order", "policy.json"
 
 
 class JobReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +82,7 @@ class JobStore(Protocol):
         """The names of all fleets."""
 
     def take(self, fleet: str, job_id: str) -> TakenJob | None:
-        """The right to run a job; None when it is done, or another worker runs it."""
+        """The right to run a job; None while another worker runs it."""
 
     def archive(self, fleet: str, job_id: str) -> bytes | None:
         """The run directory of a job as its worker published it; None when there is none."""
@@ -78,6 +92,14 @@ class JobStore(Protocol):
 
     def is_stopping(self, fleet: str) -> bool: ...
 
+    def set_policy(self, fleet: str, policy: FleetPolicy) -> None:
+        """Say what holds for all jobs of a fleet that are taken from now on."""
+
+    def policy(self, fleet: str) -> FleetPolicy: ...
+
+    def standing(self, fleet: str) -> FleetStanding:
+        """What the store knows of a fleet beside its jobs."""
+
 
 class FileJobStore:
     """A `JobStore` in a directory of the user: one directory per fleet and job."""
@@ -86,16 +108,28 @@ class FileJobStore:
         self._directory = directory or state_directory() / "fleets"
 
     def add(self, jobs: Iterable[FleetJob]) -> None:
+        by_fleet: dict[str, list[FleetJob]] = {}
         for job in jobs:
-            folder = self._folder(job.fleet) / job.id
-            files.make_private(folder)
-            with locks.turn(self._folder(job.fleet) / _LOCK):
-                if not (folder / _JOB).exists():
-                    _write(folder, job)
-                    _append_order(self._folder(job.fleet), job.id)
+            by_fleet.setdefault(job.fleet, []).append(job)
+        for fleet, members in by_fleet.items():
+            files.make_private(self._folder(fleet))
+            with locks.turn(self._folder(fleet) / _LOCK):
+                self._add(self._folder(fleet), members)
+
+    def _add(self, fleet: Path, jobs: Sequence[FleetJob]) -> None:
+        new = [job for job in jobs if not (fleet / job.id / _JOB).exists()]
+        if not new:
+            return
+        # First the order: an id without a job is skipped, a job without a place never listed.
+        order = files.read(fleet / _ORDER) or b""
+        names = "".join(f"{job.id}\n" for job in new)
+        files.write_atomic(fleet / _ORDER, order + names.encode())
+        for job in new:
+            files.make_private(fleet / job.id)
+            _write(fleet / job.id, job)
 
     def jobs(self, fleet: str) -> tuple[FleetJob, ...]:
-        order = files.read(self._folder(fleet) / "order") or b""
+        order = files.read(self._folder(fleet) / _ORDER) or b""
         read = (self._read(fleet, name) for name in dict.fromkeys(order.decode().split()))
         return tuple(job for job in read if job is not None)
 
@@ -113,9 +147,6 @@ class FileJobStore:
             return None
         job = self._read(fleet, job_id)
         assert job is not None
-        if job.state is JobState.DONE:  # Dask may start a worker twice
-            os.close(descriptor)
-            return None
         taken = replace(job, state=JobState.RUNNING, takes=job.takes + 1, host=os.uname().nodename)
         _write(folder, taken)
         return FileTakenJob(folder, taken, descriptor)
@@ -136,6 +167,30 @@ class FileJobStore:
 
     def is_stopping(self, fleet: str) -> bool:
         return (self._folder(fleet) / _STOP).exists()
+
+    def set_policy(self, fleet: str, policy: FleetPolicy) -> None:
+        path = self._folder(fleet) / _POLICY
+        files.write_atomic(path, canonical_file(policy), mode=files.PRIVATE_FILE)
+
+    def policy(self, fleet: str) -> FleetPolicy:
+        path = self._folder(fleet) / _POLICY
+        data = files.read(path)
+        try:
+            return FleetPolicy() if data is None else msgspec.json.decode(data, type=FleetPolicy)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as trouble:
+            raise InputError(
+                f"{path} cannot be read: {trouble}",
+                hint="remove it, and run the fleet again with its --max-cost",
+            ) from None
+
+    def standing(self, fleet: str) -> FleetStanding:
+        spent, reserved = fleet_spending(user_budget(SystemClock()).ledger(), fleet)
+        undecided = (job for job in self.jobs(fleet) if job.state is JobState.UNDECIDED)
+        return FleetStanding(
+            spent=str(spent.cost),
+            reserved=str(reserved.cost),
+            unknown=tuple(call for job in undecided for call in unknown_in_run(job)),
+        )
 
     def _folder(self, fleet: str) -> Path:
         return self._directory / check_name(fleet)
@@ -187,9 +242,27 @@ class FileTakenJob:
             self._descriptor = -1
 
 
-def _append_order(folder: Path, job_id: str) -> None:
-    path = folder / "order"
-    files.write_atomic(path, (files.read(path) or b"") + f"{job_id}\n".encode())
+def unknown_in_run(job: FleetJob) -> Iterator[UnknownCall]:
+    """The undecided calls of a job whose run directory is on this machine."""
+    if job.run_dir is None or job.summary.run_id is None:
+        return
+    run = RunDir(Path(job.run_dir).parents[2], job.summary.run_id)
+    for name, step in fold(journal_run_dir.examine(run).reading.events).steps.items():
+        calls = step.invocations
+        last = calls[-1].outcome if calls else None
+        if last is None or last.error is None or last.error.code != UNDECIDED:
+            continue
+        asked = next((call.intent for call in reversed(calls) if call.intent is not None), None)
+        yield UnknownCall(
+            key=last.key or "",
+            asked_at=asked.at if asked else "",
+            host=job.host or "",
+            runner=job.id,
+            step=name,
+            model=last.model,
+            output_path=last.output_path,
+            resolution=last.error.message or "`--on-unknown retry` asks again",
+        )
 
 
 def _write(folder: Path, job: FleetJob) -> None:

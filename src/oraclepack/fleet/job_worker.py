@@ -5,16 +5,26 @@ store by itself; nothing depends on another process waiting for it.
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.authoring import generate as authoring
+from oraclepack.calls.budget import BudgetScope, Ceiling
+from oraclepack.calls.context import CallOptions
 from oraclepack.errors import ExitCode, InputError, OraclePackError
-from oraclepack.fleet.fleet_job import FleetJob, JobState, JobSummary, generate_options
+from oraclepack.fleet.fleet_job import (
+    FleetJob,
+    FleetPolicy,
+    JobState,
+    JobSummary,
+    generate_options,
+)
 from oraclepack.fleet.fleet_reports import JobResult
 from oraclepack.fleet.job_store import JobReport, JobStore, TakenJob
 from oraclepack.fleet.run_archive import pack_directory, unpack_directory
@@ -24,11 +34,12 @@ from oraclepack.journal.costs import total_cost
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Cache, Status
-from oraclepack.journal.step_state import Invocation
+from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.run import run_pack, run_request
 from oraclepack.run.project_records import ProjectRecords
 from oraclepack.run.run_control import ControlRequest
 from oraclepack.run.run_display import RunPreview
+from oraclepack.run.run_pack import RunRequest
 from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import TRUST_KEY_FILE, SettingValue
 from oraclepack.shell.attempt import StopLevel
@@ -69,8 +80,7 @@ def run_job(
     taken = store.take(fleet, job_id)
     if taken is None:
         job = next(one for one in store.jobs(fleet) if one.id == job_id)
-        why = "it is done" if job.state is JobState.DONE else "another worker runs it"
-        return JobResult(job=job, ran=False, message=why)
+        return JobResult(job=job, ran=False, message="another worker runs it")
     try:
         root = workspace(options.work_dir, taken.job)
         refused = _bring_run(taken, root, options)
@@ -247,7 +257,8 @@ def summary_of(state: RunState | None, preview: RunPreview | None) -> JobSummary
     statuses = [step.status for step in steps]
     calls = [call for step in steps for call in step.invocations if call.outcome is not None]
     cost = total_cost(calls).cost
-    failed = [step for step in steps if step.status is Status.FAILED and step.error is not None]
+    # A step that a budget kept from asking is not failed, and has an error.
+    errors = [step.error for step in steps if not step.status.is_settled and step.error is not None]
     return JobSummary(
         run_id=preview.run_id,
         steps=len(steps),
@@ -257,10 +268,18 @@ def summary_of(state: RunState | None, preview: RunPreview | None) -> JobSummary
         calls=len(calls),
         from_cache=sum(one.outcome is not None and one.outcome.cache is Cache.HIT for one in calls),
         undecided=sum(_is_undecided(step.invocations) for step in steps),
+        in_flight=dict(Counter(_open_providers(steps))),
         cost=None if cost is None else str(cost),
-        message=str(failed[0].error.message) if failed and failed[0].error else "",
+        message=str(errors[0].message) if errors else "",
         host=host(),
     )
+
+
+def _open_providers(steps: Iterable[StepState]) -> Iterator[str]:
+    for step in steps:
+        for call in step.invocations:
+            if step.status is Status.RUNNING and call.is_open and call.intent is not None:
+                yield call.intent.provider or call.intent.tool
 
 
 def _is_undecided(calls: Sequence[Invocation]) -> bool:
@@ -279,12 +298,28 @@ def _run(
         settings = load_settings(values, str(pack))
         use_file(settings[TRUST_KEY_FILE])
         request = run_request.read_request(pack, settings, None, reporter, None)
-        result = run_pack.run_pack(request, stop=stop)
+        policy = store.policy(taken.job.fleet)
+        result = run_pack.run_pack(under_policy(request, taken.job.fleet, policy), stop=stop)
     finally:
         reporter.close()
     summary = summary_of(result.state, reporter.preview)
     reporter.report(end_state(result.exit_code, summary), result.exit_code)
     return JobResult(job=taken.job, ran=True)
+
+
+def under_policy(request: RunRequest, fleet: str, policy: FleetPolicy) -> RunRequest:
+    """The request of a job with what holds for its whole fleet."""
+    made = request.options.calls
+
+    def calls() -> CallOptions:
+        options = made() if made else CallOptions()
+        ceilings = dict(options.budget.ceilings)
+        if policy.max_cost is not None:
+            ceilings[BudgetScope.FLEET] = Ceiling(policy.max_cost)
+        budget = replace(options.budget, ceilings=ceilings, fleet=fleet)
+        return replace(options, budget=budget, unknown_after=policy.unknown_after)
+
+    return replace(request, options=replace(request.options, calls=calls))
 
 
 def end_state(exit_code: int, summary: JobSummary) -> JobState:

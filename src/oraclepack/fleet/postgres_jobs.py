@@ -8,14 +8,18 @@ import msgspec
 import psycopg
 
 from oraclepack import __version__
-from oraclepack.calls.postgres.database import Database, Row
+from oraclepack.calls.budget import fleet_spending
+from oraclepack.calls.postgres.database import Database, Row, StoreError
 from oraclepack.calls.postgres.migrations import check_version
+from oraclepack.calls.postgres.postgres_budget import PostgresBudget
 from oraclepack.calls.postgres.postgres_store import fingerprint_of
 from oraclepack.calls.postgres.runner_lease import RunnerLease
-from oraclepack.calls.store import StoreError
 from oraclepack.errors import InputError
-from oraclepack.fleet.fleet_job import FleetJob, JobSource, JobState, JobSummary
+from oraclepack.fleet.fleet_job import FleetJob, FleetPolicy, JobSource, JobState, JobSummary
+from oraclepack.fleet.fleet_reports import FleetStanding
 from oraclepack.fleet.job_store import JobReport, TakenJob
+from oraclepack.fleet.shared_store import provider_loads, unknown_calls
+from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.environment import host
 
@@ -64,7 +68,7 @@ class PostgresJobStore:
             "update job set state = 'running', token = nextval('job_token'), runner = %s,"
             " host = %s, takes = takes + 1, changed = clock_timestamp()"
             " where fleet = %s and id = %s"
-            " and state <> 'done' and (state <> 'running' or not runner_is_alive(runner))"
+            " and (state <> 'running' or not runner_is_alive(runner))"
             " returning id, fleet, commit_id, source, state, takes, host, exit_code, summary,"
             " run_dir, token, archive",
             (self._lease.id, host(), fleet, job_id),
@@ -106,6 +110,30 @@ class PostgresJobStore:
             " on conflict (fleet) do update set stop = excluded.stop,"
             " asked_by = excluded.asked_by, at = clock_timestamp()",
             (fleet, stop, asked_by),
+        )
+
+    def set_policy(self, fleet: str, policy: FleetPolicy) -> None:
+        self.database.rows(
+            "insert into fleet_request (fleet, asked_by, max_cost, unknown_after)"
+            " values (%s, '', %s, %s) on conflict (fleet) do update"
+            " set max_cost = excluded.max_cost, unknown_after = excluded.unknown_after",
+            (fleet, policy.max_cost, policy.unknown_after),
+        )
+
+    def policy(self, fleet: str) -> FleetPolicy:
+        rows = self.database.rows(
+            "select max_cost, unknown_after from fleet_request where fleet = %s", (fleet,)
+        )
+        return FleetPolicy(max_cost=rows[0][0], unknown_after=rows[0][1]) if rows else FleetPolicy()
+
+    def standing(self, fleet: str) -> FleetStanding:
+        ledger = PostgresBudget(self.database, SystemClock()).ledger()
+        spent, reserved = fleet_spending(ledger, fleet)
+        return FleetStanding(
+            spent=str(spent.cost),
+            reserved=str(reserved.cost),
+            providers=tuple(provider_loads(self.database)),
+            unknown=unknown_calls(self.database),
         )
 
     def is_stopping(self, fleet: str) -> bool:
@@ -166,7 +194,7 @@ def _job(row: Row | list[object]) -> FleetJob:
 @contextmanager
 def opened_jobs(dsn: str, lease_seconds: float, *, takes: bool) -> Iterator[PostgresJobStore]:
     """The jobs of a database; with `takes` also the right to run them."""
-    with closing(Database(dsn, outage=lease_seconds if takes else 0.0)) as database:
+    with closing(Database(dsn)) as database:
         check_version(database)
         lease = None
         if takes:

@@ -7,7 +7,6 @@ import psycopg
 
 from oraclepack.calls.postgres.database import Database, Row
 from oraclepack.calls.postgres.migrations import SCHEMA_VERSION, installed_version, migrate
-from oraclepack.calls.postgres.postgres_budget import PostgresBudget
 from oraclepack.errors import InputError, UsageError
 from oraclepack.fleet.fleet_reports import (
     Burial,
@@ -19,7 +18,6 @@ from oraclepack.fleet.fleet_reports import (
     StoreHealth,
     UnknownCall,
 )
-from oraclepack.system.clock import SystemClock
 
 _OLDEST = 150000
 """PostgreSQL 15."""
@@ -130,10 +128,8 @@ def _unknown(row: Row) -> UnknownCall:
 def bury(database: Database, host: str, by_whom: str, why: str) -> tuple[int, int]:
     """Declare all runners of a machine dead for good; how many runners and unknown calls.
 
-    Each unknown call of theirs gets a verdict, may be asked again, and counts as spent at its
-    worst case. Their slots are free.
+    Each unknown call of theirs gets a verdict, and may be asked again.
     """
-    budget = PostgresBudget(database, SystemClock())
     if not why.strip():
         raise UsageError("a burial needs a reason", hint='--because "the VM was deleted"')
 
@@ -157,18 +153,10 @@ def bury(database: Database, host: str, by_whom: str, why: str) -> tuple[int, in
         cursor.execute(
             "delete from claim where state = 'asking'"
             " and asker in (select id from runner where host = %s)"
-            " and (holder is null or not runner_is_alive(holder))"
-            " returning intent->>'reservation'",
+            " and (holder is null or not runner_is_alive(holder))",
             (host,),
         )
-        reservations = [row[0] for row in cursor.fetchall()]
-        cursor.execute(
-            "delete from slot where runner in (select id from runner where host = %s"
-            " and buried is not null)",
-            (host,),
-        )
-        budget.settle_in(cursor, [name for name in reservations if name])
-        return len(runners), len(reservations)
+        return len(runners), cursor.rowcount
 
     return database.transaction(work)
 
@@ -187,11 +175,15 @@ def set_limit(
 def provider_loads(database: Database) -> Sequence[ProviderLoad]:
     """The limits of every provider and what is in flight."""
     rows = database.rows(
-        "select name, (select count(*) from slot where slot.provider = names.name),"
+        "with asked as (select intent->>'provider' as provider from claim where state = 'asking'"
+        "  and intent->>'provider' is not null and runner_is_alive(holder))"
+        " select name, greatest((select count(*) from slot where slot.provider = names.name),"
+        "  (select count(*) from asked where asked.provider = names.name)),"
         " max_in_flight, per_minute,"
         " (select count(*) from request_start where request_start.provider = names.name"
         "  and at > clock_timestamp() - interval '1 minute')"
-        " from (select name from provider union select provider from slot) as names(name)"
+        " from (select name from provider union select provider from slot"
+        "  union select provider from asked) as names(name)"
         " left join provider using (name) order by name"
     )
     return [

@@ -116,6 +116,14 @@ class Amount(msgspec.Struct, frozen=True):
         return amount
 
 
+def amount_of(text: str, flag: str) -> Decimal | None:
+    """The value of a flag that takes an amount and is no setting."""
+    try:
+        return Amount().read(text)
+    except ValueError as reason:
+        raise UsageError(f"{flag}: {reason}, not {text!r}") from None
+
+
 class Count(msgspec.Struct, frozen=True):
     """A whole number that is not negative, or `none`."""
 

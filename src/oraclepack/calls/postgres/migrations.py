@@ -6,13 +6,12 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from oraclepack.calls.postgres.database import Database, Row
-from oraclepack.calls.store import StoreError
+from oraclepack.calls.postgres.database import Database, Row, StoreError
 
 _FOLDER = Path(__file__).parent
 _LOCK = 7_215_001
 """An advisory lock of ours: two `fleet init` at once wait for each other."""
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 ROLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "oraclepack_worker": {

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from decimal import Decimal
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from oraclepack import api
 from oraclepack.api import call_settings as cs
-from oraclepack.cli.command import Group, LazyCommand, command
+from oraclepack.cli.command import Group, LazyCommand, command, command_words
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.signals import StopOnSignals
 from oraclepack.cli.text import columns
@@ -75,6 +77,7 @@ _work_dir = click.option(
         "oraclepack fleet run fleet.jsonl",
         "oraclepack fleet run ../shop/docs/pack.md ../api/docs/pack.md --at-once 4",
         "oraclepack fleet run fleet.jsonl --scheduler tls://head.example.org:8786 --name weekly",
+        "oraclepack fleet run fleet.jsonl --max-cost 200 --detach",
     ),
 )
 @click.argument("sources", nargs=-1, required=True, metavar="MANIFEST|PACK...")
@@ -91,17 +94,29 @@ _work_dir = click.option(
 @_move
 @_on_unknown
 @_work_dir
+@click.option(
+    "--max-cost", metavar="USD", help="What all calls of the fleet may cost; none is no limit."
+)
+@click.option(
+    "--unknown-after",
+    metavar="TIME",
+    help="Ask a call without a known end again after this; may pay twice; none is never.",
+)
 @click.option("--insecure", is_flag=True, help="Allow tcp:// to another machine.")
+@click.option("--detach", is_flag=True, help="Go on in the background.")
 def run(  # noqa: PLR0913 - its options, given by name
     sources: tuple[str, ...],
+    *,
     name: str,
     scheduler: str,
     at_once: int,
     move: str,
     on_unknown: str,
     work_dir: str,
-    *,
+    max_cost: str | None,
+    unknown_after: str | None,
     insecure: bool,
+    detach: bool,
     settings: api.Settings,
 ) -> Reply:
     """Run the packs of a manifest, or packs.
@@ -121,10 +136,18 @@ def run(  # noqa: PLR0913 - its options, given by name
         scheduler=scheduler,
         at_once=at_once,
         insecure=insecure,
-        retry_undecided=on_unknown == "retry",
+        max_cost=_amount(max_cost),
+        unknown_after=_age(unknown_after),
         worker_words=words,
+        detach=[word for word in command_words() if word != "--detach"] if detach else None,
         progress=_progress,
     )
+    if report.head is not None:
+        return Reply(
+            report,
+            f"{_counts(report.totals)}\nprocess {report.head} runs them;"
+            f" `oraclepack fleet watch --name {name}` follows\n",
+        )
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
     return _report(report)
@@ -169,6 +192,18 @@ def watch(name: str, every: float, *, settings: api.Settings) -> Reply:
     Reads the store alone; ending this command leaves the fleet at work.
     """
     return _report(api.fleets(settings).watch(name, _progress, every))
+
+
+def _amount(text: str | None) -> Decimal | Literal["unchanged"] | None:
+    """The new limit of a fleet; it holds until it is changed."""
+    return "unchanged" if text is None else api.value_kinds.amount_of(text, "--max-cost")
+
+
+def _age(text: str | None) -> float | Literal["unchanged"] | None:
+    if text is None:
+        return "unchanged"
+    is_never = text.strip().lower() == "none"
+    return None if is_never else api.value_kinds.seconds_of(text, "--unknown-after")
 
 
 def _progress(totals: api.FleetTotals) -> None:
@@ -399,7 +434,9 @@ def _report(report: api.FleetReport) -> Reply:
 def _counts(totals: api.FleetTotals) -> str:
     states = ", ".join(f"{count} {state}" for state, count in totals.by_state.items())
     cost = f", ${totals.cost}" if totals.cost is not None else ""
-    return f"{totals.jobs} jobs: {states}; {totals.ok} of {totals.steps} steps ok{cost}"
+    calls = ", ".join(f"{name} {count}" for name, count in totals.in_flight.items())
+    calls = f"; in flight: {calls}" if calls else ""
+    return f"{totals.jobs} jobs: {states}; {totals.ok} of {totals.steps} steps ok{cost}{calls}"
 
 
 def _text(report: api.FleetReport) -> str:
@@ -417,4 +454,22 @@ def _text(report: api.FleetReport) -> str:
         for job in shown.jobs
     ]
     heads = ("job", "state", "steps", "host", "repository", "pack", "")
-    return f"{columns(heads, rows)}{_counts(shown.totals)}\n"
+    return f"{columns(heads, rows)}{_counts(shown.totals)}\n{_standing(shown)}"
+
+
+def _standing(report: api.FleetReport) -> str:
+    """Money, providers and unknown calls, where there is something to say."""
+    standing = report.standing
+    if standing is None:
+        return ""
+    lines = []
+    if report.max_cost is not None or standing.spent != "0" or standing.reserved != "0":
+        limit = f" of ${report.max_cost}" if report.max_cost is not None else ""
+        lines.append(f"spent ${standing.spent}{limit}, reserved ${standing.reserved}")
+    for one in standing.providers:
+        limit = f" of {one.max_in_flight}" if one.max_in_flight else ""
+        lines.append(f"{one.name}: {one.in_flight}{limit} in flight, all fleets")
+    lines += [
+        f"unknown: step {call.step} on {call.host}: {call.resolution}" for call in standing.unknown
+    ]
+    return "".join(f"{line}\n" for line in lines)
