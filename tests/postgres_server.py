@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,8 +31,9 @@ def programs() -> Path:
 class PostgresServer:
     """A cluster that can be started, stopped, killed and frozen."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, options: str = "") -> None:
         self.folder = folder
+        self.options = options
         self._bin = programs()
         self.data = folder / "data"
         folder.chmod(0o755)
@@ -50,7 +53,7 @@ class PostgresServer:
         return int((self.data / "postmaster.pid").read_text().splitlines()[0])
 
     def start(self) -> None:
-        options = f"-k {self.folder} -c listen_addresses='' -c max_connections=60"
+        options = f"-k {self.folder} -c listen_addresses='' -c max_connections=60 {self.options}"
         self._run(
             *("pg_ctl", "-D", str(self.data), "-w", "-t", "30"),
             *("-l", str(self.folder / "log"), "-o", options, "start"),
@@ -58,6 +61,41 @@ class PostgresServer:
 
     def stop(self, mode: str = "immediate") -> None:
         self._run("pg_ctl", "-D", str(self.data), "-w", "-m", mode, "stop", check=False)
+
+    def freeze(self) -> None:
+        """The server hangs: no process of it does anything until `thaw`."""
+        for pid in self.processes():
+            os.kill(pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        for pid in self.processes():
+            os.kill(pid, signal.SIGCONT)
+
+    def crash(self) -> None:
+        """All processes of the server die at once; what they had not written is lost."""
+        for pid in self.processes():
+            os.kill(pid, signal.SIGKILL)
+        while any(Path(f"/proc/{pid}").exists() for pid in self.processes()):
+            time.sleep(0.02)
+
+    def stop_writing_ahead(self) -> None:
+        """Only commits that wait for the disk are written from now on."""
+        for pid in self.processes():
+            if b"walwriter" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(pid, signal.SIGSTOP)
+
+    def processes(self) -> list[int]:
+        """The server and everything it has started; the server first."""
+        try:
+            first = self.pid
+        except (OSError, ValueError, IndexError):
+            return []
+        rest = [
+            int(name)
+            for name in os.listdir("/proc")
+            if name.isdigit() and _parent_of(int(name)) == first
+        ]
+        return [pid for pid in (first, *rest) if Path(f"/proc/{pid}").exists()]
 
     def _run(self, program: str, *words: str, check: bool = True) -> None:
         as_user: Sequence[str] = ()
@@ -75,13 +113,21 @@ class PostgresServer:
             raise NoServerError(f"{program}: {done.stderr.decode(errors='replace')[-400:]}")
 
 
+def _parent_of(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 @contextmanager
-def serving_postgres() -> Iterator[PostgresServer]:
+def serving_postgres(options: str = "") -> Iterator[PostgresServer]:
     """A server with an empty database."""
     with tempfile.TemporaryDirectory(prefix="op-pg-") as folder:
-        server = PostgresServer(Path(folder))
+        server = PostgresServer(Path(folder), options)
         server.start()
         try:
             yield server
         finally:
+            server.thaw()
             server.stop()

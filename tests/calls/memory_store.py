@@ -1,7 +1,7 @@
 """A store without files: what a shared store has to do, and nothing else."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Self
 
 from oraclepack.calls.budget import (
@@ -42,6 +42,10 @@ class MemoryCache:
     def entries(self) -> Iterator[ListedEntry]:
         for _, found in sorted(self._answers.items()):
             yield ListedEntry(found.entry, found.state)
+
+    def answered_another(self, sessions: Collection[str], key: str | None) -> frozenset[str]:
+        named = {one.entry.session for one in self._answers.values() if one.entry.key != key}
+        return frozenset(session for session in named if session in sessions and session)
 
     def note_unmet(self, key: str, run_id: str) -> None:
         self._unmet.setdefault(key, set()).add(run_id)
@@ -94,6 +98,12 @@ class MemoryClaim:
         if not self._is_ours():
             raise MachineError("another runner has the claim")
         self._claims.noted[self._key] = intent
+
+    def withdraw(self) -> None:
+        if self._is_ours():
+            self._claims.noted.pop(self._key, None)
+            if self.left is not None:
+                self._claims.noted[self._key] = self.left
 
     def settle(self) -> None:
         if self._is_ours():

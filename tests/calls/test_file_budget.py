@@ -24,6 +24,7 @@ from oraclepack.calls.budget import (
 )
 from oraclepack.calls.file_budget import FileBudget, command_name
 from oraclepack.errors import MachineError
+from oraclepack.system.machine import Machine
 from tests.clocks import SteppingClock
 from tests.faults import die_at
 
@@ -128,17 +129,18 @@ def test_processes_that_are_killed_anywhere_never_overspend_leak_or_hang(tmp_pat
         pytest.param("elsewhere - 1 -", 1, True, id="another machine, just now"),
         pytest.param("elsewhere - 1 -", 11, False, id="another machine, long ago"),
         pytest.param("elsewhere - 1 -", -11, False, id="another machine whose clock is ahead"),
-        pytest.param("{host} other-boot 1 -", 0, False, id="before this machine was started"),
-        pytest.param("{host} {boot} 4194000 7", 0, False, id="a process that has ended"),
-        pytest.param("{host} {boot} {pid} 7", 0, False, id="an earlier process of this number"),
+        pytest.param("here other-boot 1 -", 0, False, id="before this machine was started"),
+        pytest.param("here/pid:[7] boot {pid} 7", 0, True, id="a container of this machine"),
+        pytest.param("here boot 4194000 7", 0, False, id="a process that has ended"),
+        pytest.param("here boot {pid} 7", 0, False, id="an earlier process of this number"),
         pytest.param("nonsense", 0, False, id="no name of a process"),
     ],
 )
 def test_what_is_dropped_of_a_reservation_that_was_not_opened(
-    command: str, age: int, is_there: bool, tmp_path: Path
+    command: str, age: int, is_there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host, boot, pid, _ = command_name().split()
-    name = command.format(host=host, boot=boot, pid=pid)
+    monkeypatch.setattr(file_budget, "this_machine", lambda: Machine("here", "boot"))
+    name = command.format(pid=command_name().split()[2])
     budget, at = budget_in(tmp_path), NOON - timedelta(minutes=age)
     for each in ("opened", "waiting"):
         asked = replace(request(each, "1", name, at), is_open=each == "opened")

@@ -31,11 +31,13 @@ began=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)
 record running
 echo "$prompt" >> "$BILL"
 echo $$ >> "$BILL.pids"
+echo "+ $$" >> "$BILL.flow"
 n=0
 while [ -e "$BILL.hold" ] && [ $n -lt 1200 ]; do sleep 0.05; n=$((n+1)); done
 echo "The answer to '$prompt' is yes, because the code says so." > "$out.part"
 mv "$out.part" "$out"
 record completed
+echo "- $$" >> "$BILL.flow"
 """
 
 _STEP = """# {number:02d}) ROI=1 step {number}
@@ -47,10 +49,14 @@ oracle -p "{name} question {number}: why?" -m gpt-5.2 --engine api \\
 class FleetWorld:
     """Everything below one directory; machines are told apart by their names."""
 
-    def __init__(self, folder: Path, dsn: str = "", lease: float = 3.0) -> None:
+    def __init__(
+        self, folder: Path, dsn: str = "", lease: float = 3.0, more: Mapping[str, str] | None = None
+    ) -> None:
+        """`more` are further variables of every machine."""
         self.folder = folder
         self.dsn = dsn
         self._lease = lease
+        self._more = dict(more or {})
         self.bill_path = folder / "bill"
         self.hold_path = folder / "bill.hold"
         self._started: list[subprocess.Popen[bytes]] = []
@@ -92,6 +98,7 @@ class FleetWorld:
             "ORACLEPACK_STORE": self.dsn,
             "ORACLEPACK_STORE_LEASE": f"{self._lease}s",
             "ORACLEPACK_MACHINE": f"{machine}/boot-of-{machine}",
+            **self._more,
         }
 
     def start(
@@ -156,6 +163,30 @@ class FleetWorld:
                 os.kill(int(pid), signal.SIGKILL)
             except ProcessLookupError:
                 continue
+            with (self.folder / "bill.flow").open("a") as flow:
+                flow.write(f"- {pid}\n")
+
+    def most_at_once(self) -> int:
+        """The largest number of calls that were in flight at the same moment."""
+        flying: set[str] = set()
+        most = 0
+        for line in (self.folder / "bill.flow").read_text().splitlines():
+            sign, pid = line.split()
+            flying = flying | {pid} if sign == "+" else flying - {pid}
+            most = max(most, len(flying))
+        return most
+
+    def runners(self) -> list[int]:
+        """The processes that work on jobs now."""
+        found = []
+        for name in os.listdir("/proc"):
+            try:
+                words = Path("/proc", name, "cmdline").read_bytes() if name.isdigit() else b""
+            except OSError:
+                continue
+            if b"fleet\0worker" in words and str(self.folder).encode() in words:
+                found.append(int(name))
+        return found
 
     def log(self, machine: str = "head") -> str:
         path = self.folder / f"{machine}.log"

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.postgres.database import Database, StoreError
+from oraclepack.calls.postgres.database import Database
 from oraclepack.calls.postgres.migrations import migrate
 from oraclepack.calls.postgres.runner_lease import RunnerLease
+from oraclepack.calls.store import StoreError
 from oraclepack.errors import InputError
 from oraclepack.fleet.fleet_job import FleetJob, JobSource, JobState, JobSummary, make_job
 from oraclepack.fleet.job_store import FileJobStore, JobReport, JobStore
@@ -90,6 +91,7 @@ def test_both_stores_keep_the_same_promises(kind: str, machines: Machines, tmp_p
     end = JobReport(summary=JobSummary(steps=2, ok=2), state=JobState.DONE, exit_code=0)
     assert taken.report(end)
     assert other.jobs("f")[0].state is JobState.DONE
+    assert other.take("f", jobs[0].id) is None, "a worker that Dask starts twice runs it once"
 
     again = other.take("f", jobs[1].id)
     assert again is not None

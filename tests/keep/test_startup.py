@@ -20,13 +20,19 @@ sys.exit(code)
 
 HEAVY = {
     "asyncio",
+    "dask",
+    "distributed",
     "importlib.metadata",
     "jinja2",
     "junitparser",
     "markdown_it",
+    "matplotlib",
+    "mcp",
     "nh3",
+    "psycopg",
     "rapidfuzz",
     "rich",
+    "textual",
     "tree_sitter",
 }
 """Modules that cost a short command too much, alone or by what they load."""

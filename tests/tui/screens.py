@@ -18,7 +18,12 @@ Script = Callable[[TuiApp, Pilot[Any]], Awaitable[None]]
 
 
 def use_screen(
-    place: Path, script: Script, size: tuple[int, int] = WIDE, **values: object
+    place: Path,
+    script: Script,
+    size: tuple[int, int] = WIDE,
+    *,
+    expects_faults: bool = False,
+    **values: object,
 ) -> TuiApp:
     """Open the program at a place, and do with it what a script does."""
     settings = api.load_settings(place, values)
@@ -26,11 +31,14 @@ def use_screen(
     app.animation_level = "none"
 
     async def use() -> None:
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=size, notifications=True) as pilot:
             await settle(pilot)
             await script(app, pilot)
 
     asyncio.run(use())
+    if not expects_faults:
+        for fault in (*app.faults, *([app.fatal] if app.fatal else [])):
+            raise fault
     return app
 
 

@@ -27,7 +27,7 @@ from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import is_true, keep, may_reuse, missing_in
 from oraclepack.calls.truth import COMPLETED
 from oraclepack.calls.unmet_answers import PaidAnswer, is_an_answer, looks_cut
-from oraclepack.calls.waiting import WaitDeadline, recorded_wait
+from oraclepack.calls.waiting import WaitDeadline, recorded_wait, settle_unkeyed
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import BACKUPS
@@ -64,10 +64,15 @@ def session_of(
     if intent is None:
         return None
     path = str(context.root.resolve() / intent.output_path) if intent.output_path else None
-    others = _of_others(context, prepared)
-    records = (record for record in sessions.records() if record.id not in others)
     until = min(_later(context, intent), default="")
-    return matching(records, prepared.question.prompt, path, intent.at, until)
+    question = (prepared.question.prompt, path, intent.at, until)
+    ended = _of_others(context)
+    records = [
+        one for one in sessions.records() if one.id not in ended and matching([one], *question)
+    ]
+    cache = context.store.cache
+    others = cache.answered_another([one.id for one in records], prepared.key_value)
+    return matching([one for one in records if one.id not in others], *question)
 
 
 def harvest(
@@ -183,8 +188,8 @@ def _moved_away(context: CallContext, intent: j.InvocationIntent) -> Iterator[st
             yield sha256_bytes(data)
 
 
-def _of_others(context: CallContext, prepared: PreparedCall) -> set[str]:
-    """Sessions that are known to have answered another question or another call."""
+def _of_others(context: CallContext) -> set[str]:
+    """Sessions that are known to have answered another call of this run."""
     ended = {invocation.outcome.session for invocation in _all(context) if invocation.outcome}
     retries = (
         invocation.intent.retry
@@ -192,9 +197,7 @@ def _of_others(context: CallContext, prepared: PreparedCall) -> set[str]:
         if invocation.intent and invocation.intent.retry
     )
     ended |= {session for retry in retries for session in retry.sessions}
-    entries = (one.entry for one in context.store.cache.entries() if one.foreign is None)
-    cached = {entry.session for entry in entries if entry.key != prepared.key_value}
-    return {session for session in ended | cached if session is not None}
+    return {session for session in ended if session is not None}
 
 
 def _later(context: CallContext, intent: j.InvocationIntent) -> Iterator[str]:
@@ -354,6 +357,7 @@ def _close(
     _settle_money(context, prepared, earlier, adoption.record)
     if earlier.intent is not None and _is_of_this_run(context, earlier.intent):
         adopted = adoption.answer is not None or adoption.unmet is not None
+        settle_unkeyed(context, earlier.intent)
         ledger.close(context, earlier.intent, adopted=adopted)
 
 

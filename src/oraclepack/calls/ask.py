@@ -115,14 +115,23 @@ def _paid_try(
     # Sessions record times in whole milliseconds, by the same clock.
     since = rfc3339(context.clock.now() - timedelta(seconds=1))
 
+    has_begun = False
+
     def started(process: ProcessIdentity) -> None:
+        nonlocal has_begun
         tally.reservation = held.name
         ledger.intend(context, prepared, argv, process, claim=claim, tally=tally)
         # After the journal, which names it: killed in between, nothing was paid for.
         held.open()
         tally.started_ns = tally.now()
+        has_begun = True
 
-    end = shim.run(order, started)
+    try:
+        end = shim.run(order, started)
+    except OraclePackError:
+        if claim is not None and not has_begun:
+            claim.withdraw()
+        raise
     if end.trouble:
         failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
         return TryResult(end, None, (), failure, displaced)
@@ -244,6 +253,8 @@ class OracleAsk:
         self._cache = Cache.MISS if prepared.key_value and context.options.use_cache else Cache.OFF
         self.continues = False
         """A detached worker still works on the question when the call has ended."""
+        self.has_tried = False
+        """Some try was made, and has ended."""
 
     def intend(self) -> None:
         """Record that the tool is about to be called, and as which retry."""
@@ -268,6 +279,7 @@ class OracleAsk:
             self._tally.note_session(tried.record)
             tried = self._harvested(tried)
             self._end_try(tried)
+            self.has_tried = True
             if tried.failure is None:
                 return self._succeeded(tried)
             if tried.failure.code == DETACHED:

@@ -55,6 +55,9 @@ class FileClaim:
             # A line more, never one in place of another: death in between loses nothing.
             disk.write(self._descriptor, _line(intent, self._path), self._path)
 
+    def withdraw(self) -> None:
+        """Nothing to do: the process that was noted is dead, so the next holder asks."""
+
     def settle(self) -> None:
         """Everything that was noted has come to a known end."""
         self._is_open = False

@@ -10,7 +10,6 @@ The file is in the user's own state directory, like the slots of providers.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -36,8 +35,9 @@ from oraclepack.shell import processes
 from oraclepack.system import files
 from oraclepack.system.clock import Clock
 from oraclepack.system.digests import canonical_line, sha256_bytes
-from oraclepack.system.environment import host, process_id, state_directory
+from oraclepack.system.environment import process_id, state_directory
 from oraclepack.system.locks import turn
+from oraclepack.system.machine import this_machine
 
 VERSION = 1
 _NAME, _LOCK = "ledger.json", "ledger.lock"
@@ -134,7 +134,7 @@ class LedgerBudget(ABC):
                 return True
         if machine != _machine():
             return self._is_old(one)
-        if boot != boot_id():
+        if boot != _boot():
             return True
         if not processes.has_proc():
             return not processes.exists(int(pid))
@@ -198,23 +198,20 @@ class FileBudget(LedgerBudget):
         )
 
 
-@cache
-def boot_id() -> str:
-    """An identifier of this boot of the machine; `-` where that is not known."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return "-"
-
-
 def command_name() -> str:
     """The name of this process, which no later one has."""
     pid = process_id()
-    return f"{_machine()} {boot_id()} {pid} {processes.start_time(pid) or '-'}"
+    return f"{_machine()} {_boot()} {pid} {processes.start_time(pid) or '-'}"
 
 
 def _machine() -> str:
-    return "".join(host().split()) or "-"
+    """Where process numbers are valid; a container is a machine of its own."""
+    here = this_machine()
+    return "".join(f"{here.host}{here.namespace}".split()) or "-"
+
+
+def _boot() -> str:
+    return this_machine().boot or "-"
 
 
 def budget_directory() -> Path:

@@ -7,7 +7,7 @@ behind a link or is tracked by git is foreign, whatever it says.
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
@@ -145,6 +145,14 @@ class FileAnswerCache:
             entry, foreign = stored
             data = files.read(self._path(key, ".md"))
             yield ListedEntry(entry, FOREIGN if foreign else _state(entry, data), foreign)
+
+    def answered_another(self, sessions: Collection[str], key: str | None) -> frozenset[str]:
+        entries = (one.entry for one in self.entries() if one.foreign is None) if sessions else ()
+        return frozenset(
+            entry.session
+            for entry in entries
+            if entry.session is not None and entry.session in sessions and entry.key != key
+        )
 
     def find(self, beginning: str = "") -> tuple[str, ...]:
         """The keys that begin with these letters."""

@@ -37,7 +37,7 @@ from oraclepack.calls.prepare import (
     promised,
 )
 from oraclepack.calls.rehearse import refused_replacing, rehearse, rehearse_other
-from oraclepack.calls.store import Claim
+from oraclepack.calls.store import Claim, StoreError
 from oraclepack.calls.stored_answers import find_stored, is_held_back
 from oraclepack.calls.truth import TIMED_OUT
 from oraclepack.calls.unmet_answers import (
@@ -48,7 +48,7 @@ from oraclepack.calls.unmet_answers import (
     paid_answer,
     unmet_answer,
 )
-from oraclepack.calls.waiting import asking_alone, wait_for_slot
+from oraclepack.calls.waiting import asking_alone, asking_unkeyed, wait_for_slot
 from oraclepack.calls.worst_case import WorstCase
 from oraclepack.errors import InputError, Refusal, StepError
 from oraclepack.journal.statuses import UNDECIDED, Cache, OutputRetry
@@ -96,27 +96,53 @@ class CallHandler:
         """See to one call; the exit code with which it ends for the step."""
         call = replace(call, began_at=rfc3339(self._context.clock.now()))
         with self._context.shared.answering((call.step, call.attempt, call.number)):
-            reading = read_call(self._context.with_secrets_of(call.env), call, shim)
+            context = self._context.with_secrets_of(call.env)
+            try:
+                reading = read_call(context, call, shim)
+            except StoreError as trouble:
+                error = _without_store(shim, trouble)
+                ledger.conclude_other(context, call, OF_TOOL.get(call.tool), error, _REFUSED_EXIT)
+                return _REFUSED_EXIT
             if isinstance(reading, int):
                 return reading
             context, prepared = reading
-            with asking_alone(context, prepared, shim) as claim:
-                if claim is None:
-                    return _end(context, prepared, STOPPED, STOPPED_EXIT)
-                exit_code = cached(context, prepared, shim, claim)
-                if exit_code is not None:
-                    settle_earlier(context, prepared, claim.left)
-                    return exit_code
-                unanswered = adopted(context, prepared, shim, claim)
-                if isinstance(unanswered, int):
-                    return unanswered
-                asking = begin_asking(context, prepared, shim, claim, unanswered)
-                if asking is None:
-                    return _end(context, prepared, _HELD_BACK, 1)
-                exit_code = asking.ask(force=unanswered.adoption.force)
-                if not asking.continues:
-                    claim.settle()
-                return exit_code
+            try:
+                with asking_alone(context, prepared, shim) as claim:
+                    return _answer(context, prepared, shim, claim)
+            except StoreError as trouble:
+                error = _without_store(shim, trouble)
+                return _end(context, prepared, error, _REFUSED_EXIT)
+
+
+def _answer(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim | None) -> int:
+    if claim is None:
+        return _end(context, prepared, STOPPED, STOPPED_EXIT)
+    exit_code = cached(context, prepared, shim, claim)
+    if exit_code is not None:
+        settle_earlier(context, prepared, claim.left)
+        return exit_code
+    unanswered = adopted(context, prepared, shim, claim)
+    if isinstance(unanswered, int):
+        return unanswered
+    asking = begin_asking(context, prepared, shim, claim, unanswered)
+    if asking is None:
+        return _end(context, prepared, _HELD_BACK, 1)
+    try:
+        exit_code = asking.ask(force=unanswered.adoption.force)
+    except StoreError:
+        if asking.has_tried and not asking.continues:
+            claim.settle()
+        raise
+    if not asking.continues:
+        claim.settle()
+    return exit_code
+
+
+def _without_store(shim: Shim, trouble: StoreError) -> StepError:
+    """The shared store does not answer, or has given the call to another runner."""
+    message = f"{trouble.message}; {trouble.hint}" if trouble.hint else trouble.message
+    shim.write_stderr(f"oraclepack: {trouble.code}: {message}\n")
+    return StepError(code=trouble.code, message=message, transient=trouble.retryable)
 
 
 def read_call(
@@ -235,14 +261,15 @@ def _run_other_tool(
     held = reserve_try(context, call, shim, worst)
     if isinstance(held, StepError):
         return held
-    with held:
+    with held, asking_unkeyed(context, call) as claim:
 
         def started(process: ProcessIdentity) -> None:
-            ledger.intend_other(context, call, provider, parsed, process, held.name)
+            ledger.intend_other(context, call, provider, parsed, process, held.name, claim)
             held.open()
 
         ledger.begin_try(context, call, 1)
         end = shim.run(order, started)
+        claim.settle()
         held.settle(None, None)
         return end
 

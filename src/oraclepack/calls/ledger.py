@@ -255,9 +255,10 @@ def intend_other(
     parsed: ParsedArgv,
     process: ProcessIdentity | None = None,
     reservation: str | None = None,
+    claim: Claim | None = None,
 ) -> None:
     """Another tool is about to be called."""
-    context.record(
+    recorded = context.record(
         j.InvocationIntent(
             **_which(call),
             provider=provider,
@@ -266,6 +267,8 @@ def intend_other(
             reservation=reservation,
         )
     )
+    if claim is not None and isinstance(recorded, j.InvocationIntent):
+        claim.note(recorded)
 
 
 def close(context: CallContext, intent: j.InvocationIntent, *, adopted: bool) -> None:

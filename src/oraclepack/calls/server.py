@@ -1,7 +1,6 @@
 """The private socket the shims talk to: every call of a tool in a step arrives here."""
 
 import os
-import select
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +21,7 @@ from oraclepack.errors import MachineError
 from oraclepack.shell.attempt import Attempt, Grace, StopLevel
 from oraclepack.shell.stop import Stop
 from oraclepack.system.environment import MARKER_VARIABLE
+from oraclepack.system.local_sockets import SocketListener
 from oraclepack.tools.tool_names import SPELLINGS
 from oraclepack.tools.wrappers import runs_a_package, unwrap
 
@@ -243,14 +243,10 @@ class Gateway:
         self._waiting: set[socket.socket] = set()
         # The threads stay: a thread that ends hides its children from a listing of ours.
         self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, "call")
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._wake = os.pipe()
-        self._thread = threading.Thread(target=self._accept_calls, name="gateway", daemon=True)
+        self._listener = SocketListener(self.shims.socket, self._take, "gateway")
 
     def __enter__(self) -> Self:
-        self._listener.bind(str(self.shims.socket))
-        self._listener.listen(128)
-        self._thread.start()
+        self._listener.open(backlog=128)
         return self
 
     def __exit__(
@@ -260,35 +256,23 @@ class Gateway:
         trace: TracebackType | None,
     ) -> None:
         """Take no more calls, wait for questions whose callers died, end other calls, tidy up."""
-        os.write(self._wake[1], b"!")
-        self._thread.join()
-        self._listener.close()
+        self._listener.stop()
         with self._lock:
             for connection in self._calls:
                 # Its thread then finds the caller gone: it ends the tool, unless that outlives it.
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
         self._threads.shutdown()
-        for descriptor in self._wake:
-            os.close(descriptor)
         self.shims.remove()
 
-    def _accept_calls(self) -> None:
-        poll = select.poll()
-        poll.register(self._listener.fileno(), select.POLLIN)
-        poll.register(self._wake[0], select.POLLIN)
-        while self._wake[0] not in {ready for ready, _ in poll.poll()}:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                continue  # the shim was gone before we came, or we are out of descriptors
-            with self._lock:
-                self._calls.add(connection)
-                self._waiting.add(connection)
-            try:
-                self._threads.submit(self._serve, connection)
-            except RuntimeError as fault:  # no thread for it
-                self._turn_away(connection, fault)
+    def _take(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._calls.add(connection)
+            self._waiting.add(connection)
+        try:
+            self._threads.submit(self._serve, connection)
+        except RuntimeError as fault:  # no thread for it
+            self._turn_away(connection, fault)
 
     def _turn_away(self, connection: socket.socket, fault: RuntimeError) -> None:
         """Let the shim fail, which else would wait for an answer that cannot come."""

@@ -15,7 +15,7 @@ that several machines share must keep the same promises:
   then says that the call must not be made.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Protocol, Self
 
 import msgspec
@@ -31,8 +31,16 @@ from oraclepack.calls.budget import (
 )
 from oraclepack.calls.cache import CacheEntry, CacheLookup, ListedEntry
 from oraclepack.calls.limits import Limit
+from oraclepack.errors import OraclePackError
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.system.ownership import Foreign
+
+
+class StoreError(OraclePackError):
+    """The shared store cannot be used now. Nothing was paid for because of it."""
+
+    code = "STORE"
+    retryable = True
 
 
 class AnswerCache(Protocol):
@@ -50,6 +58,9 @@ class AnswerCache(Protocol):
 
     def entries(self) -> Iterator[ListedEntry]:
         """Every entry with its state, in the order of the keys."""
+
+    def answered_another(self, sessions: Collection[str], key: str | None) -> frozenset[str]:
+        """Which of these sessions of the tool are known to have answered another question."""
 
     def note_unmet(self, key: str, run_id: str) -> None:
         """Remember a run with an answer that misses its contract. Failing is not an error."""
@@ -74,6 +85,9 @@ class Claim(Protocol):
 
         Called before the tool may begin. Raises OraclePackError where it must not begin.
         """
+
+    def withdraw(self) -> None:
+        """The tool of the last note did not begin: what was known before holds again."""
 
     def settle(self) -> None:
         """Everything that was noted has come to a known end."""
@@ -104,6 +118,9 @@ class Unclaimed:
 
     def note(self, intent: InvocationIntent) -> None:
         """Nothing to do: the journal of the run has it."""
+
+    def withdraw(self) -> None:
+        """Nothing to do."""
 
     def settle(self) -> None:
         """Nothing to do."""

@@ -7,9 +7,12 @@ from oraclepack.calls.context import CallContext
 from oraclepack.calls.limits import limit_for, slot_reason
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.prepare import PreparedCall
-from oraclepack.calls.store import Claim, Slot, Unclaimed
+from oraclepack.calls.store import Claim, Slot, StoreError, Unclaimed
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CallWait, Wait
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.machine import Whereabouts, this_machine, whereabouts
+from oraclepack.tools.tool_names import ORACLE
 
 _LOOK_AGAIN = 0.2
 """Seconds between two looks whether a paused run goes on."""
@@ -105,6 +108,49 @@ class WaitDeadline:
         return self._end is not None and self._clock.monotonic_ns() > self._end
 
 
+def unkeyed_claim(context: CallContext, step: str, attempt: int, number: int) -> str:
+    """The name of the claim of a call whose question has no key: it is like no other call."""
+    place = f"{this_machine().host}:{context.root}".encode("utf-8", "backslashreplace")
+    run = f"{context.run_id}:{sha256_bytes(place)[:12]}"
+    return f"unkeyed:{run}:{step}:{attempt}:{number}"
+
+
+def settle_unkeyed(context: CallContext, intent: j.InvocationIntent) -> None:
+    """The end of a call without a key that an earlier command made is known."""
+    if intent.key is None and context.store.claims.spans_machines:
+        name = unkeyed_claim(context, intent.step, intent.attempt, intent.call)
+        claim = context.store.claims.acquire(name, lambda _: False)
+        if claim is not None:
+            claim.settle()
+
+
+@contextmanager
+def asking_unkeyed(context: CallContext, call: LiveCall) -> Iterator[Claim]:
+    """The claim of a call of another tool, which costs money too. Raises StoreError."""
+    claim: Claim | None = Unclaimed()
+    if context.store.claims.spans_machines:
+        name = unkeyed_claim(context, call.step, call.attempt, call.number)
+        claim = context.store.claims.acquire(name, lambda _: False)
+    if claim is None:
+        raise StoreError("another runner makes this call", hint="see `oraclepack fleet unknown`")
+    try:
+        yield claim
+    finally:
+        claim.release()
+
+
+def settle_ended_tools(context: CallContext) -> None:
+    """Settle the calls of other tools that an earlier command made here: they were ended since."""
+    for step in context.journal.state.steps.values():
+        for call in step.invocations:
+            intent = call.intent
+            if not call.is_open or intent is None or intent.process is None:
+                continue
+            is_here = whereabouts(intent.process.machine, this_machine()) is Whereabouts.HERE
+            if intent.tool != ORACLE and is_here:
+                settle_unkeyed(context, intent)
+
+
 @contextmanager
 def asking_alone(
     context: CallContext, prepared: PreparedCall, shim: Shim
@@ -119,7 +165,7 @@ def asking_alone(
             yield Unclaimed()
             return
         # No other call asks the same, but a runner that was taken for dead must not spend.
-        key = f"unkeyed:{context.run_id}:{call.step}:{call.attempt}:{call.number}"
+        key = unkeyed_claim(context, call.step, call.attempt, call.number)
     message = "the same question is being asked already; waiting for its answer"
     wait = CallWait(call=call.number, reason="same question asked by another call")
     with recorded_wait(context, call, shim, Wait.SAME_QUESTION, message, wait) as pause:

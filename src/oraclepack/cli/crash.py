@@ -30,9 +30,14 @@ def write_crash_log(text: str) -> Path | None:
     return Path(name)
 
 
+def log_crash(error: BaseException, command: str) -> Path | None:
+    """Write what is known of a fault to a file of its own; None when that is not possible."""
+    return write_crash_log(api.redacted(_crash_report(error, command)))
+
+
 def crashed(error: BaseException, command: str) -> Reply:
     """The reply to a fault of our own. Never a traceback on the screen."""
-    path = write_crash_log(api.redacted(_crash_report(error, command)))
+    path = log_crash(error, command)
     summary = api.redacted(f"{type(error).__name__}: {error}").splitlines()[0]
     return Reply(
         exit_code=ExitCode.INTERNAL,

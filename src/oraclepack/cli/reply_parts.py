@@ -58,7 +58,7 @@ def part_options(params: list[click.Parameter]) -> list[click.Parameter]:
         option = click.Option(
             [OUT_FLAG, "reply_file"],
             metavar="FILE",
-            help="Write the data to a new file and answer with its path.",
+            help="Write the data to this new file.",
         )
         options.append(option)
     return options

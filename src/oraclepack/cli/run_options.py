@@ -46,7 +46,7 @@ _OPTIONS = (
     click.option(
         "--run-id",
         metavar="ID",
-        help="Continue this run (see `oraclepack runs list`).",
+        help="Continue this run of `oraclepack runs list`.",
         shell_complete=run_ids,
     ),
     click.option("--new-run", is_flag=True, help="Start a fresh run, whatever there is already."),
@@ -58,7 +58,7 @@ _OPTIONS = (
     click.option(
         "--in-place",
         is_flag=True,
-        help="With --engine rehearsal: run the steps in the project itself, not in a copy.",
+        help="Rehearse in the project itself, not in a copy.",
     ),
     click.option(
         "--detach",
@@ -74,13 +74,13 @@ _OPTIONS = (
     click.option(
         "--expect-pack",
         metavar="SHA256",
-        help="Refuse a pack with another hash (`pack_hash` of `oraclepack list --json`).",
+        help="Refuse a pack with another hash; `oraclepack list --json` shows it.",
     ),
     click.option("--import-state", metavar="FILE", help="Take over a state file of the Go tool."),
     click.option(
         "--take-over",
         is_flag=True,
-        help="Overwrite outputs that a run of another pack has recorded; they are kept as backups.",
+        help="Overwrite outputs of a run of another pack; backups are kept.",
     ),
 )
 

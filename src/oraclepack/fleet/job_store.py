@@ -82,7 +82,7 @@ class JobStore(Protocol):
         """The names of all fleets."""
 
     def take(self, fleet: str, job_id: str) -> TakenJob | None:
-        """The right to run a job; None while another worker runs it."""
+        """The right to run a job; None when it is done, or another worker runs it."""
 
     def archive(self, fleet: str, job_id: str) -> bytes | None:
         """The run directory of a job as its worker published it; None when there is none."""
@@ -147,6 +147,9 @@ class FileJobStore:
             return None
         job = self._read(fleet, job_id)
         assert job is not None
+        if job.state is JobState.DONE:  # Dask may start a worker twice
+            os.close(descriptor)
+            return None
         taken = replace(job, state=JobState.RUNNING, takes=job.takes + 1, host=os.uname().nodename)
         _write(folder, taken)
         return FileTakenJob(folder, taken, descriptor)

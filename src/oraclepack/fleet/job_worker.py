@@ -80,7 +80,8 @@ def run_job(
     taken = store.take(fleet, job_id)
     if taken is None:
         job = next(one for one in store.jobs(fleet) if one.id == job_id)
-        return JobResult(job=job, ran=False, message="another worker runs it")
+        why = "it is done" if job.state is JobState.DONE else "another worker runs it"
+        return JobResult(job=job, ran=False, message=why)
     try:
         root = workspace(options.work_dir, taken.job)
         refused = _bring_run(taken, root, options)

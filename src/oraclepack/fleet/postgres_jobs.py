@@ -9,11 +9,12 @@ import psycopg
 
 from oraclepack import __version__
 from oraclepack.calls.budget import fleet_spending
-from oraclepack.calls.postgres.database import Database, Row, StoreError
+from oraclepack.calls.postgres.database import Database, Row
 from oraclepack.calls.postgres.migrations import check_version
 from oraclepack.calls.postgres.postgres_budget import PostgresBudget
 from oraclepack.calls.postgres.postgres_store import fingerprint_of
 from oraclepack.calls.postgres.runner_lease import RunnerLease
+from oraclepack.calls.store import StoreError
 from oraclepack.errors import InputError
 from oraclepack.fleet.fleet_job import FleetJob, FleetPolicy, JobSource, JobState, JobSummary
 from oraclepack.fleet.fleet_reports import FleetStanding
@@ -68,7 +69,7 @@ class PostgresJobStore:
             "update job set state = 'running', token = nextval('job_token'), runner = %s,"
             " host = %s, takes = takes + 1, changed = clock_timestamp()"
             " where fleet = %s and id = %s"
-            " and (state <> 'running' or not runner_is_alive(runner))"
+            " and state <> 'done' and (state <> 'running' or not runner_is_alive(runner))"
             " returning id, fleet, commit_id, source, state, takes, host, exit_code, summary,"
             " run_dir, token, archive",
             (self._lease.id, host(), fleet, job_id),
@@ -194,7 +195,7 @@ def _job(row: Row | list[object]) -> FleetJob:
 @contextmanager
 def opened_jobs(dsn: str, lease_seconds: float, *, takes: bool) -> Iterator[PostgresJobStore]:
     """The jobs of a database; with `takes` also the right to run them."""
-    with closing(Database(dsn)) as database:
+    with closing(Database(dsn, outage=lease_seconds if takes else 0.0)) as database:
         check_version(database)
         lease = None
         if takes:

@@ -7,6 +7,7 @@ import psycopg
 
 from oraclepack.calls.postgres.database import Database, Row
 from oraclepack.calls.postgres.migrations import SCHEMA_VERSION, installed_version, migrate
+from oraclepack.calls.postgres.postgres_budget import PostgresBudget
 from oraclepack.errors import InputError, UsageError
 from oraclepack.fleet.fleet_reports import (
     Burial,
@@ -18,6 +19,7 @@ from oraclepack.fleet.fleet_reports import (
     StoreHealth,
     UnknownCall,
 )
+from oraclepack.system.clock import SystemClock
 
 _OLDEST = 150000
 """PostgreSQL 15."""
@@ -128,8 +130,10 @@ def _unknown(row: Row) -> UnknownCall:
 def bury(database: Database, host: str, by_whom: str, why: str) -> tuple[int, int]:
     """Declare all runners of a machine dead for good; how many runners and unknown calls.
 
-    Each unknown call of theirs gets a verdict, and may be asked again.
+    Each unknown call of theirs gets a verdict, may be asked again, and counts as spent at its
+    worst case. Their slots are free.
     """
+    budget = PostgresBudget(database, SystemClock())
     if not why.strip():
         raise UsageError("a burial needs a reason", hint='--because "the VM was deleted"')
 
@@ -153,10 +157,18 @@ def bury(database: Database, host: str, by_whom: str, why: str) -> tuple[int, in
         cursor.execute(
             "delete from claim where state = 'asking'"
             " and asker in (select id from runner where host = %s)"
-            " and (holder is null or not runner_is_alive(holder))",
+            " and (holder is null or not runner_is_alive(holder))"
+            " returning intent->>'reservation'",
             (host,),
         )
-        return len(runners), cursor.rowcount
+        reservations = [row[0] for row in cursor.fetchall()]
+        cursor.execute(
+            "delete from slot where runner in (select id from runner where host = %s"
+            " and buried is not null)",
+            (host,),
+        )
+        budget.settle_in(cursor, [name for name in reservations if name])
+        return len(runners), len(reservations)
 
     return database.transaction(work)
 

@@ -8,17 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from oraclepack import __version__
 from oraclepack.calls.call_budget import settle_ended
 from oraclepack.calls.context import CallContext, CallOptions
 from oraclepack.calls.file_store import file_store
 from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.server import Gateway
 from oraclepack.calls.store import CallStore
+from oraclepack.calls.waiting import settle_ended_tools
 from oraclepack.errors import UsageError
 from oraclepack.run.run_session import RunSession
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings.declaration import Setting
+from oraclepack.shell.attempt import StopLevel
 from oraclepack.system.clock import draw
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.tool_names import ORACLE
@@ -50,16 +51,16 @@ def _store_of(session: RunSession, calls: CallOptions) -> Iterator[CallStore]:
         session.options.store,
         root,
         run_dir,
-        __version__,
         refresh=calls.refresh,
         call_timeout=timeout,
         lease=session.options.store_lease,
+        gives_up=lambda: session.stop.level is not StopLevel.NONE,
     ) as store:
         yield store
 
 
-def _handler(session: RunSession, calls: CallOptions, store: CallStore) -> CallHandler:
-    """Who answers the calls of a run."""
+def _context(session: RunSession, calls: CallOptions, store: CallStore) -> CallContext:
+    """What the calls of a run share."""
     control = session.control
     context = CallContext(
         root=session.root,
@@ -79,11 +80,12 @@ def _handler(session: RunSession, calls: CallOptions, store: CallStore) -> CallH
     if session.options.ledger is not None:
         context.shared.budget = session.options.ledger
     settle_ended(context, adopted=frozenset({ORACLE}))
+    settle_ended_tools(context)
     if control is not None:
         for setting, what in _BUDGET_LIMITS.items():
             change = partial(context.shared.budget.set_limit, what)
             control.settable(setting.name, setting.kind.read, change)
-    return CallHandler(context)
+    return context
 
 
 @contextmanager
@@ -92,8 +94,11 @@ def standing_between(session: RunSession) -> Iterator[None]:
     options = session.options
     calls = options.calls() if options.calls else CallOptions()
     with _store_of(session, calls) as store:
-        session.calls = _handler(session, calls, store)
+        context = _context(session, calls, store)
+        session.calls = CallHandler(context)
         yield from _intercepting(session, session.calls)
+        # What could not be settled while the store did not answer.
+        settle_ended(context, adopted=frozenset({ORACLE}))
 
 
 def _intercepting(session: RunSession, calls: CallHandler) -> Iterator[None]:

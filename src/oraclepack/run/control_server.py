@@ -1,9 +1,6 @@
 """The control socket of a running command: one request a connection, answered at once."""
 
-import os
-import select
 import socket
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +13,7 @@ from oraclepack.errors import OraclePackError
 from oraclepack.journal.events import KnownEvent
 from oraclepack.run.run_control import ControlReply, ControlRequest, RunControl
 from oraclepack.system.digests import canonical_line
-from oraclepack.system.local_sockets import Peer, peer_of, read_line
+from oraclepack.system.local_sockets import Peer, SocketListener, peer_of, read_line
 from oraclepack.system.printable import one_line
 
 NAME = "control"
@@ -35,39 +32,23 @@ class ControlServer:
         self.path = folder / NAME
         self._control = control
         self._record = record
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._wake = os.pipe()
-        self._thread = threading.Thread(target=self._serve, name="control", daemon=True)
+        self._listener = SocketListener(self.path, self._serve, "control")
 
     def __enter__(self) -> Self:
-        self._listener.bind(str(self.path))
-        self._listener.listen(16)
-        self._thread.start()
+        self._listener.open()
         return self
 
     def __exit__(
         self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
     ) -> None:
-        os.write(self._wake[1], b"!")
-        self._thread.join()
-        self._listener.close()
-        for descriptor in self._wake:
-            os.close(descriptor)
+        self._listener.stop()
         with suppress(OSError):
             self.path.unlink()
 
-    def _serve(self) -> None:
-        poll = select.poll()
-        poll.register(self._listener.fileno(), select.POLLIN)
-        poll.register(self._wake[0], select.POLLIN)
-        while self._wake[0] not in {ready for ready, _ in poll.poll()}:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                continue  # the client is gone already, or we are out of descriptors
-            with connection, suppress(OSError):
-                connection.settimeout(_PATIENCE)
-                self._answer(connection)
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.settimeout(_PATIENCE)
+            self._answer(connection)
 
     def _answer(self, connection: socket.socket) -> None:
         peer = peer_of(connection)

@@ -41,8 +41,8 @@ ENGINE = Setting(
     "engine",
     Choice(("pack", "api", "browser", REHEARSAL)),
     "pack",
-    "Who answers oracle: what the pack says, oracle's api or browser engine, or a rehearsal "
-    "inside oraclepack that costs nothing.",
+    "How oracle's calls are answered: as the pack says, by oracle's api or browser engine, or "
+    "by a rehearsal that costs nothing.",
     project=ranked(("pack", "api", "browser"), (REHEARSAL,)),
 )
 ORACLE_BIN = Setting(
@@ -73,7 +73,7 @@ REFRESH = Setting(
     "refresh",
     Bool(),
     default=False,
-    help="Ask again, whatever the cache has, and keep the answer.",
+    help="Ask again, and replace the cached answers.",
     project=FALSE,
 )
 CALL_TIMEOUT = Setting(
@@ -101,21 +101,21 @@ MAX_COST: Setting[Decimal | None] = Setting(
     "max_cost",
     Amount(),
     None,
-    "How many US dollars the calls of this command may cost; none is no limit.",
+    "Most US dollars that this command may spend; none is no limit.",
     project=LOWER_OF_GIVEN,
 )
 MAX_CALLS: Setting[int | None] = Setting(
     "max_calls",
     Count(),
     None,
-    "How many calls this command may make, repeated ones too; none is no limit.",
+    "Most calls of this command, with repeated ones; none is no limit.",
     project=LOWER_OF_GIVEN,
 )
 MAX_TOKENS: Setting[int | None] = Setting(
     "max_tokens",
     Count(),
     None,
-    "How many tokens the calls of this command may use; none is no limit.",
+    "Most tokens that this command may use; none is no limit.",
     project=LOWER_OF_GIVEN,
 )
 ON_UNKNOWN_PRICE = Setting(

@@ -12,7 +12,7 @@ NOTIFY = Setting[tuple[str, ...]](
     "notify.channels",
     Names(),
     (),
-    "Whom to notify about this run: desktop, command, webhook, apprise.",
+    "Notify about this run by desktop, command, webhook, apprise.",
     "--notify",
     sources=OWN,
     project=USER_ONLY,

@@ -22,7 +22,7 @@ KEEP_GOING = Setting(
     "keep_going",
     Bool(),
     default=False,
-    help="After a failed step, finish everything that does not need it.",
+    help="After a failed step, run what does not need it.",
     project=FREE,
 )
 STOP_ON_FAIL = Setting(
@@ -102,7 +102,7 @@ ROLLBACK_ON_FAILURE = Setting(
     "rollback_on_failure",
     Bool(),
     default=False,
-    help="When a step fails, bring files back to how this command found them.",
+    help="On a failure, restore the files to their state before this command.",
     project=TRUE,
 )
 ALLOW_DIRTY_RERUN = Setting(

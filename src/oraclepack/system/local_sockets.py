@@ -1,15 +1,54 @@
-"""Unix sockets between processes of one user: who is at the other end, and whose file it is."""
+"""Unix sockets between processes of one user: accepting, peers, private files, lines."""
 
 import os
+import select
 import socket
 import stat
 import struct
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 _CREDENTIALS = struct.Struct("3i")
 LONGEST_MESSAGE = 65_536
+
+
+class SocketListener:
+    """A Unix socket, and the thread that hands its connections to `serve` until it is closed."""
+
+    def __init__(self, path: Path, serve: Callable[[socket.socket], None], name: str) -> None:
+        """`serve` gets an open connection, which it or another thread closes."""
+        self._path = path
+        self._serve = serve
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._wake = os.pipe()
+        self._thread = threading.Thread(target=self._accept, name=name, daemon=True)
+
+    def open(self, backlog: int = 16) -> None:
+        self._socket.bind(str(self._path))
+        self._socket.listen(backlog)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Accept no more connections; returns when `serve` has returned."""
+        os.write(self._wake[1], b"!")
+        self._thread.join()
+        self._socket.close()
+        for descriptor in self._wake:
+            os.close(descriptor)
+
+    def _accept(self) -> None:
+        poll = select.poll()
+        poll.register(self._socket.fileno(), select.POLLIN)
+        poll.register(self._wake[0], select.POLLIN)
+        while self._wake[0] not in {ready for ready, _ in poll.poll()}:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                continue  # the client is gone already, or we are out of descriptors
+            self._serve(connection)
 
 
 class Peer(msgspec.Struct, frozen=True):

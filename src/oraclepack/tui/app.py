@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from textual.app import App
 from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.screen import Screen
+from textual.worker import WorkerFailed
 
 from oraclepack import api
+from oraclepack.system.printable import visible
 from oraclepack.tui import key_table, outside_programs
 from oraclepack.tui.backlog_screen import BacklogScreen
 from oraclepack.tui.dialogs import DIALOGS, TextDialog
+from oraclepack.tui.faults import FaultGuard, LogFault, fault_message, is_expected
 from oraclepack.tui.findings_screen import FindingsScreen
 from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.pack_screen import PackScreen
@@ -26,6 +29,10 @@ from oraclepack.tui.read_screen import ReadScreen
 from oraclepack.tui.screen_text import field, heading, joined
 from oraclepack.tui.steps_screen import StepsScreen
 from oraclepack.tui.watch_screen import WatchScreen
+
+if TYPE_CHECKING:
+    from textual.actions import ActionParseResult
+    from textual.dom import DOMNode
 
 SCREENS: tuple[type[PackScreen], ...] = (
     PacksScreen,
@@ -77,8 +84,20 @@ class TuiApp(App[int]):
     COMMANDS = App.COMMANDS | {ActionCommands}
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 
-    def __init__(self, place: str, settings: api.Settings, *, is_pack: bool = False) -> None:
+    def __init__(
+        self,
+        place: str,
+        settings: api.Settings,
+        *,
+        is_pack: bool = False,
+        log_fault: LogFault = lambda _: "",
+    ) -> None:
         super().__init__()
+        self.faults: list[BaseException] = []
+        """Errors of the program itself, so far."""
+        self.fatal: Exception | None = None
+        """The error that ended the program."""
+        self._log_fault = log_fault
         self.place = place
         self.settings = settings
         self._is_pack = is_pack
@@ -105,12 +124,51 @@ class TuiApp(App[int]):
         }
         return api.load_settings(pack, {**own, **(values or {})})
 
+    # Faults
+
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Do what a key or the palette asks for; a failure is shown, and the screen stays."""
+        with FaultGuard(self.report):
+            return await super().run_action(action, default_namespace, namespaces)
+        return False
+
+    def message_of(self, error: BaseException) -> str:
+        """An error in words for the user; the details of a fault are written to a file."""
+        if not is_expected(error):
+            self.faults.append(error)
+        return fault_message(error, self._log_fault)
+
+    def report(self, error: BaseException) -> None:
+        """Show an error as a message."""
+        text = visible(self.message_of(error))
+        self.notify(text, severity="error", markup=False, timeout=10)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Called by Textual with what no handler caught.
+
+        Work that failed is over, and the screens go on. Elsewhere a part of the screen has
+        stopped, so the program ends; its command says why, without a traceback.
+        """
+        if isinstance(error, WorkerFailed):
+            self.report(error.error)
+            return
+        self.fatal = self.fatal or error
+        self._exception_event.set()
+        self._return_code = 1
+        self._close_messages_no_wait()
+
     # Ways between screens
 
     def open_prepare(
         self, pack: str, selected: Sequence[str] = (), values: dict[str, object] | None = None
     ) -> None:
         """Prepare a run; `values` are changed to what is chosen there."""
+        self.load_settings(pack, values)  # trouble with them is shown here
         self.push_screen(PrepareScreen(pack, selected, {} if values is None else values))
 
     def open_watch(self, pack: str, run_name: str) -> None:

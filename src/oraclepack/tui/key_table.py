@@ -9,10 +9,12 @@ from textual.binding import Binding, BindingType
 from oraclepack.errors import UsageError, did_you_mean
 
 PROGRAM: list[BindingType] = [
-    Binding("question_mark", "show_help", "Help", key_display="?", id="help"),
+    Binding("question_mark", "show_help", "Help", key_display="?", id="help", show=False),
     Binding("q", "quit", "Quit", id="quit"),
 ]
+# Help comes first: where the footer is too short for all keys, it shows the first ones.
 EVERY_SCREEN: list[BindingType] = [
+    Binding("question_mark", "app.show_help", "Help", key_display="?", id="help"),
     Binding("escape", "back", "Back", id="back"),
     Binding("y", "copy_text", "Copy", id="copy", show=False),
     Binding("o", "open_pager", "Open in the pager", id="pager", show=False),

@@ -15,8 +15,8 @@ from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Static
 from textual.worker import get_current_worker
 
-from oraclepack import api
-from oraclepack.system.printable import one_line, visible
+from oraclepack.system.printable import visible
+from oraclepack.tui.faults import FaultGuard
 from oraclepack.tui.key_table import EVERY_SCREEN
 from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.screen_text import block
@@ -71,10 +71,8 @@ class PackScreen(Screen[None]):
             worker = get_current_worker()
             try:
                 apply = partial(done, call())
-            except api.OraclePackError as trouble:
-                apply = partial(self.failed, group, _message(trouble))
             except Exception as trouble:  # noqa: BLE001 - one failed look must not end the program
-                apply = partial(self.failed, group, f"{type(trouble).__name__}: {trouble}")
+                apply = partial(self.failed, group, self.program.message_of(trouble))
             if not worker.is_cancelled:
                 self.post_message(Finished(apply))
 
@@ -82,7 +80,8 @@ class PackScreen(Screen[None]):
 
     def on_finished(self, event: Finished) -> None:
         event.stop()
-        event.apply()
+        with FaultGuard(self.program.report):
+            event.apply()
 
     def failed(self, group: str, message: str) -> None:
         """A call of the api failed: say so."""
@@ -141,11 +140,6 @@ class PackScreen(Screen[None]):
 
     def compose_footer(self) -> ComposeResult:
         yield Footer()
-
-
-def _message(trouble: api.OraclePackError) -> str:
-    hint = f"\n{trouble.hint}" if trouble.hint else ""
-    return f"{one_line(trouble.message)}{hint}"
 
 
 def keep_cursor(table: DataTable[Text], fill: Callable[[], None]) -> None:

@@ -354,9 +354,8 @@ class StepsScreen(PackScreen):
             view.clear()
             view.write_line("This step has not run yet.")
             return
-        root = self.settings().root
-        name = run.run_name
-        view.follow(step_id, lambda: api.runs(root).log_windows(name, step_id))
+        settings, name = self.settings, run.run_name
+        view.follow(step_id, lambda: api.runs(settings().root).log_windows(name, step_id))
 
     def current_text(self) -> str:
         """The text of the open tab, whatever has the focus: the table only chooses the step."""

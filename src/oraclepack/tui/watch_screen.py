@@ -108,10 +108,10 @@ class WatchScreen(PackScreen):
         if step is None or step.step_id == self._log_of or not step.attempts:
             return
         self._log_of = step.step_id
-        root, name, step_id = self.root, self.run_name, step.step_id
+        name, step_id = self.run_name, step.step_id
         view = self.query_one("#watch-log", LogView)
         view.border_title = f"log of step {step_id}"
-        view.follow(step_id, lambda: api.runs(root).log_windows(name, step_id))
+        view.follow(step_id, lambda: api.runs(self.root).log_windows(name, step_id))
 
     def current_text(self) -> str:
         return self.query_one("#watch-log", LogView).plain
@@ -119,8 +119,8 @@ class WatchScreen(PackScreen):
     # Control
 
     def _ask(self, request: api.ControlRequest) -> None:
-        root, name = self.root, self.run_name
-        self.start("control", lambda: api.runs(root).control(name, request), self._answered)
+        name = self.run_name
+        self.start("control", lambda: api.runs(self.root).control(name, request), self._answered)
 
     def _answered(self, reply: api.ControlReply) -> None:
         self.say(reply.message, "information" if reply.ok else "error")

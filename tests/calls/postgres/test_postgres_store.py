@@ -26,7 +26,7 @@ from oraclepack.calls.file_budget import command_name
 from oraclepack.calls.file_store import project_cache
 from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.limits import Limit
-from oraclepack.calls.postgres.database import Database, StoreError, check_dsn
+from oraclepack.calls.postgres.database import Database, check_dsn
 from oraclepack.calls.postgres.migrations import SCHEMA_VERSION, check_version, migrate
 from oraclepack.calls.postgres.postgres_answers import PostgresAnswers
 from oraclepack.calls.postgres.postgres_budget import PostgresBudget
@@ -34,7 +34,7 @@ from oraclepack.calls.postgres.postgres_claims import ClaimLostError, PostgresCl
 from oraclepack.calls.postgres.postgres_limits import PostgresLimits
 from oraclepack.calls.postgres.postgres_store import postgres_store
 from oraclepack.calls.postgres.runner_lease import RunnerLease
-from oraclepack.calls.store import Claim
+from oraclepack.calls.store import Claim, StoreError
 from oraclepack.errors import UsageError
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.shell.attempt import ProcessIdentity
@@ -163,14 +163,12 @@ def test_a_buried_runner_can_bring_answers_but_not_spend(
     database.rows("update runner set buried = clock_timestamp() where id = %s", (one.lease.id,))
     with pytest.raises(ClaimLostError):
         held.note(an_intent())
-    answers_of(database, tmp_path, one.lease.id).put(an_entry(b"late\n"), b"late\n")
-    assert stored(database, tmp_path) == b"late\n"
+    answers_of(one, tmp_path).put(an_entry(b"late\n"), b"late\n")
+    assert stored(one, tmp_path) == b"late\n"
 
 
-def answers_of(
-    database: Database, root: Path, runner: str = "r", *, refresh: bool = False
-) -> PostgresAnswers:
-    return PostgresAnswers(database, project_cache(root), runner, refresh=refresh)
+def answers_of(one: Runner, root: Path, *, refresh: bool = False) -> PostgresAnswers:
+    return PostgresAnswers(one.database, project_cache(root), one.lease, refresh=refresh)
 
 
 def an_entry(data: bytes) -> CacheEntry:
@@ -183,22 +181,23 @@ def an_entry(data: bytes) -> CacheEntry:
     )
 
 
-def stored(database: Database, root: Path) -> bytes:
-    lookup = answers_of(database, root).get(KEY)
+def stored(one: Runner, root: Path) -> bytes:
+    lookup = answers_of(one, root).get(KEY)
     assert lookup is not None
     assert lookup.state == GOOD
     return lookup.data
 
 
-def test_the_first_answer_of_a_generation_stays(database: Database, tmp_path: Path) -> None:
-    assert answers_of(database, tmp_path).get(KEY) is None
+def test_the_first_answer_of_a_generation_stays(runner: Make, tmp_path: Path) -> None:
+    one = runner("one")
+    assert answers_of(one, tmp_path).get(KEY) is None
     for data in (b"first\n", b"second\n"):
-        answers_of(database, tmp_path).put(an_entry(data), data)
-    assert stored(database, tmp_path) == b"first\n"
-    answers_of(database, tmp_path, refresh=True).put(an_entry(b"new\n"), b"new\n")
-    answers_of(database, tmp_path).put(an_entry(b"late\n"), b"late\n")
-    assert stored(database, tmp_path) == b"new\n"
-    assert [one.state for one in answers_of(database, tmp_path).entries()] == [GOOD]
+        answers_of(one, tmp_path).put(an_entry(data), data)
+    assert stored(one, tmp_path) == b"first\n"
+    answers_of(one, tmp_path, refresh=True).put(an_entry(b"new\n"), b"new\n")
+    answers_of(one, tmp_path).put(an_entry(b"late\n"), b"late\n")
+    assert stored(one, tmp_path) == b"new\n"
+    assert [entry.state for entry in answers_of(one, tmp_path).entries()] == [GOOD]
 
 
 def test_no_more_slots_than_the_strictest_limit(runner: Make, database: Database) -> None:
@@ -337,7 +336,7 @@ def test_calls_of_a_run_share_answers_through_the_database(
         office = Office(tmp_path / name)
         shim = ScriptedShim(answering())
         shims.append(shim)
-        with postgres_store(server.dsn, office.root, office.context.run_dir, "0") as store:
+        with postgres_store(server.dsn, office.root, office.context.run_dir) as store:
             office.calls = CallHandler(replace(office.context, store=store))
             assert office.call(shim) == 0
         assert office.out() == ANSWER

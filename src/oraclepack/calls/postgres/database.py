@@ -7,6 +7,7 @@ A server that was stopped in the middle of an answer keeps its clients waiting f
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, LiteralString, TypeVar
@@ -15,22 +16,18 @@ import psycopg
 from psycopg import conninfo
 from psycopg.rows import TupleRow
 
-from oraclepack.errors import OraclePackError, UsageError
+from oraclepack.calls.store import StoreError
+from oraclepack.errors import UsageError
 
 PATIENCE = 30.0
 """Seconds that one transaction may take."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
+"""Seconds between two tries while the server does not answer."""
 _CONNECT_TIMEOUT = 10
 _LOCAL = frozenset({"", "localhost", "127.0.0.1", "::1"})
 _ENCRYPTED = frozenset({"require", "verify-ca", "verify-full"})
 Result = TypeVar("Result")
 Row = TupleRow
-
-
-class StoreError(OraclePackError):
-    """The shared store cannot be used now. Nothing was paid for because of it."""
-
-    code = "STORE"
-    retryable = True
 
 
 def check_dsn(dsn: str, *, insecure: bool = False) -> Mapping[str, Any]:
@@ -61,42 +58,65 @@ def check_dsn(dsn: str, *, insecure: bool = False) -> Mapping[str, Any]:
 class Database:
     """Runs transactions over one connection, one at a time. Safe in several threads."""
 
-    def __init__(self, dsn: str, *, patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        patience: float = PATIENCE,
+        outage: float = 0.0,
+        gives_up: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`outage` is for how many seconds a server that has answered before is tried again.
+
+        With `gives_up` nothing is waited for any more: the command is being stopped.
+        """
         check_dsn(dsn)
         self._dsn = dsn
         self._patience = patience
+        self._outage = outage
+        self._gives_up = gives_up
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[Row] | None = None
+        self._has_answered = False
 
     def transaction(
-        self, work: Callable[[psycopg.Cursor[Row]], Result], *, repeats: bool = True
+        self, work: Callable[[psycopg.Cursor[Row]], Result], *, waits: bool = True
     ) -> Result:
-        """Do `work` in one transaction. Raises StoreError.
+        """Do `work` in one transaction, and again while the server does not answer.
 
-        A connection that was lost before the commit is opened again once, if `work` may be
-        repeated: whether a lost commit took effect is not known.
+        Whether a lost commit took effect is not known, so `work` must bear to be repeated.
+        Raises StoreError once the time for an outage is over; without `waits`, after two tries.
         """
-        with self._lock:
+        outage = self._outage if waits and self._has_answered else 0.0
+        deadline = time.monotonic() + outage
+        pause, tries = _FIRST_PAUSE, 0
+        while True:
+            tries += 1
             try:
-                return self._once(work)
+                with self._lock:
+                    return self._once(work)
             except psycopg.OperationalError as trouble:
-                self._drop()
-                if not repeats:
-                    raise _unusable(trouble) from trouble
-            try:
-                return self._once(work)
-            except psycopg.OperationalError as trouble:
-                self._drop()
-                raise _unusable(trouble) from trouble
+                is_over = time.monotonic() + pause > deadline or self._gives_up()
+                if tries > 1 and is_over:
+                    raise _unusable(trouble, outage) from trouble
+            if tries > 1:  # the first one may only have had a stale connection
+                time.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def rows(self, query: LiteralString, values: Sequence[object] = ()) -> list[Row]:
+    def wait_no_longer(self) -> None:
+        """From now on an outage is not waited for."""
+        self._outage = 0.0
+
+    def rows(
+        self, query: LiteralString, values: Sequence[object] = (), *, waits: bool = True
+    ) -> list[Row]:
         """What a single statement returns."""
 
         def work(cursor: psycopg.Cursor[Row]) -> list[Row]:
             cursor.execute(query, values)
             return cursor.fetchall() if cursor.description else []
 
-        return self.transaction(work)
+        return self.transaction(work, waits=waits)
 
     def close(self) -> None:
         with self._lock:
@@ -108,16 +128,20 @@ class Database:
             connection = self._open()
             watched.guard(connection)
             with connection.transaction(), connection.cursor() as cursor:
-                return work(cursor)
+                result = work(cursor)
+            self._has_answered = True
+        except psycopg.OperationalError:
+            self._drop()
+            raise
         except psycopg.Error as trouble:
-            if isinstance(trouble, psycopg.OperationalError):
-                raise
             self._drop()
             raise StoreError(
                 f"the store refused a request: {_message(trouble)}",
                 hint="`oraclepack fleet doctor` says what is missing; `fleet init` creates it",
                 retryable=False,
             ) from trouble
+        else:
+            return result
         finally:
             watched.end()
 
@@ -171,9 +195,10 @@ class _Watchdog:
                 copy.close()
 
 
-def _unusable(trouble: psycopg.Error) -> StoreError:
+def _unusable(trouble: psycopg.Error, outage: float) -> StoreError:
+    waited = f" for {outage:g} s" if outage else ""
     return StoreError(
-        f"the store cannot be reached: {_message(trouble)}",
+        f"the store cannot be reached{waited}: {_message(trouble)}",
         hint="nothing is asked without it; run again when the database answers",
     )
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from oraclepack.calls.postgres.database import Database, Row, StoreError
+from oraclepack.calls.postgres.database import Database, Row
+from oraclepack.calls.store import StoreError
 
 _FOLDER = Path(__file__).parent
 _LOCK = 7_215_001

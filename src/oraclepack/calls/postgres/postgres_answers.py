@@ -1,12 +1,13 @@
 """Verified answers in the shared database. The first one of a generation stays."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
 from oraclepack.calls.cache import CHANGED, GOOD, CacheEntry, CacheLookup, ListedEntry
 from oraclepack.calls.postgres.database import Database, Row
-from oraclepack.calls.store import AnswerCache
+from oraclepack.calls.postgres.runner_lease import RunnerLease
+from oraclepack.calls.store import AnswerCache, StoreError
 from oraclepack.system.digests import canonical_line, sha256_bytes
 
 
@@ -16,12 +17,12 @@ class PostgresAnswers:
     foreign = None
 
     def __init__(
-        self, database: Database, local: AnswerCache, runner: str, *, refresh: bool
+        self, database: Database, local: AnswerCache, lease: RunnerLease, *, refresh: bool
     ) -> None:
         """`local` remembers the runs of this project, which other machines do not have."""
         self._database = database
         self._local = local
-        self._runner = runner
+        self._lease = lease
         self._refresh = refresh
 
     def get(self, key: str) -> CacheLookup | None:
@@ -32,19 +33,32 @@ class PostgresAnswers:
         return _lookup(rows[0]) if rows else None
 
     def put(self, entry: CacheEntry, data: bytes) -> None:
-        """Store a verified answer of any runner. Raises StoreError."""
+        """Store a verified answer of any runner, later if the store is out of reach.
+
+        Raises StoreError where it is not stored yet.
+        """
         # The answer is valid even if the runner has lost its claim.
         next_generation = 1 if self._refresh else 0
-        self._database.rows(
-            "insert into answer (key, generation, sha256, bytes, data, entry, runner)"
-            " select %s, greatest(coalesce(max(generation), 0) + %s, 1), %s, %s, %s, %s, %s"
-            " from answer where key = %s"
-            " on conflict (key, generation) do nothing",
-            (
-                *(entry.key, next_generation, entry.sha256, entry.bytes, data),
-                *(canonical_line(entry).decode(), self._runner, entry.key),
-            ),
+        values = (
+            *(entry.key, next_generation, entry.sha256, entry.bytes, data),
+            *(canonical_line(entry).decode(), self._lease.id, entry.key),
         )
+
+        def work(*, waits: bool = False) -> None:
+            self._database.rows(
+                "insert into answer (key, generation, sha256, bytes, data, entry, runner)"
+                " select %s, greatest(coalesce(max(generation), 0) + %s, 1), %s, %s, %s, %s, %s"
+                " from answer where key = %s"
+                " on conflict (key, generation) do nothing",
+                values,
+                waits=waits,
+            )
+
+        try:
+            work(waits=True)
+        except StoreError:
+            self._lease.finish(work)
+            raise
 
     def settle_answered(self) -> None:
         """Remove the claims of calls whose answer came, but whose runner could not say so."""
@@ -55,11 +69,19 @@ class PostgresAnswers:
         )
 
     def entries(self) -> Iterator[ListedEntry]:
-        for row in self._database.rows(
-            "select distinct on (key) entry, data from answer order by key, generation desc"
+        for entry, is_whole in self._database.rows(
+            "select distinct on (key) entry, encode(sha256(data), 'hex') = entry->>'sha256'"
+            " from answer order by key, generation desc"
         ):
-            stored = _lookup(row)
-            yield ListedEntry(stored.entry, stored.state)
+            yield ListedEntry(msgspec.convert(entry, CacheEntry), GOOD if is_whole else CHANGED)
+
+    def answered_another(self, sessions: Collection[str], key: str | None) -> frozenset[str]:
+        rows = self._database.rows(
+            "select distinct entry->>'session' from answer"
+            " where entry->>'session' = any(%s) and key is distinct from %s",
+            (list(sessions), key),
+        )
+        return frozenset(row[0] for row in rows)
 
     def note_unmet(self, key: str, run_id: str) -> None:
         self._local.note_unmet(key, run_id)

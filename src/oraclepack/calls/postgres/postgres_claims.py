@@ -9,9 +9,9 @@ from collections.abc import Callable
 import msgspec
 import psycopg
 
-from oraclepack.calls.postgres.database import Database, Row, StoreError
-from oraclepack.calls.postgres.runner_lease import RunnerLease
-from oraclepack.calls.store import Claim
+from oraclepack.calls.postgres.database import Database, Row
+from oraclepack.calls.postgres.runner_lease import RunnerLease, end_dead_runners
+from oraclepack.calls.store import Claim, StoreError
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.system.digests import canonical_line
 
@@ -35,6 +35,7 @@ class PostgresClaim:
         self._key = key
         self._token = int(row[0])
         self._asker: str | None = row[2]
+        self._gates = 0
         intent = row[3]
         self.left = None if intent is None else msgspec.convert(intent, InvocationIntent)
         """The call of an earlier holder that has no known end."""
@@ -46,8 +47,14 @@ class PostgresClaim:
         """
         if intent.process is None:
             self._check()
-        else:
-            self._claims.open_gate(self._key, self._token, intent, self.left, self._asker)
+            return
+        self._gates += 1
+        self._claims.open_gate(self._key, self._token, intent, self.left, self._asker)
+
+    def withdraw(self) -> None:
+        """The gate was opened, perhaps, and nothing went through it."""
+        is_first = self._gates <= 1
+        self._claims.finish(self._restore if self.left and is_first else self._settle)
 
     def settle(self) -> None:
         self._claims.finish(self._settle)
@@ -65,7 +72,16 @@ class PostgresClaim:
 
     def _settle(self) -> None:
         self._claims.database.rows(
-            "delete from claim where key = %s and token = %s", (self._key, self._token)
+            "delete from claim where key = %s and token = %s", (self._key, self._token), waits=False
+        )
+
+    def _restore(self) -> None:
+        """The earlier call, whose end is not known, is the last one again."""
+        assert self.left is not None
+        self._claims.database.rows(
+            "update claim set asker = %s, intent = %s where key = %s and token = %s",
+            (self._asker, canonical_line(self.left).decode(), self._key, self._token),
+            waits=False,
         )
 
     def _release(self) -> None:
@@ -78,7 +94,7 @@ class PostgresClaim:
             )
             cursor.execute("update claim set holder = null where key = %s and token = %s", values)
 
-        self._claims.database.transaction(work)
+        self._claims.database.transaction(work, waits=False)
 
 
 class PostgresClaims:
@@ -93,22 +109,26 @@ class PostgresClaims:
 
     def acquire(self, key: str, pause: Callable[[float], bool]) -> Claim | None:
         """The right to ask a question, after waiting for it. Raises StoreError."""
+        token = int(self.database.rows("select nextval('claim_token')")[0][0])
         wait = _SHORTEST
-        while (taken := self._take(key)) is None:
+        while (taken := self._take(key, token)) is None:
             if not pause(wait):
                 return None
             wait = min(wait * 2, _LONGEST)
+            end_dead_runners(self.database)
         return taken
 
-    def _take(self, key: str) -> PostgresClaim | None:
+    def _take(self, key: str, token: int) -> PostgresClaim | None:
+        # Repeated after a lost commit, it meets its own token.
         rows = self.database.rows(
             "insert into claim (key, token, holder, state)"
-            " values (%s, nextval('claim_token'), %s, 'held')"
+            " values (%s, %s, %s, 'held')"
             " on conflict (key) do update set token = excluded.token, holder = excluded.holder,"
             " owner = session_user"
             " where claim.holder is null or not runner_is_alive(claim.holder)"
+            " or claim.token = excluded.token"
             " returning token, state, asker, intent",
-            (key, self.runner),
+            (key, token, self.runner),
         )
         return PostgresClaim(self, key, rows[0]) if rows else None
 
@@ -124,6 +144,7 @@ class PostgresClaims:
         text = canonical_line(intent).decode()
 
         def work(cursor: psycopg.Cursor[Row]) -> None:
+            self._lease.renew_in(cursor)
             cursor.execute(
                 "update claim set state = 'asking', asker = %s, intent = %s,"
                 " asked = clock_timestamp(), tries = tries + 1"
@@ -135,8 +156,12 @@ class PostgresClaims:
             if earlier is not None and asker != self.runner:
                 cursor.execute(
                     "insert into verdict (key, asker, decided, by_whom, why, intent)"
-                    " values (%s, %s, 'asked again', %s, %s, %s)",
-                    (key, asker, self.runner, intent.because, canonical_line(earlier).decode()),
+                    " select %s, %s, 'asked again', %s, %s, %s where not exists (select 1"
+                    " from verdict where key = %s and by_whom = %s and asker = %s)",
+                    (
+                        *(key, asker, self.runner, intent.because),
+                        *(canonical_line(earlier).decode(), key, self.runner, asker),
+                    ),
                 )
 
         # Repeating it is safe: the same token opens the same gate.
@@ -144,10 +169,7 @@ class PostgresClaims:
 
     def finish(self, work: Callable[[], None]) -> None:
         """Do it now, or as soon as the store answers: the answer itself is not in danger."""
-        try:
-            work()
-        except StoreError:
-            self._lease.finish_later(work)
+        self._lease.finish(work)
 
 
 def _lost(key: str) -> ClaimLostError:

@@ -6,10 +6,8 @@ from typing import Self
 import psycopg
 
 from oraclepack.calls.limits import MINUTE, Limit
-from oraclepack.calls.postgres.database import Database, Row, StoreError
-from oraclepack.calls.postgres.runner_lease import RunnerLease
-from oraclepack.shell.processes import process_info
-from oraclepack.system.machine import Machine, Whereabouts, this_machine, whereabouts
+from oraclepack.calls.postgres.database import Database, Row
+from oraclepack.calls.postgres.runner_lease import RunnerLease, is_dead_process
 
 _LOOK_AGAIN = 0.25
 _PATIENCE = 2.0
@@ -49,26 +47,34 @@ class PostgresLimits:
         self, name: str, limit: Limit, pause: Callable[[float], bool]
     ) -> PostgresSlot | None:
         """A slot of a provider, after waiting for it. Raises StoreError."""
+        number = int(
+            self._database.rows("select nextval(pg_get_serial_sequence('slot', 'id'))")[0][0]
+        )
         while True:
-            slot = self._database.transaction(lambda cursor: self._try(cursor, name, limit))
+            slot = self._database.transaction(lambda cursor: self._try(cursor, name, limit, number))
             if isinstance(slot, PostgresSlot):
                 return slot
             if not pause(min(slot, _PATIENCE)):
                 return None
 
     def give_back(self, number: int) -> None:
-        def work() -> None:
-            self._database.rows("delete from slot where id = %s", (number,))
+        def work(cursor: psycopg.Cursor[Row]) -> None:
+            cursor.execute("delete from slot where id = %s returning provider", (number,))
+            row = cursor.fetchone()
+            if row is not None:
+                _free_dead_slots(cursor, row[0])
 
-        try:
-            work()
-        except StoreError:
-            self._lease.finish_later(work)
+        self._lease.finish(lambda: self._database.transaction(work, waits=False))
 
-    def _try(self, cursor: psycopg.Cursor[Row], name: str, limit: Limit) -> PostgresSlot | float:
+    def _try(
+        self, cursor: psycopg.Cursor[Row], name: str, limit: Limit, number: int
+    ) -> PostgresSlot | float:
         """A slot, or how long it takes until looking again makes sense."""
         # One decision per provider at a time, in all processes.
         cursor.execute("select pg_advisory_xact_lock(hashtextextended(%s, 7215))", (name,))
+        cursor.execute("select 1 from slot where id = %s", (number,))
+        if cursor.fetchone() is not None:
+            return PostgresSlot(self, number)  # a commit that was lost on its way
         cursor.execute("select max_in_flight, per_minute from provider where name = %s", (name,))
         shared = cursor.fetchone() or (None, None)
         most = _stricter(limit.max_concurrent, shared[0])
@@ -85,13 +91,11 @@ class PostgresLimits:
         if per_minute is not None:
             cursor.execute("insert into request_start (provider) values (%s)", (name,))
         cursor.execute(
-            "insert into slot (provider, runner, until)"
-            " values (%s, %s, clock_timestamp() + make_interval(secs => %s)) returning id",
-            (name, self._lease.id, self._longest),
+            "insert into slot (id, provider, runner, until) overriding system value"
+            " values (%s, %s, %s, clock_timestamp() + make_interval(secs => %s))",
+            (number, name, self._lease.id, self._longest),
         )
-        row = cursor.fetchone()
-        assert row is not None
-        return PostgresSlot(self, int(row[0]))
+        return PostgresSlot(self, number)
 
 
 def _until_next(cursor: psycopg.Cursor[Row], name: str, per_minute: int) -> float:
@@ -127,19 +131,9 @@ def _free_dead_slots(cursor: psycopg.Cursor[Row], name: str) -> None:
         " where slot.provider = %s and lease_until < clock_timestamp()",
         (name,),
     )
-    for number, host, boot, namespace, pid, began in cursor.fetchall():
-        if _is_dead(Machine(host, boot, namespace), pid, began):
+    for number, *process in cursor.fetchall():
+        if is_dead_process(*process):
             cursor.execute("delete from slot where id = %s", (number,))
-
-
-def _is_dead(machine: Machine, pid: int, began: str) -> bool:
-    match whereabouts(machine, this_machine()):
-        case Whereabouts.GONE:
-            return True
-        case Whereabouts.ELSEWHERE:
-            return False
-    info = process_info(pid)
-    return info is None or info.is_dead or info.start_time != began
 
 
 def _stricter(one: int | None, other: int | None) -> int | None:

@@ -1,20 +1,21 @@
 """The calls of a run on a shared PostgreSQL database."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from oraclepack import __version__
 from oraclepack.calls.cache import GOOD
 from oraclepack.calls.file_cache import FileAnswerCache
 from oraclepack.calls.file_store import project_cache, run_answers
-from oraclepack.calls.postgres.database import Database, StoreError
+from oraclepack.calls.postgres.database import PATIENCE, Database
 from oraclepack.calls.postgres.migrations import check_version
 from oraclepack.calls.postgres.postgres_answers import PostgresAnswers
 from oraclepack.calls.postgres.postgres_budget import PostgresBudget
 from oraclepack.calls.postgres.postgres_claims import PostgresClaims
 from oraclepack.calls.postgres.postgres_limits import PostgresLimits
 from oraclepack.calls.postgres.runner_lease import LEASE_SECONDS, RunnerLease
-from oraclepack.calls.store import CallStore
+from oraclepack.calls.store import CallStore, StoreError
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import canonical_line, sha256_bytes
 from oraclepack.system.environment import environment
@@ -26,19 +27,23 @@ def postgres_store(
     dsn: str,
     root: Path,
     run_dir: Path,
-    version: str,
     *,
     refresh: bool = False,
     call_timeout: float | None = None,
     lease: float = LEASE_SECONDS,
+    gives_up: Callable[[], bool] = lambda: False,
 ) -> Iterator[CallStore]:
-    """What the calls of a run share with every machine. Raises StoreError."""
-    database = Database(dsn)
+    """What the calls of a run share with every machine. Raises StoreError.
+
+    A server that stops answering is waited for as long as the lease lasts: after that another
+    runner may go on with the work.
+    """
+    database = Database(dsn, patience=min(PATIENCE, lease), outage=lease, gives_up=gives_up)
     check_version(database)
-    runner = RunnerLease(database, version, fingerprint=fingerprint_of(root), seconds=lease)
+    runner = RunnerLease(database, __version__, fingerprint=fingerprint_of(root), seconds=lease)
     try:
         own = run_answers(root, run_dir)
-        answers = PostgresAnswers(database, project_cache(root), runner.id, refresh=refresh)
+        answers = PostgresAnswers(database, project_cache(root), runner, refresh=refresh)
         push_answers(own, answers)
         yield CallStore(
             answers,

@@ -8,10 +8,13 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 
-from oraclepack.calls.postgres.database import Database, StoreError
-from oraclepack.shell.processes import start_time
+import psycopg
+
+from oraclepack.calls.postgres.database import Database, Row
+from oraclepack.calls.store import StoreError
+from oraclepack.shell import processes
 from oraclepack.system.environment import process_id
-from oraclepack.system.machine import Machine, this_machine
+from oraclepack.system.machine import Machine, Whereabouts, this_machine, whereabouts
 
 LEASE_SECONDS = 60.0
 _RENEWALS = 3
@@ -36,36 +39,58 @@ class RunnerLease:
         self._database = database
         self._seconds = seconds
         self._ended = threading.Event()
-        self._lock = threading.Lock()
+        self._order = threading.RLock()
         self._unfinished: list[Callable[[], None]] = []
         self.stop_requested = False
         """A stop of this command was requested through the store."""
         pid = process_id()
+        if machine is None:
+            end_dead_runners(database)
         database.rows(
             "insert into runner (id, host, boot, namespace, pid, start_time, version, fingerprint,"
             " lease_until) values (%s, %s, %s, %s, %s, %s, %s, %s,"
-            " clock_timestamp() + make_interval(secs => %s))",
+            " clock_timestamp() + make_interval(secs => %s)) on conflict do nothing",
             (
-                *(self.id, here.host, here.boot, here.namespace, pid, start_time(pid)),
+                *(self.id, here.host, here.boot, here.namespace, pid, processes.start_time(pid)),
                 *(version, fingerprint, seconds),
             ),
         )
         self._thread = threading.Thread(target=self._renew, name="store-lease", daemon=True)
         self._thread.start()
 
-    def finish_later(self, work: Callable[[], None]) -> None:
-        """Repeat a request that the store did not take, until it does or the command ends."""
-        with self._lock:
+    def finish(self, work: Callable[[], None]) -> None:
+        """Do what ends something, now or as soon as the store answers, in the order of the calls.
+
+        An answer that waits here is stored before its claim is settled, so nothing is asked twice.
+        """
+        with self._order:
             self._unfinished.append(work)
+            self._finish()
+
+    def renew_in(self, cursor: psycopg.Cursor[Row]) -> None:
+        """Renew the lease in a transaction that needs it, after an outage perhaps.
+
+        Whoever took a claim meanwhile has another token, so this cannot bring a lost one back.
+        """
+        cursor.execute(
+            "update runner set lease_until = clock_timestamp() + make_interval(secs => %s)"
+            " where id = %s and ended is null and buried is null",
+            (self._seconds, self.id),
+        )
 
     def close(self) -> None:
         """End the row: what this command held is free, what it may have paid for is not."""
         self._ended.set()
         self._thread.join()
-        self._finish()
+        with suppress(StoreError):
+            self._database.rows("select 1")  # waits for the end of an outage
+        with self._order:
+            self._finish()
         with suppress(StoreError):
             self._database.rows(
-                "update runner set ended = clock_timestamp() where id = %s", (self.id,)
+                "update runner set ended = clock_timestamp() where id = %s and ended is null",
+                (self.id,),
+                waits=False,
             )
         self._database.close()
 
@@ -77,18 +102,49 @@ class RunnerLease:
                     " + make_interval(secs => %s)"
                     " where id = %s and buried is null returning stop",
                     (self._seconds, self.id),
+                    waits=False,
                 )
                 # A buried runner may finish what runs, and can open no gate any more.
                 self.stop_requested = not rows or bool(rows[0][0])
-                self._finish()
+                with self._order:
+                    self._finish()
 
     def _finish(self) -> None:
-        with self._lock:
-            waiting, self._unfinished = self._unfinished, []
-        for number, work in enumerate(waiting):
+        while self._unfinished:
             try:
-                work()
-            except StoreError:
-                with self._lock:
-                    self._unfinished = [*waiting[number:], *self._unfinished]
-                return
+                self._unfinished[0]()
+            except StoreError as trouble:
+                if trouble.retryable:
+                    return
+            self._unfinished.pop(0)
+
+
+def end_dead_runners(database: Database) -> None:
+    """Mark the runners of this machine that are proved to be dead; their leases need not run out.
+
+    Proof is another start of the machine, or a process number that is free or used anew.
+    """
+    rows = database.rows(
+        "select id, host, boot, namespace, pid, start_time from runner"
+        " where host = %s and ended is null and buried is null",
+        (this_machine().host,),
+    )
+    for runner, *process in rows:
+        if is_dead_process(*process):
+            database.rows(
+                "update runner set ended = clock_timestamp() where id = %s and ended is null",
+                (runner,),
+            )
+
+
+def is_dead_process(host: str, boot: str, namespace: str, pid: int, began: str) -> bool:
+    """Whether a runner is proved to have ended; of another machine nothing is known."""
+    match whereabouts(Machine(host, boot, namespace), this_machine()):
+        case Whereabouts.GONE:
+            return True
+        case Whereabouts.ELSEWHERE:
+            return False
+    if not processes.has_proc():
+        return not processes.exists(pid)
+    info = processes.process_info(pid)
+    return info is None or info.is_dead or info.start_time != began

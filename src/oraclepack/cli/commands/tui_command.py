@@ -8,6 +8,7 @@ import click
 
 from oraclepack import api
 from oraclepack.cli.command import command
+from oraclepack.cli.crash import log_crash
 from oraclepack.cli.reply import Reply
 from oraclepack.errors import ExitCode, UsageError
 from oraclepack.system.terminal import can_ask, stdout_is_terminal
@@ -43,6 +44,13 @@ def tui(place: str, *, settings: api.Settings) -> Reply:
         raise UsageError(
             "tui needs the package textual", hint="pip install 'oraclepack[tui]'"
         ) from None
-    app = TuiApp(place, settings, is_pack=Path(place).is_file())
+    app = TuiApp(place, settings, is_pack=Path(place).is_file(), log_fault=_log_fault)
     code = app.run()
+    if app.fatal is not None:
+        raise app.fatal
     return Reply({"place": place}, exit_code=ExitCode(code or 0))
+
+
+def _log_fault(error: BaseException) -> str:
+    path = log_crash(error, "tui")
+    return str(path) if path else ""

@@ -1,0 +1,319 @@
+"""The promises of `calls/store.py`, on files and on PostgreSQL: the same tests for both."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from oraclepack.calls.budget import (
+    BudgetRequest,
+    BudgetScope,
+    Ceiling,
+    Spending,
+    UnknownPricePolicy,
+)
+from oraclepack.calls.cache import GOOD, CacheEntry
+from oraclepack.calls.file_budget import command_name
+from oraclepack.calls.file_store import file_store
+from oraclepack.calls.handler import CallHandler
+from oraclepack.calls.limits import Limit
+from oraclepack.calls.live_call import ToolEnd, ToolRun
+from oraclepack.calls.postgres.postgres_store import postgres_store
+from oraclepack.calls.store import CallStore, Claim, Slot
+from oraclepack.journal.events import InvocationIntent
+from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.system.clock import SystemClock
+from oraclepack.system.digests import sha256_bytes
+from tests.calls.office import ANSWER, Office, ScriptedShim, answering
+from tests.postgres_server import PostgresServer
+
+KEY, OTHER = "a" * 64, "b" * 64
+KINDS = ["files", pytest.param("database", marks=pytest.mark.heavy)]
+Open = Callable[[], CallStore]
+"""One more runner of the same project on the same store."""
+
+
+def never(_: float) -> bool:
+    return False
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def opened(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
+    root = tmp_path / "project"
+    root.mkdir()
+    leaving: list[AbstractContextManager[CallStore] | None] = []
+
+    def open_files() -> CallStore:
+        run_dir = root / f".oraclepack/runs/{len(leaving)}"
+        leaving.append(None)
+        places = {"limits": tmp_path / "limits", "budget": tmp_path / "budget"}
+        return file_store(root, run_dir, SystemClock(), use_cache=True, **places)
+
+    def open_database() -> CallStore:
+        request.getfixturevalue("database")
+        server: PostgresServer = request.getfixturevalue("server")
+        run_dir = root / f".oraclepack/runs/{len(leaving)}"
+        entered = postgres_store(server.dsn, root, run_dir)
+        leaving.append(entered)
+        return entered.__enter__()
+
+    yield open_files if kind == "files" else open_database
+    for entered in leaving:
+        if entered is not None:
+            entered.__exit__(None, None, None)
+
+
+def an_intent(*, started: bool = True, because: str = "") -> InvocationIntent:
+    process = ProcessIdentity(pid=4711, start_time="1") if started else None
+    return InvocationIntent(
+        step="01", attempt=1, call=1, tool="oracle", key=KEY, process=process, because=because
+    )
+
+
+def claimed(store: CallStore, key: str = KEY) -> Claim:
+    claim = store.claims.acquire(key, never)
+    assert claim is not None
+    return claim
+
+
+def test_a_claim_has_one_holder(opened: Open) -> None:
+    one, two = opened(), opened()
+    first = claimed(one)
+    assert first.left is None
+    assert not first.is_unsigned
+    assert two.claims.acquire(KEY, never) is None
+    assert one.claims.acquire(KEY, never) is None, "nor twice in one runner"
+    claimed(two, OTHER).release()
+    first.release()
+    claimed(two).release()
+
+
+def test_a_waiting_runner_gets_the_claim_as_soon_as_it_is_free(opened: Open) -> None:
+    one, two = opened(), opened()
+    first = claimed(one)
+    waits: list[float] = []
+
+    def pause(seconds: float) -> bool:
+        waits.append(seconds)
+        first.release()
+        return True
+
+    assert two.claims.acquire(KEY, pause) is not None
+    assert len(waits) == 1
+
+
+END = pytest.mark.parametrize(
+    ("end", "is_left"),
+    [
+        pytest.param(lambda claim: claim.note(an_intent(started=False)), False, id="no tool yet"),
+        pytest.param(lambda claim: claim.note(an_intent()), True, id="a tool was started"),
+        pytest.param(
+            lambda claim: (claim.note(an_intent()), claim.settle()), False, id="its end is known"
+        ),
+    ],
+)
+
+
+@END
+def test_only_a_started_call_without_a_known_end_is_left_to_the_next(
+    opened: Open, end: Callable[[Claim], object], is_left: bool
+) -> None:
+    one, two = opened(), opened()
+    first = claimed(one)
+    end(first)
+    first.release()
+    for store in (two, one):
+        heir = claimed(store)
+        assert (heir.left is not None and heir.left.process is not None) == is_left
+        heir.release()
+
+
+@pytest.mark.parametrize("kind", KINDS[1:], indirect=True)
+def test_what_was_withdrawn_leaves_the_earlier_call_known(opened: Open) -> None:
+    """On files the process that was written down is known to be dead, so nothing has to change."""
+    one, two, three = opened(), opened(), opened()
+    first = claimed(one)
+    first.note(an_intent())
+    first.release()
+    second = claimed(two)
+    second.note(an_intent(because="--on-unknown retry"))
+    second.withdraw()
+    second.release()
+    assert claimed(three).left == an_intent()
+
+
+def an_entry(data: bytes, key: str = KEY, session: str | None = None) -> CacheEntry:
+    return CacheEntry(
+        key=key,
+        parts={"prompt": "p"},
+        sha256=sha256_bytes(data),
+        bytes=len(data),
+        stored_at="2026-03-01T00:00:00Z",
+        session=session,
+    )
+
+
+def test_every_runner_gets_the_answer_that_one_has_put(opened: Open) -> None:
+    one, two = opened(), opened()
+    assert two.cache.get(KEY) is None
+    one.cache.put(an_entry(b"yes\n"), b"yes\n")
+    stored = two.cache.get(KEY)
+    assert stored is not None
+    assert (stored.data, stored.state, stored.entry.key) == (b"yes\n", GOOD, KEY)
+    two.cache.put(an_entry(b"more\n", OTHER), b"more\n")
+    assert [(listed.entry.key, listed.state) for listed in one.cache.entries()] == [
+        (KEY, GOOD),
+        (OTHER, GOOD),
+    ]
+
+
+def test_sessions_of_other_questions_are_known(opened: Open) -> None:
+    one, two = opened(), opened()
+    one.cache.put(an_entry(b"yes\n", KEY, "s1"), b"yes\n")
+    one.cache.put(an_entry(b"no\n", OTHER, "s2"), b"no\n")
+    assert two.cache.answered_another(["s1", "s2", "s3"], KEY) == {"s2"}
+    assert two.cache.answered_another(["s1", "s3"], None) == {"s1"}
+    assert two.cache.answered_another([], KEY) == frozenset()
+
+
+def test_runs_with_short_answers_are_remembered(opened: Open) -> None:
+    one, two = opened(), opened()
+    one.cache.note_unmet(KEY, "2026-03-01__abcdef0__01234567")
+    assert two.cache.unmet_runs(KEY) == ("2026-03-01__abcdef0__01234567",)
+    assert two.cache.unmet_runs(OTHER) == ()
+
+
+def slot_of(store: CallStore, limit: Limit, name: str = "openai") -> Slot | None:
+    return store.limits.acquire(name, limit, never)
+
+
+def test_no_more_slots_than_allowed(opened: Open) -> None:
+    one, two, limit = opened(), opened(), Limit(max_concurrent=2)
+    slots = [slot_of(one, limit), slot_of(two, limit)]
+    assert None not in slots
+    assert slot_of(one, limit) is None
+    assert slot_of(one, limit, "xai") is not None
+    assert slot_of(two, Limit()) is not None, "no limit, no wait"
+    assert slots[0] is not None
+    slots[0].release()
+    slots[0].release()
+    assert slot_of(two, limit) is not None
+    assert slot_of(one, limit) is None
+
+
+def test_no_minute_sees_more_requests_than_allowed(opened: Open) -> None:
+    one, two, limit = opened(), opened(), Limit(requests_per_minute=2)
+    for store in (one, two):
+        slot = slot_of(store, limit)
+        assert slot is not None
+        slot.release()
+    assert slot_of(one, limit) is None
+    assert slot_of(two, limit) is None
+
+
+DOLLAR = Spending(Decimal(1), 1, 100)
+
+
+def a_request(name: str) -> BudgetRequest:
+    return BudgetRequest(
+        reservation=name, command=command_name(), run="r", day="2026-03-01", worst=DOLLAR
+    )
+
+
+def reserved(store: CallStore, name: str, dollars: int = 2) -> bool:
+    ceilings = {BudgetScope.DAY: Ceiling(cost=Decimal(dollars))}
+    short = store.budget.reserve(a_request(name), ceilings, UnknownPricePolicy.REFUSE)
+    return short is None
+
+
+def spent(store: CallStore) -> Decimal:
+    return sum((one.spent.cost for one in store.budget.ledger().sums), Decimal())
+
+
+def test_what_is_reserved_is_freed_by_a_known_end_alone(opened: Open) -> None:
+    one, two = opened(), opened()
+    assert reserved(one, "a")
+    assert reserved(two, "b")
+    assert reserved(two, "b"), "reserving the same call again changes nothing"
+    assert not reserved(one, "c")
+    one.budget.release("a")
+    assert not one.budget.open("a"), "it is gone, so the tool must not start"
+    assert reserved(one, "c")
+    assert one.budget.open("c")
+    one.budget.release("c")
+    assert not reserved(two, "d"), "an open call may have been paid for"
+    for _ in range(2):
+        two.budget.settle("c", Spending(Decimal("0.25"), 1, 10))
+    assert spent(one) == Decimal("0.25")
+    assert not reserved(one, "d")
+    assert two.budget.open("b")
+    one.budget.settle("b", None)
+    assert spent(two) == Decimal("1.25"), "the worst case, where the cost is not known"
+    assert two.budget.ledger().reservations == {}
+
+
+def test_runners_at_once_never_spend_more_than_the_budget(opened: Open) -> None:
+    stores = [opened() for _ in range(3)]
+    made: list[str] = []
+
+    def spend(number: int) -> None:
+        for turn in range(6):
+            name = f"{number}-{turn}"
+            if reserved(stores[number], name, 7):
+                assert stores[number].budget.open(name)
+                stores[number].budget.settle(name, DOLLAR)
+                made.append(name)
+
+    threads = [threading.Thread(target=spend, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 7
+    assert spent(stores[0]) == Decimal(7)
+
+
+def an_office(folder: Path, store: CallStore) -> Office:
+    office = Office(folder)
+    office.calls = CallHandler(replace(office.context, store=store))
+    return office
+
+
+def test_a_question_is_paid_for_once_by_two_runners(opened: Open, tmp_path: Path) -> None:
+    shim = ScriptedShim(answering())
+    for _ in range(2):
+        office = an_office(tmp_path / "office", opened())
+        assert office.call(shim) == 0
+        assert office.out() == ANSWER
+    assert len(shim.orders) == 1
+
+
+def test_a_call_that_was_cut_off_is_left_to_the_next_runner(opened: Open, tmp_path: Path) -> None:
+    def die(_: ToolRun) -> ToolEnd:
+        raise KeyboardInterrupt
+
+    store = opened()
+    with pytest.raises(KeyboardInterrupt):
+        an_office(tmp_path / "office", store).call(ScriptedShim(die))
+    entered = opened()
+    office = an_office(tmp_path / "office", entered)
+    (intent,) = (
+        call.intent
+        for step in office.context.journal.state.steps.values()
+        for call in step.invocations
+        if call.intent is not None
+    )
+    assert intent.process is not None
+    assert intent.key is not None
+    left = claimed(entered, intent.key).left
+    assert left is not None
+    assert left.process == intent.process
