@@ -14,7 +14,7 @@ from oraclepack.shell.processes import all_processes, has_token
 from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import SystemClock
 
-QUICK = Grace(interrupt=0.2, terminate=0.2, linger=0.05, orphan=0.2)
+QUICK = Grace(interrupt=0.2, terminate=0.2, linger=0.05, orphan=0.2, finish=0.5)
 _numbers = itertools.count(1)
 
 

@@ -39,6 +39,8 @@ class Stage:
     awaiting: threading.Event = field(default_factory=threading.Event)
     """A shell has ended, and what it asked is waited for."""
     began: threading.Event = field(default_factory=threading.Event)
+    stop_waits: threading.Event = field(default_factory=threading.Event)
+    """A step is to stop, and waits for its calls."""
 
     def run(self, body: str, **parts: Any) -> tuple[AttemptOutcome, str]:
         """Run a step; its outcome, and everything it said."""
@@ -49,7 +51,11 @@ class Stage:
             self.awaiting.set()
             return self.gateway.attempts.await_answers(attempt, seconds)
 
-        watch = AttemptCallbacks(is_answered=is_answered)
+        watch = AttemptCallbacks(
+            is_answered=is_answered,
+            asking=lambda: self.gateway.attempts.asking(attempt),
+            on_stop_waits=self.stop_waits.set,
+        )
         outcome = self.bench.run(attempt, watch)
         self.gateway.attempts.forget(attempt)
         logs = (Path(attempt.stdout_log), Path(attempt.stderr_log))

@@ -174,6 +174,7 @@ any_event: st.SearchStrategy[j.Event] = st.one_of(
     _some(j.WaitFinished, **_WHO, call=_SMALL, wait=_SMALL),
     _some(j.ControlOpened, socket=st.just("/tmp/op-0/control")),
     _some(j.ControlRequested, action=st.sampled_from(["stop", "pause"]), by=st.just("me")),
+    _some(j.CallsAwaited, calls=_SMALL, step=_STEPS),
     _some(j.DecisionNeeded, step=_STEPS, call=_SMALL, question=st.text(max_size=5)),
     _some(
         j.DecisionMade,

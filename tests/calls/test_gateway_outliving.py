@@ -1,5 +1,6 @@
 """Questions that outlive their callers: the step waits for what may be paid for, no more."""
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +29,7 @@ def paid(here: Stage) -> None:
     """From now on every call may be paid for."""
 
     def ask(call: LiveCall, shim: Shim) -> int:
-        here.ends.append(call_through(call, shim, outlives_caller=True))
+        here.ends.append(call_through(call, shim, outlives_caller=True, is_paid=True))
         return here.ends[-1].exit_code
 
     here.act = ask
@@ -65,10 +66,12 @@ def test_a_call_that_is_no_question_is_not_waited_for(here: Stage) -> None:
         pytest.param(f"oracle -p '[[fault=hang]]' &\n{BEGUN}", id="its caller is there"),
     ],
 )
-def test_a_stop_while_an_answer_is_awaited_stops_the_step(body: str, here: Stage) -> None:
+def test_an_urgent_stop_while_an_answer_is_awaited_stops_the_step(body: str, here: Stage) -> None:
     def stop() -> None:
         here.awaiting.wait()
         here.bench.stop.ask(StopLevel.POLITE)
+        here.stop_waits.wait()
+        here.bench.stop.ask(StopLevel.AT_ONCE)
 
     paid(here)
     stopper = threading.Thread(target=stop)
@@ -77,6 +80,42 @@ def test_a_stop_while_an_answer_is_awaited_stops_the_step(body: str, here: Stage
     stopper.join()
 
     assert outcome.reason is AttemptEnd.STOPPED
+
+
+HELD = "oracle -p 'q [[fault=hold]]' --write-output x.md"
+"""A call that is answered once the test says so."""
+
+
+@pytest.mark.parametrize(
+    ("body", "reason", "prompts"),
+    [
+        pytest.param(HELD, AttemptEnd.EXITED, 1, id="a step that ends with its call"),
+        pytest.param(f"{HELD} &\n{BEGUN}", AttemptEnd.EXITED, 1, id="a call in the background"),
+        pytest.param(f"{HELD}; sleep 60", AttemptEnd.STOPPED, 1, id="a step that goes on"),
+        pytest.param(f"{HELD}; oracle -p r", AttemptEnd.STOPPED, 1, id="a second call"),
+        pytest.param(f"{HELD}; oracle -p r || :", AttemptEnd.STOPPED, 1, id="a second one ignored"),
+    ],
+)
+def test_a_polite_stop_lets_a_paid_call_finish(
+    body: str, reason: AttemptEnd, prompts: int, here: Stage
+) -> None:
+    gate = Path(f"{here.oracle.program}.gate")
+    os.mkfifo(gate)
+
+    def stop() -> None:
+        with gate.open("w"):  # waits for the tool
+            here.bench.stop.ask(StopLevel.POLITE)
+            here.stop_waits.wait()
+
+    paid(here)
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    outcome, _ = here.run(body)
+    stopper.join()
+
+    assert (here.ends[0].exit_code, here.ends[0].stopped) == (0, False)
+    assert (here.bench.root / "x.md").exists()
+    assert (outcome.reason, len(here.oracle.calls)) == (reason, prompts)
 
 
 def test_a_question_that_the_stop_ends_at_once_counts_as_not_answered(here: Stage) -> None:

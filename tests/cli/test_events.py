@@ -68,6 +68,16 @@ def call(**changes: object) -> j.InvocationOutcome:
             id="a call that waits for its next try",
         ),
         pytest.param(
+            j.CallsAwaited(calls=2),
+            "--  stopping: waiting for 2 calls; press Ctrl-C again to cancel them",
+            id="a stop that waits for calls",
+        ),
+        pytest.param(
+            j.CallsAwaited(calls=1, step="03"),
+            "03  stopping: waiting for 1 call; `oraclepack runs stop RUN 03 --now` cancels it",
+            id="the stop of a step that waits for its call",
+        ),
+        pytest.param(
             j.StepFinished(step="01", attempt=0, status=Status.OK, imported=True),
             "01  ok (taken over) [1/3]",
             id="a step taken over",
@@ -290,6 +300,19 @@ def test_why_a_step_waits(
 
     assert list(active.waits) == told
     assert (active.is_waiting, active.retries) == (is_waiting, retries)
+
+
+def test_a_stop_waits_for_the_calls_whose_tool_is_at_work() -> None:
+    running = RunningSteps(SteppingClock())
+    asked = msgspec.structs.replace(INTENT, process=ProcessIdentity(pid=7))
+    running.observe(started("03"))
+    running.observe(asked)
+    before = running.awaited_calls
+    running.observe(j.CallsAwaited(calls=1))
+    during = running.awaited_calls
+    running.observe(CALL)
+
+    assert (before, during, running.awaited_calls) == (0, 1, 0)
 
 
 @pytest.mark.parametrize("wait", Wait)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.calls.limits import Limit, lanes_for
-from oraclepack.cli.heartbeat import Activity
+from oraclepack.cli.heartbeat import CTRL_C, STOP_NOW, Activity, stopping_text
 from oraclepack.cli.live.screen import LiveTable, Painter
 from oraclepack.cli.live.table import Painting, width_of
 from oraclepack.cli.live.table_rows import Frame, Row, RowState, TableState, eta, fitting, frame
@@ -288,6 +288,27 @@ def test_the_table_as_people_see_it() -> None:
             "2 from the cache, $0.84 saved · $0.42"
         ),
     ]
+
+
+@pytest.mark.parametrize(
+    ("calls", "way", "line"),
+    [
+        (1, CTRL_C, "stopping: waiting for 1 call; press Ctrl-C again to cancel it"),
+        (2, CTRL_C, "stopping: waiting for 2 calls; press Ctrl-C again to cancel them"),
+        (
+            2,
+            STOP_NOW,
+            "stopping: waiting for 2 calls; `oraclepack runs stop RUN --now` cancels them",
+        ),
+    ],
+)
+def test_a_stop_that_waits_stands_above_the_sum(calls: int, way: str, line: str) -> None:
+    rows = tuple(row(RowState.RUNNING, 1, f"{number:02}") for number in range(1, 30))
+    made = Frame(rows, 0, None, 0, stopping=stopping_text(calls, way))
+
+    lines = Painting(color=False).lines(made, 100, 16)
+
+    assert (lines[-2].rstrip(), len(lines)) == (line, 15)
 
 
 def test_only_a_long_title_is_cut() -> None:

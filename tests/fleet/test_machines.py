@@ -192,9 +192,15 @@ def test_stop_is_polite_and_goes_through_the_store(world: FleetWorld) -> None:
     runner = world.worker(job, "one")
     until(world.bill, "the first question")
     assert world.command("fleet", "stop") == 0
-    runner.wait(60)
+    journals = world.folder.rglob
+    until(
+        lambda: any("calls_awaited" in one.read_text() for one in journals("journal.jsonl")),
+        "the stop that waits for the call",
+    )
     world.let_go()
+    runner.wait(60)
     assert state_of(world) is JobState.STOPPED, world.log("one")
+    assert set(world.bill().values()) == {1}
 
 
 @pytest.fixture

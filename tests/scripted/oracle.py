@@ -10,6 +10,7 @@ prompt, all of them without `first`. NAME is one of the rows of FAULTS, or
     hold    until somebody opens the pipe `<program>.gate`
     leak    fails, and its error tells the key
     short   exit 0 and a whole answer without a heading for the risks
+    late    writes the answer, then hangs
 """
 # It prints for a living, and pathlib would double its start-up.
 # ruff: noqa: SIM115
@@ -120,6 +121,8 @@ def act(fault: str, asked: dict[str, str]) -> int:
         if fault != "nowrite":
             save(asked["output"], text[: len(text) // 2] if fault == "cut" else text)
         print(f"Saved assistant output to {os.path.abspath(asked['output'])}")
+    if fault == "late":
+        hang(deaf=False)
     return 0
 
 

@@ -40,9 +40,9 @@ _LIMITS = """\
   before the tool wrote down that it has it, nobody on this machine can know; the question is asked
   again. With the browser engine this window is as long as the model thinks. The figures above
   count how often that happened here. Whoever kills runner, shim or shell kills no tool.
-- **Stopping is a wish.** Ctrl-C, a termination signal, `--step-timeout` and `--call-timeout` end
-  the tool too, and with it what it has asked. A worker that the tool has left behind goes on; the
-  next command takes its answer.
+- **Cancelling may cost twice.** A second Ctrl-C or TERM, `runs stop --now`, `--step-timeout` and
+  `--call-timeout` end the tool too, and with it what it has asked; a first one waits for it. A
+  worker that the tool has left behind goes on; the next command takes its answer.
 - **Billing is not ours to see.** What a provider charges for failed, cut or repeated requests, and
   what the tool's own client repeats, is counted by the scripted provider only.
 - **Power cuts are simulated.** A model of the disk forgets what was never synced, with or without

@@ -42,6 +42,7 @@ from oraclepack.system.machine import Whereabouts, this_machine, whereabouts
 from oraclepack.system.path_jail import read_content, stays_inside
 from oraclepack.tools.oracle_config import oracle_home
 from oraclepack.tools.oracle_sessions import (
+    UNFINISHED,
     OracleSessions,
     SessionRecord,
     is_alive,
@@ -127,7 +128,7 @@ def _answers(
 def promised_file(
     context: CallContext, prepared: PreparedCall, invocation: Invocation
 ) -> PaidAnswer | None:
-    """The answer of a call that left no session record: the file that it promised.
+    """The answer of a call whose session record is missing or unfinished: the promised file.
 
     The file is the only evidence, so every condition must hold: the call is one of this
     run and its tool was started; the file was written after that, and is none of those that were
@@ -182,6 +183,8 @@ def _moved_away(context: CallContext, intent: j.InvocationIntent) -> Iterator[st
     name = f"{intent.step}.{intent.attempt}"
     backup = context.run_dir / BACKUPS / name / (intent.output_path or "")
     folder = answer_files.displaced_folder(context, intent.step, intent.attempt)
+    if intent.retry is not None and intent.retry.unmet_sha256 is not None:
+        yield intent.retry.unmet_sha256  # it may be back in its place
     for path in (backup, *(folder.iterdir() if folder.is_dir() else ())):
         data = read_content(path).data if path.is_file() else None
         if data is not None:
@@ -443,12 +446,15 @@ def _settle(
     context: CallContext, prepared: PreparedCall, shim: Shim, earlier: Invocation
 ) -> AdoptionResult:
     adoption = _by_session(context, prepared, shim, earlier)
-    if adoption != AdoptionResult() or not _is_of_this_run(context, earlier.intent):
+    is_unanswered = adoption in (AdoptionResult(), AdoptionResult(force=True))
+    if not is_unanswered or not _is_of_this_run(context, earlier.intent):
         return adoption
     process = earlier.intent.process if earlier.intent else None
     sessions = OracleSessions(oracle_home(prepared.call.env))
     is_over = process is not None and is_alive(process) is False
-    if not is_over or session_of(context, prepared, sessions, earlier) is not None:
+    record = session_of(context, prepared, sessions, earlier)
+    # Oracle writes the file some milliseconds before its record says so.
+    if not is_over or (record is not None and record.status not in UNFINISHED):
         return adoption
     promised = promised_file(context, prepared, earlier)
     if promised is None:

@@ -42,7 +42,12 @@ from oraclepack.tools.argv import table_of
 from oraclepack.tools.oracle_config import oracle_home
 from oraclepack.tools.oracle_failures import Failure, FailureClass
 from oraclepack.tools.oracle_models import resolve_model
-from oraclepack.tools.oracle_sessions import OracleSessions, SessionRecord, worker_is_alive
+from oraclepack.tools.oracle_sessions import (
+    UNFINISHED,
+    OracleSessions,
+    SessionRecord,
+    worker_is_alive,
+)
 
 _LOOK_AGAIN = 0.5
 
@@ -111,7 +116,7 @@ def _paid_try(
     displaced = answer_files.displace(context, call, prepared.outputs)
     argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
     limit = context.options.call_timeout
-    order = ToolRun(call.tool, argv, call.cwd, call.env, limit, outlives_caller=True)
+    order = ToolRun(call.tool, argv, call.cwd, call.env, limit, outlives_caller=True, is_paid=True)
     # Sessions record times in whole milliseconds, by the same clock.
     since = rfc3339(context.clock.now() - timedelta(seconds=1))
 
@@ -218,7 +223,7 @@ def stay_with(
     """The record of a detached session once its worker has ended; None when given up."""
     sessions = OracleSessions(oracle_home(prepared.call.env))
     now = record
-    while now.status in {"running", "pending"} and worker_is_alive(now.worker_pid or 0):
+    while now.status in UNFINISHED and worker_is_alive(now.worker_pid or 0):
         if patience.is_at_its_end:
             return now
         if not pause(_LOOK_AGAIN):
@@ -251,8 +256,9 @@ class OracleAsk:
         self._tally.retry = retry
         self._tally.because = because
         self._cache = Cache.MISS if prepared.key_value and context.options.use_cache else Cache.OFF
-        self.continues = False
-        """A detached worker still works on the question when the call has ended."""
+        self.is_open = False
+        """What the question came to is not known when the call has ended: a detached worker goes
+        on, or the tool was cancelled while it asked."""
         self.has_tried = False
         """Some try was made, and has ended."""
 
@@ -285,8 +291,10 @@ class OracleAsk:
             if tried.failure.code == DETACHED:
                 return self._left_to_a_worker(tried, tried.failure)
             if tried.end.stopped:
-                self._put_back(tried)
-                return self._stopped(tried.end.exit_code or STOPPED_EXIT)
+                # A file that is there may be the answer: the next call of the question decides.
+                if not any(tried.answers):
+                    self._put_back(tried)
+                return self._cancelled(tried.end.exit_code or STOPPED_EXIT)
             exit_code = self._after(tried, tried.failure, forced=force)
             if exit_code is not None:
                 return exit_code
@@ -378,7 +386,7 @@ class OracleAsk:
 
     def _left_to_a_worker(self, tried: TryResult, failure: Failure) -> int:
         """It goes on asking, so nothing is put back: the next command takes its answer."""
-        self.continues = True
+        self.is_open = True
         self._say(f"{failure.code}: {failure.message}; run again to wait for its answer")
         self._conclude(tried, failure.error())
         return STOPPED_EXIT if tried.end.stopped else 1
@@ -404,6 +412,11 @@ class OracleAsk:
         )
         return exit_code
 
+    def _cancelled(self, exit_code: int) -> int:
+        """The tool was ended while it asked: the next call of the question looks for an answer."""
+        self.is_open = self._tally.started_ns > 0
+        return self._stopped(exit_code)
+
     def _stopped(self, exit_code: int) -> int:
         ledger.conclude(
             self._context,
@@ -413,6 +426,7 @@ class OracleAsk:
             exit_code=exit_code,
             cache=self._cache,
             usage=self._tally.usage(self._prepared),
+            cancelled=self.is_open,
         )
         return exit_code
 

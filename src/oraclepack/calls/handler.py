@@ -130,10 +130,10 @@ def _answer(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Cla
     try:
         exit_code = asking.ask(force=unanswered.adoption.force)
     except StoreError:
-        if asking.has_tried and not asking.continues:
+        if asking.has_tried and not asking.is_open:
             claim.settle()
         raise
-    if not asking.continues:
+    if not asking.is_open:
         claim.settle()
     return exit_code
 
@@ -230,7 +230,8 @@ def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
     if slot is None:
         ledger.conclude_other(context, call, provider, STOPPED, STOPPED_EXIT)
         return STOPPED_EXIT
-    order = ToolRun(call.tool, call.argv, call.cwd, call.env, context.options.call_timeout)
+    timeout, is_paid = context.options.call_timeout, provider is not None
+    order = ToolRun(call.tool, call.argv, call.cwd, call.env, timeout, is_paid=is_paid)
     with slot:
         end = _run_other_tool(context, call, shim, order, provider)
     if isinstance(end, StepError):

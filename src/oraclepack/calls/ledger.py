@@ -184,6 +184,7 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
     unmet: bytes | None = None,
     source_run: str | None = None,
     saved: Usage | None = None,
+    cancelled: bool = False,
 ) -> None:
     """What became of the call; `answer` is what was verified, `unmet` misses its contract."""
     call = prepared.call
@@ -209,6 +210,7 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
             unmet_sha256=None if unmet is None else sha256_bytes(unmet),
             source_run=source_run,
             saved=with_cost(context, prepared, saved),
+            cancelled=cancelled,
         )
     )
 

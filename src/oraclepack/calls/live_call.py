@@ -46,6 +46,8 @@ class ToolRun(msgspec.Struct, frozen=True):
     """How many bytes at the end of each stream are kept in memory."""
     outlives_caller: bool = False
     """It may be paid for already: it goes on when its caller dies without a word."""
+    is_paid: bool = False
+    """It costs money: a polite stop lets it finish."""
 
 
 class ToolEnd(msgspec.Struct, frozen=True):

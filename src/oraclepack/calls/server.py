@@ -31,11 +31,29 @@ class ExpectedAttempt(msgspec.Struct):
 
     step: str
     attempt: int
+    stop: Stop
+    """That of its step, or of the whole run."""
     calls: int = 0
     asking: int = 0
     """How many of them have asked what may be paid for, and are not at their end."""
     cut_short: bool = False
-    """One of those ended only when the run was already being stopped."""
+    """One of its calls ended without success when the attempt was already being stopped."""
+
+
+class CountedCall(msgspec.Struct):
+    """A call of an attempt, from its arrival to its end."""
+
+    expected: ExpectedAttempt
+    lock: threading.Lock
+    is_asking: bool = False
+    exit_code: int | None = None
+    """None until it has ended, and where it ended by a fault of ours."""
+
+    def ask(self) -> None:
+        """From now on to its end the attempt is asking."""
+        with self.lock:
+            self.expected.asking += not self.is_asking
+            self.is_asking = True
 
 
 class ExpectedAttempts:
@@ -46,16 +64,33 @@ class ExpectedAttempts:
         self._lock = threading.Lock()
         self._answered = threading.Condition(self._lock)
         self._expected: dict[str, ExpectedAttempt] = {}
+        self._announced = False
 
-    def expect(self, attempt: Attempt) -> None:
-        """From now on calls with this attempt's token are its own. To be said before it starts."""
+    def expect(self, attempt: Attempt, stop: Stop | None = None) -> None:
+        """From now on calls with this attempt's token are its own. To be said before it starts.
+
+        `stop` is that of its step, where it has one.
+        """
+        expected = ExpectedAttempt(attempt.step, attempt.number, stop or self._stop)
         with self._lock:
-            self._expected[attempt.token] = ExpectedAttempt(attempt.step, attempt.number)
+            self._expected[attempt.token] = expected
+
+    def asking(self, attempt: Attempt | None = None) -> int:
+        """How many calls are being asked that may be paid for: of an attempt, or of all."""
+        with self._lock:
+            mine = [self._expected.get(attempt.token)] if attempt else [*self._expected.values()]
+            return sum(one.asking for one in mine if one is not None)
+
+    def is_first_to_announce(self) -> bool:
+        """Whether no attempt has said yet that the stop of the run waits for calls."""
+        with self._lock:
+            before, self._announced = self._announced, True
+            return not before
 
     def await_answers(self, attempt: Attempt, seconds: float) -> bool:
         """Wait a while for the questions an attempt has asked, since they may be paid for.
 
-        False while one is not answered; for ever, if it was under way when the run was stopped.
+        False while one is not answered; for ever, if a stop kept it from being answered.
         """
         with self._answered:
             expected = self._expected.get(attempt.token)
@@ -84,22 +119,16 @@ class ExpectedAttempts:
             return expected.calls
 
     @contextmanager
-    def counted(self, expected: ExpectedAttempt) -> Iterator[Callable[[], None]]:
-        """Gives what a call says when it asks: from then on to its end the attempt is asking."""
-        asks = False
-
-        def ask() -> None:
-            nonlocal asks
-            with self._lock:
-                expected.asking += not asks
-                asks = True
-
+    def counted(self, expected: ExpectedAttempt) -> Iterator[CountedCall]:
+        """A call of the attempt; its exit code is to be noted there."""
+        call = CountedCall(expected, self._lock)
         try:
-            yield ask
+            yield call
         finally:
             with self._answered:
-                expected.asking -= asks
-                expected.cut_short |= asks and self._stop.level is not StopLevel.NONE
+                expected.asking -= call.is_asking
+                is_stopped = expected.stop.level is not StopLevel.NONE
+                expected.cut_short |= is_stopped and call.exit_code != 0
                 self._answered.notify_all()
 
 
@@ -236,7 +265,7 @@ class Gateway:
         self._no_other_packages = every_tool
         self._answer = answer
         tools = Toolbox(self.shims.path, dict(env), programs or {})
-        self._context = ShimContext(tools, stop, grace or Grace(), spools or folder)
+        self._context = ShimContext(tools, grace or Grace(), spools or folder)
         self._lock = threading.Lock()
         self._calls: set[socket.socket] = set()
         # Those of them that no thread has taken yet: only such a one can still be turned away.
@@ -306,9 +335,11 @@ class Gateway:
                 else:
                     where = (expected.step, expected.attempt, self.attempts.next_number(expected))
                     call = LiveCall(tool, argv, message.cwd, message.env, *where)
-                    with self.attempts.counted(expected) as asks:
-                        shim = ShimCall(caller, self._context, program, prefix, message.umask, asks)
-                        reply = _exit(self._answer(call, shim))
+                    with self.attempts.counted(expected) as counted:
+                        named = (program, prefix, message.umask)
+                        shim = ShimCall(caller, self._context, *named, expected.stop, counted.ask)
+                        counted.exit_code = self._answer(call, shim)
+                        reply = _exit(counted.exit_code)
             except Exception as fault:  # noqa: BLE001  the step must hear of it, whatever it is
                 self.faults.append(fault)
                 message_text = f"{message.name}: oraclepack failed to answer this call: {fault!r}\n"

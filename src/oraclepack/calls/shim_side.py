@@ -18,13 +18,14 @@ from oraclepack.shell.attempt import Grace, ProcessIdentity, StopLevel
 from oraclepack.shell.stop import Stop
 
 _NOT_FOUND, _NOT_STARTED, _INTERRUPTED = 127, 126, int(ExitCode.INTERRUPTED)
+_LOOK_FOR_STOP = 0.5
+"""Seconds between two looks whether the step of a waiting call is to stop."""
 
 
 class ShimContext(msgspec.Struct, frozen=True):
     """What all calls of a run share."""
 
     tools: Toolbox
-    stop: Stop
     grace: Grace
     spools: Path
     """A directory for the output of running tools."""
@@ -40,24 +41,27 @@ class ShimCall:
         program: str,
         prefix: tuple[str, ...],
         umask: int,
+        stop: Stop,
         on_asking: Callable[[], None],
     ) -> None:
         """`program` is the name that was called, `prefix` what stands before the tool's words.
 
         With `npx -y @steipete/oracle …` the program is npx, the prefix its own two words.
-        `on_asking` is called before a tool is started that outlives its caller.
+        `stop` is that of the call's step, `on_asking` is called before a tool is started that
+        costs money.
         """
         self._caller = caller
         self._context = context
         self._program = program
         self._prefix = prefix
         self._umask = umask
+        self._stop = stop
         self._on_asking = on_asking
         self._stdin: bytes | None = None
 
     def run(self, order: ToolRun, on_started: Callable[[ProcessIdentity], None]) -> ToolEnd:
         """Start the real tool and wait for its end. Starts nothing once the caller gave up."""
-        if order.outlives_caller:
+        if order.is_paid:
             self._on_asking()  # before the check: a caller that dies after it is still waited for
         if self._is_over():
             return ToolEnd(_INTERRUPTED, stopped=True)
@@ -76,10 +80,11 @@ class ShimCall:
                 stderr=err,
                 timeout=order.timeout,
                 outlives_caller=order.outlives_caller,
+                finishes=order.is_paid,
             )
             try:
                 ended = run_process(
-                    launch, self._caller, self._context.stop, self._context.grace, on_started
+                    launch, self._caller, self._stop, self._context.grace, on_started
                 )
             except OSError as trouble:
                 return ToolEnd(_NOT_STARTED, trouble=_reason(tool.program, order.cwd, trouble))
@@ -113,7 +118,7 @@ class ShimCall:
 
     def _is_over(self) -> bool:
         self._caller.read_signals()
-        return self._caller.gives_up or self._context.stop.level is not StopLevel.NONE
+        return self._caller.gives_up or self._stop.level is not StopLevel.NONE
 
     def _await(self, descriptor: int) -> bool:
         """Wait until it can be read; False when the call is given up first."""
@@ -124,9 +129,11 @@ class ShimCall:
 
     def _poll(self, more: tuple[int, ...], seconds: float | None) -> set[int]:
         poll = select.poll()
-        for source in (*self._caller.fds, self._context.stop.polite_fd, *more):
+        for source in (*self._caller.fds, self._stop.lasting_fds[0], *more):
             poll.register(source, select.POLLIN)
-        ready = poll.poll(None if seconds is None else int(seconds * 1000) + 1)
+        # Not longer: the stop of a single step is no descriptor here, it may be closed before us.
+        rest = _LOOK_FOR_STOP if seconds is None else min(seconds, _LOOK_FOR_STOP)
+        ready = poll.poll(int(rest * 1000) + 1)
         return {descriptor for descriptor, _ in ready}
 
     def _spools(self, order: ToolRun, stack: ExitStack) -> tuple[Spool, Spool]:

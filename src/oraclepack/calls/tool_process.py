@@ -120,6 +120,8 @@ class Launch(msgspec.Struct, frozen=True):
     stderr: Spool
     timeout: float | None = None
     outlives_caller: bool = False
+    finishes: bool = False
+    """A polite stop does not end it."""
 
     @property
     def spools(self) -> frozenset[Spool]:
@@ -147,6 +149,7 @@ def run_process(
     It has a session of its own and is our child, not the step's: if the step, its shell or we
     are killed, a paid call goes on and can be adopted. Only a signal that reaches its caller,
     a stop of the run or its own time limit end it, and the caller's death unless it outlives that.
+    A paid one is ended by an immediate stop only.
 
     It does nothing before `on_started` has returned: a kill before that has cost nothing.
     """
@@ -194,11 +197,13 @@ def _watch(
 ) -> ProcessEnd:
     """Forward the tool's output until it has ended; end it when its time is up."""
     ended, ending, pace = ProcessEnd(), Termination(group, grace), _FASTEST
+    ends_at = StopLevel.AT_ONCE if launch.finishes else StopLevel.POLITE
     deadline = None if launch.timeout is None else time.monotonic() + launch.timeout
     while True:
         pace = _FASTEST if _pump(launch.spools) else min(pace * 2, _SLOWEST)
-        over = stop.level is not StopLevel.NONE
-        waiting = {exited, *caller.fds, *(() if over else (stop.polite_fd,))}
+        polite, urgent = stop.lasting_fds
+        signal_fd = urgent if launch.finishes else polite
+        waiting = {exited, *caller.fds, *(() if stop.level >= ends_at else (signal_fd,))}
         if exited in _wait(waiting, launch.spools, _rest(pace, deadline, ending.due)):
             return ended
         for number in caller.read_signals():
@@ -207,7 +212,7 @@ def _watch(
                 signal_group(group, number)
         # A caller that was asked to end has passed the signal on; one that was killed has not.
         abandoned = caller.is_gone and not (launch.outlives_caller and not caller.signals)
-        if abandoned or stop.level is not StopLevel.NONE:
+        if abandoned or stop.level >= ends_at:
             ended.stopped = True
             ending.begin()
         elif deadline is not None and time.monotonic() >= deadline:
@@ -223,7 +228,7 @@ def _drain(spools: frozenset[Spool], caller: Caller, stop: Stop) -> None:
         over = caller.is_gone or stop.level is StopLevel.AT_ONCE
         if over or all(spool.waiting_for is None for spool in spools):
             return
-        _wait({*caller.fds, stop.urgent_fd}, spools, _SLOWEST)
+        _wait({*caller.fds, stop.lasting_fds[1]}, spools, _SLOWEST)
         caller.read_signals()
 
 

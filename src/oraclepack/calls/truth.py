@@ -9,7 +9,7 @@ from oraclepack.journal.statuses import DETACHED
 from oraclepack.pack.contract import ChunkMode, ContractMode, DeclaredOutput, OutputContract, infer
 from oraclepack.pack.model import CONTRACT, Step
 from oraclepack.tools.oracle_failures import Failure, FailureClass, classify
-from oraclepack.tools.oracle_sessions import SessionRecord
+from oraclepack.tools.oracle_sessions import UNFINISHED, SessionRecord
 
 
 def contract_of_call(
@@ -77,7 +77,7 @@ def judge(proof: CallEvidence) -> Failure | None:
 
 
 def _detached(proof: CallEvidence) -> Failure | None:
-    running = proof.record is not None and proof.record.status in {"running", "pending"}
+    running = proof.record is not None and proof.record.status in UNFINISHED
     if running or (_DETACHED.search(proof.out) and proof.answer_bytes is None):
         message = "the tool left its question running in the background and ended"
         return Failure(DETACHED, FailureClass.FINAL, message)

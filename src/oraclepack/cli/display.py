@@ -15,6 +15,7 @@ from oraclepack.api import run_settings as rs
 from oraclepack.cli import render
 from oraclepack.cli.detached import DetachedStart
 from oraclepack.cli.event_lines import JsonLog, Lines, NullDisplay, to_stderr
+from oraclepack.cli.heartbeat import CTRL_C, STOP_NOW
 from oraclepack.cli.live.screen import LiveTable
 from oraclepack.cli.signals import StopOnSignals
 from oraclepack.system.printable import visible
@@ -42,9 +43,13 @@ def display_kind(settings: api.Settings, *, on_terminal: bool, for_agent: bool =
 
 
 def screen_for(
-    settings: api.Settings, *, is_detached: bool = False, clock: api.Clock | None = None
+    settings: api.Settings,
+    *,
+    is_detached: bool = False,
+    clock: api.Clock | None = None,
+    cancel: str = CTRL_C,
 ) -> NullDisplay:
-    """The display of a command."""
+    """The display of a command; `cancel` says how a stop that waits for calls is made urgent."""
     for_agent = api.is_agent() and not stdout_is_terminal() and not is_detached
     match display_kind(settings, on_terminal=is_terminal(), for_agent=for_agent):
         case "jsonl":
@@ -52,9 +57,9 @@ def screen_for(
         case "quiet":
             return NullDisplay()
         case "plain":
-            return Lines(clock=clock)
+            return Lines(clock=clock, cancel=cancel)
         case _:
-            return LiveTable(color=settings[COLOR] != "never", clock=clock)
+            return LiveTable(color=settings[COLOR] != "never", clock=clock, cancel=cancel)
 
 
 def to_stdout(text: str) -> None:
@@ -118,7 +123,7 @@ class WatchingScreen:
 def watching_screen(settings: api.Settings, *, streams: bool) -> Iterator[WatchingScreen]:
     """The display of a run of another process; with `streams` the events go to stdout."""
     clock = _EventClock()
-    screen = JsonLog(to_stdout) if streams else screen_for(settings, clock=clock)
+    screen = JsonLog(to_stdout) if streams else screen_for(settings, clock=clock, cancel=STOP_NOW)
     try:
         yield WatchingScreen(screen, clock)
     finally:
@@ -130,7 +135,8 @@ class DisplaySession:
 
     def __init__(self, settings: api.Settings, *, yes: bool) -> None:
         self._detached = DetachedStart()
-        self._screen = screen_for(settings, is_detached=self.is_detached)
+        cancel = STOP_NOW if self.is_detached else CTRL_C
+        self._screen = screen_for(settings, is_detached=self.is_detached, cancel=cancel)
         self._is_json = settings[OUTPUT] != "text"
         self._signals = StopOnSignals()
         self.ask = _asking(settings, self._screen, yes=yes)

@@ -9,7 +9,14 @@ from contextlib import AbstractContextManager, nullcontext
 
 from oraclepack import api
 from oraclepack.api import events as j
-from oraclepack.cli.heartbeat import HEARTBEAT, Heartbeat, wait_text
+from oraclepack.cli.heartbeat import (
+    CTRL_C,
+    HEARTBEAT,
+    STOP_NOW,
+    Heartbeat,
+    stopping_text,
+    wait_text,
+)
 from oraclepack.cli.text import seconds, some_of
 from oraclepack.system.printable import screen_json, visible
 
@@ -71,14 +78,20 @@ class Lines(NullDisplay):
     shows_warnings = True
 
     def __init__(
-        self, write: Write = to_stderr, clock: api.Clock | None = None, every: float = HEARTBEAT
+        self,
+        write: Write = to_stderr,
+        clock: api.Clock | None = None,
+        every: float = HEARTBEAT,
+        cancel: str = CTRL_C,
     ) -> None:
+        """`cancel` says how a stop that waits for calls is made urgent."""
         self._write = write
+        self._cancel = cancel
         self._lock = threading.Lock()
         self._pulse = Heartbeat(self._say, clock or api.SystemClock(), every)
 
     def event(self, event: api.KnownEvent, state: api.RunState) -> None:
-        line = line_of(event, state)
+        line = line_of(event, state, self._cancel)
         if line is not None:
             self._say(line)
         self._pulse.observe(event, state)
@@ -93,7 +106,9 @@ class Lines(NullDisplay):
             self._write(" ".join(visible(line).split("\n")) + "\n")
 
 
-def line_of(event: api.KnownEvent, state: api.RunState) -> str | None:  # noqa: PLR0911 - one per kind
+def line_of(  # noqa: PLR0911 - one per kind
+    event: api.KnownEvent, state: api.RunState, cancel: str = CTRL_C
+) -> str | None:
     """The line of an event; None for those that only the journal needs."""
     match event:
         case (
@@ -125,12 +140,15 @@ def line_of(event: api.KnownEvent, state: api.RunState) -> str | None:  # noqa: 
         case j.RollbackStarted() | j.RollbackFinished():
             return _rollback(event)
         case _:
-            return _steered(event)
+            return _steered(event, cancel)
 
 
-def _steered(event: api.KnownEvent) -> str | None:
+def _steered(event: api.KnownEvent, cancel: str) -> str | None:
     """What others asked a command for, and what it waits for as a whole."""
     match event:
+        case j.CallsAwaited():
+            way = cancel if not event.step else STOP_NOW.replace("RUN", f"RUN {event.step}")
+            return f"{event.step or '--'}  {stopping_text(event.calls, way)}"
         case j.ControlRequested():
             value = f" {event.value}" if event.value else ""
             return f"--  {event.action}{value}, asked for by {event.by}"

@@ -48,6 +48,13 @@ class RunningSteps:
         self._lock = threading.Lock()
         self._since: dict[str, int] = {}
         self._calls: dict[str, _Calls] = {}
+        self._is_stopping = False
+
+    @property
+    def awaited_calls(self) -> int:
+        """How many calls a polite stop of the command still waits for."""
+        with self._lock:
+            return self._is_stopping * sum(len(one.open_calls) for one in self._calls.values())
 
     def observe(self, event: api.KnownEvent) -> None:
         """Take note of an event."""
@@ -61,8 +68,13 @@ class RunningSteps:
                     self._since[api.PRELUDE] = self._clock.monotonic_ns()
                 case j.PreludeFinished():
                     self._since.pop(api.PRELUDE, None)
+                case j.CallsAwaited(step=""):
+                    self._is_stopping = True
+                case j.SessionStarted():
+                    self._is_stopping = False
                 case j.SessionFinished():
                     self._since.clear()
+                    self._is_stopping = False
             self._observe_call(event)
 
     def _observe_call(self, event: api.KnownEvent) -> None:
@@ -112,6 +124,18 @@ def wait_text(wait: api.CallWait, passed_ms: int) -> str:
         return wait.reason
     rest = max(round(wait.seconds * 1000) - passed_ms, 0)
     return f"{wait.reason}, retry in {clock_of(rest)}"
+
+
+CTRL_C = "press Ctrl-C again to cancel"
+"""How the stop of a command in the foreground is made urgent."""
+STOP_NOW = "`oraclepack runs stop RUN --now` cancels"
+"""The same from elsewhere."""
+
+
+def stopping_text(calls: int, way: str) -> str:
+    """`stopping: waiting for 2 calls; press Ctrl-C again to cancel them`."""
+    some, them = ("1 call", "it") if calls == 1 else (f"{calls} calls", "them")
+    return f"stopping: waiting for {some}; {way} {them}"
 
 
 def beat(active: Mapping[str, Activity], settled: int, total: int) -> str:

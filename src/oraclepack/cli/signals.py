@@ -15,8 +15,9 @@ _NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class StopOnSignals:
     """Once it listens, the first signal stops politely, the second one at once.
 
-    Before that a signal ends the command as any other: nothing has begun. Only the main thread
-    can listen.
+    A terminal that closes sends HUP, sometimes twice (the shell and the kernel): it never stops at
+    once. Before it listens a signal ends the command as any other: nothing has begun. Only the
+    main thread can listen.
     """
 
     def __init__(self) -> None:
@@ -29,7 +30,8 @@ class StopOnSignals:
             self._before = {number: signal.signal(number, self._ask) for number in _NUMBERS}
 
     def _ask(self, number: int, _frame: FrameType | None) -> None:
-        level = api.StopLevel.AT_ONCE if self._is_asked else api.StopLevel.POLITE
+        is_urgent = self._is_asked and number != signal.SIGHUP
+        level = api.StopLevel.AT_ONCE if is_urgent else api.StopLevel.POLITE
         self._is_asked = True
         # A terminal that was closed is a request to end, and there is one exit code for that.
         self.stop.ask(level, signal.SIGTERM if number == signal.SIGHUP else number)

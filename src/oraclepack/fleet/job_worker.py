@@ -37,7 +37,6 @@ from oraclepack.journal.statuses import Cache, Status
 from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.run import run_pack, run_request
 from oraclepack.run.project_records import ProjectRecords
-from oraclepack.run.run_control import ControlRequest
 from oraclepack.run.run_display import RunPreview
 from oraclepack.run.run_pack import RunRequest
 from oraclepack.settings.loading import load_settings
@@ -184,7 +183,7 @@ class _Reporter:
         self._state: RunState | None = None
         self.preview: RunPreview | None = None
         self._finished_steps = False
-        self._is_lost = self._is_paused = False
+        self._is_lost = False
         self._thread = threading.Thread(target=self._publish, name="job-report", daemon=True)
         self._thread.start()
 
@@ -222,28 +221,15 @@ class _Reporter:
         if not is_ours:
             self._is_lost = True  # another worker has the job
 
-    def _end_quietly(self) -> None:
-        """Start nothing more, let running calls bring their answers, then stop."""
-        with self._lock:
-            state = self._state
-        calls = (
-            [call for step in state.steps.values() for call in step.invocations] if state else []
-        )
-        if not any(call.is_open for call in calls):
-            self._stop.ask(StopLevel.POLITE)
-        elif not self._is_paused and self.preview is not None:
-            request = ControlRequest(action="pause", by="fleet: another worker has the job")
-            runs = ProjectRecords(self.preview.run_dir.parents[2]).runs
-            self._is_paused = runs.control(self.preview.run_id, request).ok
-
     def _publish(self) -> None:
         while not self._over.wait(REPORT_SECONDS):
             try:
-                if self._store.is_stopping(self._taken.job.fleet):
+                if self._is_lost or self._store.is_stopping(self._taken.job.fleet):
+                    # Nothing more starts; running calls bring their answers first.
                     self._stop.ask(StopLevel.POLITE)
                 if self._is_lost:
-                    self._end_quietly()
-                elif self._changed.is_set():
+                    continue
+                if self._changed.is_set():
                     self._changed.clear()
                     self.report()
             except OraclePackError:

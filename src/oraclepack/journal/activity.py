@@ -6,6 +6,7 @@ from oraclepack.journal import events as j
 from oraclepack.journal.line_format import AnyEvent
 
 NEEDS_DECISION, WAITING, PAUSED, RUNNING = "needs_decision", "waiting", "paused", "running"
+STOPPING = "stopping"
 
 
 def open_decisions(events: Iterable[AnyEvent]) -> tuple[j.DecisionNeeded, ...]:
@@ -54,8 +55,24 @@ def is_paused(events: Iterable[AnyEvent]) -> bool:
     return paused
 
 
+def is_stopping(events: Iterable[AnyEvent]) -> bool:
+    """The last command was asked to stop, and waits for calls or for steps that end."""
+    stopping = False
+    for event in events:
+        match event:
+            case j.SessionStarted() | j.SessionFinished():
+                stopping = False
+            case j.CallsAwaited(step="") | j.ControlRequested(action="stop", value="" | "now"):
+                stopping = True
+            case _:
+                pass
+    return stopping
+
+
 def activity_word(events: Sequence[AnyEvent]) -> str:
     """What a run is called on which a command works: `running`, or what keeps it from that."""
+    if is_stopping(events):
+        return STOPPING
     if open_decisions(events):
         return NEEDS_DECISION
     if waiting_for_run(events) is not None:

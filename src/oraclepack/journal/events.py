@@ -254,6 +254,9 @@ class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcom
     """What an answer from the cache had used when it was paid for."""
     began_at: str | None = None
     """When the call arrived."""
+    cancelled: bool = False
+    """Its tool was ended while it asked: it may be paid for, so a later call of the question first
+    looks for its answer."""
 
 
 class TryStarted(Event, frozen=True, kw_only=True, tag="try_started"):
@@ -315,6 +318,14 @@ class ControlRequested(Event, frozen=True, kw_only=True, tag="control_requested"
     value: str = ""
     by: str = ""
     """Who asked: user and process."""
+
+
+class CallsAwaited(Event, frozen=True, kw_only=True, tag="calls_awaited"):
+    """A polite stop waits for calls that are being asked: they may be paid for."""
+
+    calls: int
+    step: str = ""
+    """The step that was to stop; "" is the whole command."""
 
 
 class DecisionNeeded(Event, frozen=True, kw_only=True, tag="decision_needed"):
@@ -524,6 +535,7 @@ KnownEvent: TypeAlias = (
     | WaitFinished
     | ControlOpened
     | ControlRequested
+    | CallsAwaited
     | DecisionNeeded
     | DecisionMade
     | OutputBackedUp

@@ -50,8 +50,9 @@ class Invocation(msgspec.Struct, frozen=True):
     @property
     def is_open(self) -> bool:
         """It was meant to be made and nothing is known of its end: it may have been paid for."""
-        error = self.outcome.error if self.outcome else None
-        return self.outcome is None or (error is not None and error.code == DETACHED)
+        if self.outcome is None or self.outcome.cancelled:
+            return True
+        return self.outcome.error is not None and self.outcome.error.code == DETACHED
 
 
 class StepState(msgspec.Struct, frozen=True):

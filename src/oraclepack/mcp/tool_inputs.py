@@ -87,7 +87,7 @@ class RunEvents(OneRun, frozen=True, kw_only=True):
 
 class StopRun(OneRun, frozen=True, kw_only=True):
     step: Annotated[str | None, Meta(description="Only this step.")] = None
-    now: Annotated[bool, Meta(description="Kill what runs.")] = False
+    now: Annotated[bool, Meta(description="Cancel running calls; they may cost money.")] = False
 
 
 class PauseRun(OneRun, frozen=True, kw_only=True):

@@ -34,7 +34,7 @@ class RunListEntry(msgspec.Struct, frozen=True, kw_only=True):
     git_sha: str | None
     status: str
     """`ok`, `failed`, `incomplete`, `interrupted`, `damaged`, `empty` or `foreign`; while a command
-    works on it `running`, `waiting` (for another run), `paused` or `needs_decision`."""
+    works on it `running`, `waiting` (for another run), `paused`, `stopping` or `needs_decision`."""
     ok: int
     total: int
     created_at: str | None

@@ -22,6 +22,10 @@ from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.stop import StepStop, Stop
 
 MAX_PARALLEL = "max_parallel"
+_STOPPING = {
+    StopLevel.POLITE: "calls that are being asked finish first (--now cancels them)",
+    StopLevel.AT_ONCE: "calls that were being asked are cancelled, and may have to be paid",
+}
 ACTIONS = ("stop", "pause", "resume", "set", "answer")
 
 
@@ -185,7 +189,7 @@ class RunControl:
     def _stop_run(self, level: StopLevel) -> str:
         self._stop.ask(level, signal.SIGTERM)
         self._notify()
-        return "the run is being stopped; what is finished is kept"
+        return f"the run is being stopped; {_STOPPING[level]}"
 
     def _stop_step(self, name: str, level: StopLevel) -> str:
         # Under the lock: the step closes its switch under it, and descriptors are used again.
@@ -194,7 +198,8 @@ class RunControl:
             if step is not None:
                 self._stopped.add(name)
                 step.ask(level)
-        return f"step {name} is being stopped; the run goes on with what does not need it"
+        rest = "the run goes on with what does not need it"
+        return f"step {name} is being stopped; {_STOPPING[level]}; {rest}"
 
     def _set_paused(self, *, paused: bool) -> str:
         self._is_paused = paused

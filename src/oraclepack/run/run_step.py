@@ -1,6 +1,6 @@
 """One step, from the plan to its place in the journal."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from signal import Signals
@@ -50,8 +50,13 @@ _GOES_ON = "a question it asked goes on without it; the run ends after the answe
 
 
 @contextmanager
-def intercepted(session: RunSession, attempt: Attempt) -> Iterator[Attempt]:
-    """The attempt with our stand-ins first on its PATH, for as long as it runs."""
+def intercepted(
+    session: RunSession, attempt: Attempt, stop: Stop | None = None
+) -> Iterator[Attempt]:
+    """The attempt with our shims first on its PATH, for as long as it runs.
+
+    `stop` is that of its step, where it has one.
+    """
     gateway = session.gateway
     if gateway is None:
         yield attempt
@@ -61,7 +66,7 @@ def intercepted(session: RunSession, attempt: Attempt) -> Iterator[Attempt]:
         env=gateway.shims.environment(attempt.env),
         first_on_path=str(gateway.shims.path),
     )
-    gateway.attempts.expect(guarded)
+    gateway.attempts.expect(guarded, stop)
     try:
         yield guarded
         if session.stop.level is StopLevel.NONE and not gateway.attempts.await_answers(guarded, 0):
@@ -71,10 +76,27 @@ def intercepted(session: RunSession, attempt: Attempt) -> Iterator[Attempt]:
         gateway.attempts.forget(guarded)
 
 
-def answers(session: RunSession, attempt: Attempt) -> Callable[[float], bool] | None:
-    """Waits that many seconds for what the attempt has asked; whether all is answered."""
+def with_calls(
+    session: RunSession, attempt: Attempt, callbacks: AttemptCallbacks
+) -> AttemptCallbacks:
+    """The callbacks of an attempt whose calls are not to be cut off."""
     gateway = session.gateway
-    return partial(gateway.attempts.await_answers, attempt) if gateway is not None else None
+    if gateway is None:
+        return callbacks
+    attempts = gateway.attempts
+
+    def announce() -> None:
+        if session.stop.level is StopLevel.NONE:
+            session.record.append(j.CallsAwaited(calls=attempts.asking(attempt), step=attempt.step))
+        elif attempts.is_first_to_announce():
+            session.record.append(j.CallsAwaited(calls=attempts.asking()))
+
+    return replace(
+        callbacks,
+        is_answered=partial(attempts.await_answers, attempt),
+        asking=partial(attempts.asking, attempt),
+        on_stop_waits=announce,
+    )
 
 
 _UNFINISHED = frozenset({Status.FAILED, Status.PENDING})
@@ -118,7 +140,7 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
     with (
         _stopping(session, step.id) as stop,
         tree as watched,
-        intercepted(session, attempt) as guarded,
+        intercepted(session, attempt, stop) as guarded,
     ):
         outcome = run_attempt(guarded, stop, _watch(session, attempt), session.clock)
         stopped = stop.level is not StopLevel.NONE
@@ -227,7 +249,7 @@ def _watch(session: RunSession, attempt: Attempt) -> AttemptCallbacks:
         message = f"no output for {seconds:.0f} s; it may be thinking"
         session.record.append(j.WarningRecorded(step=attempt.step, code="idle", message=message))
 
-    return AttemptCallbacks(on_started=started, on_idle=idle, is_answered=answers(session, attempt))
+    return with_calls(session, attempt, AttemptCallbacks(on_started=started, on_idle=idle))
 
 
 def _judge(

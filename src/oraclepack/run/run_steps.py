@@ -11,7 +11,7 @@ from oraclepack.journal.statuses import INTERRUPTED
 from oraclepack.pack.model import PRELUDE, Prelude, plain_text
 from oraclepack.run.call_service import standing_between
 from oraclepack.run.run_session import RunSession
-from oraclepack.run.run_step import answers, intercepted
+from oraclepack.run.run_step import intercepted, with_calls
 from oraclepack.shell.attempt import (
     Attempt,
     AttemptCallbacks,
@@ -57,8 +57,8 @@ def prepare(session: RunSession) -> StepError | None:
             process=ProcessIdentity(pid=0, token=attempt.token, machine=this_machine()),
         )
     )
-    watch = AttemptCallbacks(
-        on_started=lambda _: session.record.sync(), is_answered=answers(session, attempt)
+    watch = with_calls(
+        session, attempt, AttemptCallbacks(on_started=lambda _: session.record.sync())
     )
     with intercepted(session, attempt) as guarded:
         outcome = run_prelude(guarded, session.stop, watch, session.clock)

@@ -31,6 +31,8 @@ class Grace(msgspec.Struct, frozen=True):
     """How long a background process may outlive a step that ended by itself: `> >(tee log)`."""
     orphan: float = 1.0
     """The patience, per signal, with what a step leaves behind after it has ended."""
+    finish: float = 2.0
+    """How long a stopped step may go on after the last call that it was left to finish."""
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -125,9 +127,10 @@ class StopLevel(IntEnum):
 
     NONE = 0
     POLITE = 1
-    """INT, grace, TERM, grace, KILL."""
+    """Nothing new starts. What may be paid for finishes; the rest gets INT, grace, TERM, grace,
+    KILL."""
     AT_ONCE = 2
-    """KILL."""
+    """KILL, to what may be paid for as well."""
 
 
 class StopSwitch(Protocol):
@@ -149,5 +152,9 @@ class AttemptCallbacks(msgspec.Struct, frozen=True):
     is_answered: Callable[[float], bool] | None = None
     """The shell has ended by itself: waits up to that many seconds for what must not be ended
     with it, and says whether that is over. Asked again until it is, or the attempt has to end."""
+    asking: Callable[[], int] = lambda: 0
+    """How many calls of the attempt are being asked that may be paid for."""
+    on_stop_waits: Callable[[], None] = lambda: None
+    """The attempt is to stop, and first waits for such calls (once)."""
     spared: Callable[[], frozenset[int]] = frozenset
     """Processes to leave alone at the end: detached workers with another owner."""

@@ -144,6 +144,8 @@ def run_attempt(
         while ending is None:
             ready = {fd for fd, _ in poll.poll(limits.rest())}
             ending = AttemptEnd.EXITED if running.exit_fd in ready else limits.reached()
+        if ending is AttemptEnd.STOPPED and limits.waits_for_calls():
+            ending = _let_calls_finish(running, attempt, stop, limits)
         message = "" if ending is AttemptEnd.EXITED else _end_shell(running, attempt, stop)
         if ending is AttemptEnd.EXITED and watch.is_answered:
             ending = _await_answers(watch.is_answered, limits)
@@ -208,7 +210,8 @@ class _Limits:
         self._stop = stop
         self._deadline = _Deadline(clock, attempt.step_timeout)
         self._silence = IdleWatch(logs, attempt.idle_timeout, clock)
-        self._on_idle = watch.on_idle
+        self._watch = watch
+        self._is_announced = False
 
     def rest(self) -> float | None:
         """Milliseconds until it is worth looking again, None for ever."""
@@ -218,18 +221,56 @@ class _Limits:
         """Why the attempt has to end now, if it has to. Idleness is only reported."""
         if self._stop.level is not StopLevel.NONE:
             return AttemptEnd.STOPPED
-        if self._deadline.rest() == 0:
+        if self.is_late():
             return AttemptEnd.TIMEOUT
         lasted = self._silence.notice()
-        if lasted and self._on_idle:
-            self._on_idle(lasted)
+        if lasted and self._watch.on_idle:
+            self._watch.on_idle(lasted)
         return None
+
+    def is_late(self) -> bool:
+        """Whether its own time limit has passed."""
+        return self._deadline.rest() == 0
+
+    def waits_for_calls(self) -> bool:
+        """Whether a request to stop has to wait for calls that may be paid for."""
+        waits = self._stop.level is StopLevel.POLITE and self._watch.asking() > 0
+        if waits and not self._is_announced:
+            self._is_announced = True
+            self._watch.on_stop_waits()
+        return waits
+
+
+def _let_calls_finish(
+    running: _Running, attempt: Attempt, stop: Stop, limits: _Limits
+) -> AttemptEnd:
+    """A stopped step goes on until its calls are answered, and a little longer: it may end itself.
+
+    No signal is sent meanwhile: its shims would pass it on to the tools.
+    """
+    poll = _poll(running.exit_fd, *stop.urgent_fds)
+    end: float | None = None
+    while stop.level is not StopLevel.AT_ONCE:
+        if running.exit_fd in {fd for fd, _ in poll.poll(_milliseconds(_POLL_SECONDS))}:
+            return AttemptEnd.EXITED
+        if limits.is_late():
+            return AttemptEnd.TIMEOUT
+        if limits.waits_for_calls():
+            end = None
+        elif end is None:
+            end = time.monotonic() + attempt.grace.finish
+        elif time.monotonic() >= end:
+            break
+    return AttemptEnd.STOPPED
 
 
 def _await_answers(is_answered: Callable[[float], bool], limits: _Limits) -> AttemptEnd:
     """The shell has ended, its questions have not: the limits hold for them as well."""
     while not is_answered(_POLL_SECONDS):
-        if (ending := limits.reached()) is not None:
+        ending = limits.reached()
+        if ending is AttemptEnd.STOPPED and limits.waits_for_calls():
+            ending = AttemptEnd.TIMEOUT if limits.is_late() else None
+        if ending is not None:
             return ending
     return AttemptEnd.EXITED
 

@@ -46,6 +46,11 @@ class Stop:
         return (self.urgent_fd,)
 
     @property
+    def lasting_fds(self) -> tuple[int, int]:
+        """Those of the first request and of an immediate end that are open to the very end."""
+        return self.polite_fd, self.urgent_fd
+
+    @property
     def signal(self) -> int | None:
         """The signal that the exit code names: SIGINT where none was given; None before."""
         return None if self._level is StopLevel.NONE else self._signal
@@ -79,7 +84,10 @@ class Stop:
 
 
 class StepStop(Stop):
-    """Stops one step: asked for by itself, or by the stop of the whole run."""
+    """Stops one step: asked for by itself, or by the stop of the whole run.
+
+    Its level can be read after it was closed: a call may outlive its step.
+    """
 
     def __init__(self, run: Stop) -> None:
         super().__init__()
@@ -96,6 +104,10 @@ class StepStop(Stop):
     @property
     def urgent_fds(self) -> tuple[int, ...]:
         return (self.urgent_fd, *self._run.urgent_fds)
+
+    @property
+    def lasting_fds(self) -> tuple[int, int]:
+        return self._run.lasting_fds
 
 
 KILL_PATIENCE = 10.0

@@ -13,6 +13,9 @@ from oraclepack.system import files
 from oraclepack.system.machine import Machine, Whereabouts, this_machine, whereabouts
 from oraclepack.tools.usage import Usage
 
+UNFINISHED = frozenset({"running", "pending"})
+"""The statuses of sessions that are at work, or whose process died."""
+
 
 class _Options(msgspec.Struct, frozen=True, rename="camel"):
     prompt: str | None = None

@@ -140,7 +140,7 @@ class WatchScreen(PackScreen):
 
     @work(group="dialog")
     async def action_stop_run(self) -> None:
-        detail = "What is finished is kept, and the next run continues."
+        detail = "Running calls finish first. What is finished is kept; the next run continues."
         if await self.app.push_screen_wait(ConfirmDialog("Stop this run?", detail, "Stop")):
             self._ask(api.control_request("stop", by="tui"))
 

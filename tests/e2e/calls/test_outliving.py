@@ -3,8 +3,11 @@
 import signal
 from pathlib import Path
 
-from tests.e2e.calls.office import Gate, ask, outcomes, step, until, warnings
-from tests.e2e.run.project import Zygote, a_project
+import pytest
+
+from oraclepack.journal import events as j
+from tests.e2e.calls.office import Gate, ask, events, outcomes, step, until, warnings
+from tests.e2e.run.project import Project, Zygote, a_project
 
 BEGUN = 'until [[ -s "$TOOLS/oracle.calls.jsonl" ]]; do sleep 0.02; done'
 KILLED = f"{ask('Why? [[fault=slow]]', 'out/a.md')} &\n{BEGUN}\nkill -KILL $!"
@@ -20,7 +23,7 @@ def _has_ended(shell: Path) -> bool:
         return True
 
 
-def test_a_step_stopped_before_its_answer_asks_again(tmp_path: Path, zygote: Zygote) -> None:
+def test_a_step_cancelled_before_its_answer_asks_again(tmp_path: Path, zygote: Zygote) -> None:
     background = 'oracle -p "Why? [[fault=hang first=1]]" &'
     again = "[[ -e again ]] && wait\necho $$ >shell\ntrue"
     project = a_project(tmp_path, zygote, step(1, background, BEGUN, again))
@@ -28,12 +31,70 @@ def test_a_step_stopped_before_its_answer_asks_again(tmp_path: Path, zygote: Zyg
     program = project.start("run", "pack.md", "--json", "--no-validate")
     until(lambda: _has_ended(project.root / "shell"))
     program.signal(signal.SIGINT)
+    until(lambda: bool(awaited(project)))
+    program.signal(signal.SIGINT)
 
     assert program.wait().code == 130
     assert project.steps()["01"]["last_error"]["code"] == "INTERRUPTED"
     (project.root / "again").touch()
     assert project.run("--no-validate").code == 0
     assert len(project.oracle.calls) == 2
+
+
+STOPS = [
+    pytest.param(signal.SIGINT, 130, id="Ctrl-C"),
+    pytest.param(signal.SIGTERM, 143, id="TERM"),
+    pytest.param(signal.SIGHUP, 143, id="a closed terminal, which sends HUP twice"),
+]
+
+
+def awaited(project: Project) -> list[int]:
+    """How many calls stops have waited for."""
+    return [one.calls for one in events(project) if isinstance(one, j.CallsAwaited)]
+
+
+@pytest.mark.parametrize(("number", "code"), STOPS)
+def test_a_polite_stop_takes_the_answer_that_is_being_asked_for(
+    tmp_path: Path, zygote: Zygote, number: signal.Signals, code: int
+) -> None:
+    bash = step(1, ask("Why? [[fault=hold]]", "out/a.md")) + step(2, ask("How?", "out/b.md"))
+    project = a_project(tmp_path, zygote, bash)
+    gate = Gate(project)
+
+    program = project.start("run", "pack.md", "--json", "--no-validate")
+    until(lambda: bool(project.oracle.calls))
+    program.signal(number)
+    until(lambda: awaited(project) == [1])
+    if number is signal.SIGHUP:
+        program.signal(number)
+    gate.open()
+    stopped = program.wait()
+
+    assert (stopped.code, project.statuses()) == (code, ["ok", "pending"])
+    assert "stopping: waiting for 1 call; press Ctrl-C again to cancel it" in stopped.err
+    assert project.run("--no-validate").code == 0
+    assert project.oracle.prompts == ["Why? [[fault=hold]]", "How?"], "asked once each"
+
+
+def test_an_answer_that_came_with_the_cancelling_is_taken_by_the_next_run(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    """The tool has written its answer and hangs before its end."""
+    question = ask("Why? [[fault=late first=1]]", "out/a.md")
+    project = a_project(tmp_path, zygote, step(1, question, "# Answer format: all sections"))
+
+    program = project.start("run", "pack.md", "--json", "--no-validate")
+    until((project.root / "out/a.md").exists)
+    program.signal(signal.SIGINT)
+    until(lambda: awaited(project) == [1])
+    program.signal(signal.SIGINT)
+    assert program.wait().code == 130
+    (outcome,) = outcomes(project)
+    assert outcome.cancelled
+
+    again = project.run("--no-validate")
+
+    assert (again.code, len(project.oracle.calls)) == (0, 1)
 
 
 def test_a_prelude_waits_for_its_answer(tmp_path: Path, zygote: Zygote) -> None:

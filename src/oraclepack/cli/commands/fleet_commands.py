@@ -264,7 +264,7 @@ def collect(name: str, target: str, *, settings: api.Settings) -> Reply:
 def stop(name: str, *, settings: api.Settings) -> Reply:
     """Ask every worker of a fleet to end politely.
 
-    Running calls are stopped as by Ctrl-C; `fleet run` goes on later without paying again.
+    Running calls finish, and none starts; `fleet run` goes on later without paying again.
     """
     report = api.fleets(settings).stop(name, api.user_name())
     return Reply(report, f"asked the workers of {name} to stop\n")

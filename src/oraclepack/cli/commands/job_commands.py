@@ -134,12 +134,13 @@ def _request(name: str, run: str, settings: api.Settings, **fields: Any) -> Repl
 )
 @run_argument
 @click.argument("step", metavar="[NN]", required=False)
-@click.option("--now", is_flag=True, help="Kill what runs; nothing may end by itself.")
+@click.option("--now", is_flag=True, help="Cancel running calls, which may have to be paid.")
 def stop(run: str, step: str | None, *, now: bool, settings: api.Settings) -> Reply:
     """Stop a run of another process, or one of its steps.
 
-    What is finished is kept, and `oraclepack run` continues. Of a stopped step the run goes on with
-    everything that does not need it.
+    Nothing new starts, and calls that are being asked finish, so that their answers are taken;
+    other commands of steps are ended. What is finished is kept, and `oraclepack run` continues. Of
+    a stopped step the run goes on with everything that does not need it.
     """
     return _request("stop", run, settings, step=_step_id(step), now=now)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from oraclepack import api
 from oraclepack.api import events as j
 from oraclepack.cli.event_lines import NullDisplay, Write, line_of, to_stderr
-from oraclepack.cli.heartbeat import RunningSteps
+from oraclepack.cli.heartbeat import CTRL_C, RunningSteps, stopping_text
 from oraclepack.cli.live.table_rows import Frame, TableState, frame
 from oraclepack.system.printable import visible
 from oraclepack.system.terminal import log_size, screen_size
@@ -52,6 +52,15 @@ class Painter:
         return f"\r\x1b[{up}A" if up else "\r"
 
 
+_WORTH_A_LINE = (
+    j.PreludeFinished,
+    j.Imported,
+    j.Quarantined,
+    j.ControlRequested,
+    j.DecisionMade,
+    j.RollbackStarted,
+    j.RollbackFinished,
+)
 EVERY = 0.25
 """Seconds between two paintings."""
 
@@ -69,8 +78,11 @@ class LiveTable(NullDisplay):
         clock: api.Clock | None = None,
         screen: Callable[[], tuple[int, int]] = screen_size,
         every: float = EVERY,
+        cancel: str = CTRL_C,
     ) -> None:
+        """`cancel` says how a stop that waits for calls is made urgent."""
         self._color = color
+        self._cancel = cancel
         self._write = write
         self._clock = clock or api.SystemClock()
         self._screen = screen
@@ -165,6 +177,7 @@ class LiveTable(NullDisplay):
             state, touched = self._state, frozenset(self._touched)
         sizes = {step: self._size(state, step) for step in touched}
         now = self._clock.monotonic_ns()
+        calls = self._running.awaited_calls
         table_state = TableState(
             state=state,
             touched=touched,
@@ -173,6 +186,7 @@ class LiveTable(NullDisplay):
             sizes=sizes,
             elapsed_ms=(now - self._began) // 1_000_000,
             over=over,
+            stopping=stopping_text(calls, self._cancel) if calls and not over else "",
         )
         return frame(self._preview, table_state)
 
@@ -198,11 +212,9 @@ def _is_worth_a_line(event: api.KnownEvent) -> bool:
             return code not in api.WAITS
         case j.StepFinished(error=error):
             return error is not None
-        case j.PreludeFinished() | j.Imported() | j.Quarantined():
-            return True
-        case j.ControlRequested() | j.DecisionMade() | j.WaitStarted(step=""):
-            return True
-        case j.RollbackStarted() | j.RollbackFinished():
-            return True
+        case j.CallsAwaited(step=step):
+            return bool(step)
         case _:
-            return False
+            return isinstance(event, _WORTH_A_LINE) or (
+                isinstance(event, j.WaitStarted) and not event.step
+            )

@@ -63,7 +63,7 @@ class Painting:
         wide = max(width - 1, 1)
         self._console.width = wide  # else a variable COLUMNS of the shell would decide
         every = sum(row.lines for row in frame.rows)
-        room = every if height is None else max(height - 3, 1)
+        room = every if height is None else max(height - 3 - bool(frame.stopping), 1)
         rows, rest = fitting(frame.rows, room)
         with self._console.capture() as captured:
             self._console.print(_table(rows, width), width=wide)
@@ -71,6 +71,8 @@ class Painting:
         with self._console.capture() as captured:
             if rest:
                 self._print(Text(rest, "dim"), wide)
+            if frame.stopping:
+                self._print(Text(frame.stopping, "yellow"), wide)
             self._print(_total(frame), wide)
         return [*self._with_notes(table, rows, wide), *captured.get().splitlines()]
 

@@ -63,6 +63,8 @@ class TableState(msgspec.Struct, frozen=True):
     elapsed_ms: int = 0
     over: bool = False
     """The command has ended."""
+    stopping: str = ""
+    """That it is to stop, and what for it waits; empty unless it does."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -94,6 +96,8 @@ class Frame(msgspec.Struct, frozen=True):
     cache_hits: int
     cost: api.CostTotal = api.NO_COST
     """Of the run so far, its earlier commands included."""
+    stopping: str = ""
+    """A line of its own below the rows."""
 
     def count(self, *states: RowState) -> int:
         return sum(row.state in states for row in self.rows)
@@ -123,6 +127,7 @@ def frame(preview: api.RunPreview, table: TableState) -> Frame:
         eta_ms=eta(rows, preview.lanes(sorted(_providers(table)))),
         cache_hits=sum(outcome.cache is api.Cache.HIT for outcome in outcomes),
         cost=table.state.cost(),
+        stopping=table.stopping,
     )
 
 
