@@ -1,6 +1,7 @@
-"""Five deliberate bugs, put into the running program by the tests alone: each must be caught.
+"""Ten deliberate bugs, put into the running program by the tests alone: each must be caught.
 
-The scenes that catch them are attacks of their own, in which the true program must pass.
+Five of them and their scenes stand in `bug_scenes.py`. The scenes that catch them are attacks of
+their own, in which the true program must pass.
 """
 
 import os
@@ -18,7 +19,8 @@ from oraclepack.calls.stored_answers import keep
 from oraclepack.run import step_outputs
 from oraclepack.system import disk, locks
 from tests.e2e.run.project import asking
-from tests.torture import power
+from tests.torture import bug_scenes, power
+from tests.torture.bug_scenes import NotPlayedError
 from tests.torture.checker import Snapshot, check, unverified
 from tests.torture.ground import a_ground
 from tests.torture.kills import placed
@@ -139,6 +141,11 @@ class Bug:
     breaks: Promise
     """What must be seen to break; anything else may be chance."""
 
+    @property
+    def is_heavy(self) -> bool:
+        """Whether its scene starts a database server, or another Python with the MCP server."""
+        return self.scene in bug_scenes.OWN_PROCESS
+
 
 BUGS = (
     Bug("skip an fsync", skip_an_fsync, without_power, "power-cut", Promise.PAID_TWICE),
@@ -152,6 +159,41 @@ BUGS = (
     ),
     Bug("forget a quarantine", forget_a_quarantine, bad_answers, "bad-answers", Promise.LOST),
     Bug("ignore the cap", ignore_the_cap, one_at_a_time, "one-at-a-time", Promise.CAP),
+    Bug(
+        "forget a reservation",
+        bug_scenes.forget_a_reservation,
+        bug_scenes.few_calls,
+        "few-calls",
+        Promise.CAP,
+    ),
+    Bug(
+        "accept a zombie's write",
+        bug_scenes.let_zombies_write,
+        bug_scenes.zombies,
+        "zombies",
+        Promise.PAID_TWICE,
+    ),
+    Bug(
+        "take rehearsals for answers",
+        bug_scenes.put_rehearsals_among_runs,
+        bug_scenes.rehearsed_first,
+        "rehearsed-first",
+        Promise.UNVERIFIED,
+    ),
+    Bug(
+        "insert texts unescaped",
+        bug_scenes.insert_texts_as_they_are,
+        bug_scenes.hostile_text,
+        "hostile-text",
+        Promise.ALTERED,
+    ),
+    Bug(
+        "run without approval",
+        bug_scenes.approve_everything,
+        bug_scenes.unasked_runs,
+        "unasked-runs",
+        Promise.UNAPPROVED,
+    ),
 )
 
 
@@ -159,17 +201,21 @@ def caught(scene: Scene, bug: Bug) -> Counter[Promise]:
     """The promises that were seen to break with the bug in place."""
     place = scene.folder / str(BUGS.index(bug))
     place.mkdir()
-    inside: Inside = {f"{__name__}:{bug.put_in.__name__}": {}}
+    inside: Inside = {f"{bug.put_in.__module__}:{bug.put_in.__name__}": {}}
     found = bug.scene(Scene(place, scene.zygote, scene.seed, scene.share), inside)
     return Counter(one.promise for one in found)
 
 
 def put_in_bugs(scene: Scene) -> Tally:
-    """Five deliberate bugs are put into the running program, one at a time; each must be caught."""
+    """Ten deliberate bugs are put into the running program, one at a time; each must be caught."""
     facts: dict[str, int] = {}
     missed = []
     for bug in BUGS:
-        seen = caught(scene, bug)
+        try:
+            seen = caught(scene, bug)
+        except NotPlayedError as reason:
+            facts[f"{bug.what} | {bug.where} | not played: {reason}"] = 0
+            continue
         facts |= {f"{bug.what} | {bug.where} | {one}": seen[one] for one in sorted(seen)}
         if not seen[bug.breaks]:
             missed.append(Broken(Promise.ENDING, f"nobody noticed the bug: {bug.what}"))
@@ -178,7 +224,10 @@ def put_in_bugs(scene: Scene) -> Tally:
 
 def _true(scene_of: Callable[[Scene, Inside], list[Broken]], name: str) -> Attack:
     def attack(scene: Scene) -> Tally:
-        found = [placed(one, name) for one in scene_of(scene, {})]
+        try:
+            found = [placed(one, name) for one in scene_of(scene, {})]
+        except NotPlayedError as reason:
+            return Tally(0, not_played=str(reason))
         return Tally(1, 0, tuple(found))
 
     attack.__doc__ = scene_of.__doc__
@@ -189,5 +238,10 @@ ATTACKS: dict[str, Attack] = {
     "two-runners": _true(two_runners, "two-runners"),
     "bad-answers": _true(bad_answers, "bad-answers"),
     "one-at-a-time": _true(one_at_a_time, "one-at-a-time"),
+    "few-calls": _true(bug_scenes.few_calls, "few-calls"),
+    "zombies": _true(bug_scenes.zombies, "zombies"),
+    "rehearsed-first": _true(bug_scenes.rehearsed_first, "rehearsed-first"),
+    "hostile-text": _true(bug_scenes.hostile_text, "hostile-text"),
+    "unasked-runs": _true(bug_scenes.unasked_runs, "unasked-runs"),
     "deliberate-bugs": put_in_bugs,
 }

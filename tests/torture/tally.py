@@ -21,6 +21,8 @@ class Promise(StrEnum):
     ENDING = "runs not ended by the next command as an undisturbed one"
     TOLD = "secrets told"
     CAP = "caps overstepped"
+    ALTERED = "texts from outside changed or made active"
+    UNAPPROVED = "runs without approval"
 
 
 class Scene(msgspec.Struct, frozen=True):
