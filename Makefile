@@ -7,7 +7,7 @@ WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 ENOUGH := import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)
 
-.PHONY: setup demo picture test real retest check packages format docs site bench coverage fuzz torture prices clean
+.PHONY: setup demo picture test real retest check packages format docs site bench money soak coverage fuzz torture prices clean
 
 setup: $(READY)
 
@@ -66,6 +66,13 @@ site: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench --write docs/performance.md
+
+# The table of money in docs/performance.md and README.md; snakemake in an environment of its own, if it can be had.
+RIVALS := build/rivals
+money: $(READY)
+	@test -x $(RIVALS)/bin/snakemake || { $(PYTHON) -m venv $(RIVALS) && $(RIVALS)/bin/python -m pip --disable-pip-version-check -q install snakemake; } \
+	  || echo "snakemake cannot be installed: it is left out"
+	ORACLEPACK_BENCH_PATH="$(CURDIR)/$(RIVALS)/bin" $(BIN)/python -m bench.money --write
 
 coverage: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -q --cov --cov-report=term

@@ -6,7 +6,15 @@ from pathlib import Path
 from bench.process import least_memory
 from bench.table import Row
 
+ROOT = Path(__file__).parents[1]
 NOTES = Path(__file__).with_name("notes.md")
+MONEY = Path(__file__).with_name("money.md")
+"""What `python -m bench.money` measured last."""
+SCALE = Path(__file__).with_name("scale.md")
+"""What `python -m bench.scale` measured last."""
+FRAGMENTS = (("## Money: faults and kills", MONEY), ("## Scale", SCALE))
+FLOORS = "## Floors"
+README_HEAD = "| | calls paid | good answers paid twice | bad answers taken for good | missing |"
 BOUNDS = "## What bounds them"
 """Where the explanations begin."""
 
@@ -32,7 +40,8 @@ def page(rows: Sequence[Row], machine: str, missing: Sequence[str]) -> str:
         _goals([row for row in rows if row.goal is not None]),
         "## Memory",
         _memory([row for row in rows if row.memory]),
-        "## Floors",
+        fragments(),
+        FLOORS,
         "What the parts cost that everything above is made of, measured in the same rounds.",
         _floors([row for row in rows if row.goal is None]),
     ]
@@ -42,6 +51,36 @@ def page(rows: Sequence[Row], machine: str, missing: Sequence[str]) -> str:
 def with_notes(text: str) -> str:
     """The page with the explanations as they are kept today."""
     return text[: text.index(BOUNDS)] + NOTES.read_text(encoding="utf-8")
+
+
+def fragments() -> str:
+    """The tables that have programs of their own, as they were measured last."""
+    return "\n\n".join(
+        f"{head}\n\n{path.read_text(encoding='utf-8').rstrip()}" for head, path in FRAGMENTS
+    )
+
+
+def renew_fragments(root: Path = ROOT) -> None:
+    """Put the last measurements on the page of figures, and money in short into the README."""
+    figures = root / "docs" / "performance.md"
+    before, _, after = figures.read_text(encoding="utf-8").partition(FLOORS)
+    before = before.partition(FRAGMENTS[0][0])[0]
+    figures.write_text(f"{before}{fragments()}\n\n{FLOORS}{after}", encoding="utf-8")
+    readme = root / "README.md"
+    before, after = readme.read_text(encoding="utf-8").split(README_HEAD)
+    rest = after.lstrip("\n").splitlines(keepends=True)
+    while rest and rest[0].startswith("|"):
+        rest.pop(0)
+    short = short_money(MONEY.read_text(encoding="utf-8"))
+    readme.write_text(before + short + "".join(rest), encoding="utf-8")
+
+
+def short_money(text: str) -> str:
+    """The table for the README: without seconds and commands, and of ours only what anyone gets."""
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    chosen = [row[:5] for row in rows[1:] if "cut to" not in row[0] and row[0] != "---"]
+    lines = [README_HEAD, "| --- | --- | --- | --- | --- |"]
+    return "".join(f"{line}\n" for line in [*lines, *(f"| {' | '.join(row)} |" for row in chosen)])
 
 
 def line(row: Row) -> str:

@@ -75,7 +75,7 @@ def rows(times: Times) -> list[Row]:
         f"`validate` of a {size} pack",
         "one `bash -n` of its block",
         ratio(times, PLAIN, BASH),
-        goal=25.0,
+        goal=50.0,
         control=noise,
         memory=memories(times, PLAIN),
     )
