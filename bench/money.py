@@ -133,9 +133,9 @@ OURS, FAST = "oraclepack", "oraclepack, waits of retries cut to 10 ms"
 RUNNERS = (
     Runner("bash loop, run again", _loop, remembers=False),
     Runner("bash loop that skips existing files", _skipping),
-    Runner("`xargs -P4`", _xargs, remembers=False, program="xargs"),
+    Runner("xargs, `-P4`", _xargs, remembers=False, program="xargs"),
     Runner("GNU parallel, `--retries 5 --resume-failed`", _parallel, program="parallel"),
-    Runner("`make -k -j4`", _make, program="make"),
+    Runner("make, `-k -j4`", _make, program="make"),
     Runner("snakemake, `-c4 --retries 5`", _snakemake, program="snakemake"),
     Runner(OURS, _ours, program="oraclepack"),
     Runner(

@@ -192,10 +192,9 @@ def _unanswered(ground: Ground, size: int) -> Iterator[Broken]:
 
 def many_projects(scene: Scene) -> Tally:
     """Up to sixteen projects of one user ask at once, some the same; the user allows two calls at a
-    time. Some runners die at a random operation. No project pays twice, never do more than two
-    call (what outlives a killed runner left out), no slot stays taken, and every project has its
-    answers and whole files.
-    """
+    time. Some runners die at a random operation. No project pays twice, never are there more than
+    two calls at a time (calls that outlive a killed runner are not counted), no slot stays taken,
+    and every project has its answers and whole files."""
     chance = Random(scene.seed)
     broken: list[Broken] = []
     facts: Counter[str] = Counter()

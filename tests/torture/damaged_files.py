@@ -37,8 +37,9 @@ def damaged(data: bytes, every: int = 1) -> Iterator[tuple[str, bytes]]:
 
 def read_damaged_cache(scene: Scene) -> Tally:
     """A cached answer and the note beside it are cut at every byte, and every byte is changed in
-    several ways: what the cache gives out is the verified answer or nothing. A claim that was
-    damaged keeps nobody from asking, and one that was cut tells the call that it held, or none.
+    several ways: the cache
+    returns the verified answer or nothing. A damaged claim blocks no
+    question, and a cut one yields the call that it held, or none.
     """
     ground = finished(scene)
     cache = project_cache(ground.root)
@@ -114,8 +115,8 @@ class Kind(msgspec.Struct, frozen=True):
 
 def work_on_damaged_files(scene: Scene) -> Tally:
     """Manifests, state file, report and cache entries of a finished run are damaged, one at a time,
-    and the program goes on: manifests come back byte for byte, only the answer whose entry cannot
-    be believed is asked for again, and none that is damaged is handed out.
+    and the program goes on: manifests come back byte for byte, only the
+    answer whose entry is damaged is asked for again, and no damaged answer is returned.
     """
     chance = Random(scene.seed)
     ground = finished(scene)

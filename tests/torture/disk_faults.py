@@ -50,7 +50,7 @@ def refuse(scene: Scene, *, once: bool) -> Tally:
 
 
 def run_out_of_descriptors(scene: Scene) -> Tally:
-    """The runner finds nearly all of its descriptors taken; the next command has enough again."""
+    """Nearly all file descriptors of the runner are in use; the next command has enough again."""
     site = Site.of(scene, SHAPES["asking"])
     ends: Counter[str] = Counter()
     broken: list[Broken] = []
@@ -103,7 +103,8 @@ def unclear(ran: Ran) -> list[Broken]:
 def refuse_once(scene: Scene) -> Tally:
     """One operation of the disk fails: no space, input/output error, read-only, or too many files.
 
-    In turn, at every operation of a run; it may end in spite of it, or with a clear error.
+    This is tried at every
+    operation of a run, which must succeed or end with a clear error.
     """
     return refuse(scene, once=True)
 

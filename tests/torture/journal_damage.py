@@ -97,9 +97,9 @@ def written(ground: Ground) -> Written:
 
 def read_damaged(scene: Scene) -> Tally:
     """The journals of a finished and of an interrupted run are cut at every byte, every byte is
-    changed in several ways, lines are removed, doubled, swapped, torn and blotted out, and rubbish
-    is put everywhere: a reader believes exactly the lines before the damage and tells of the rest.
-    """
+    changed in several ways, lines are removed, doubled, swapped, torn and overwritten, and
+    random bytes are inserted: a reader accepts exactly the lines before the damage and
+    reports the rest."""
     broken: list[Broken] = []
     readings = size = 0
     for ground in (finished(scene), interrupted(scene)):

@@ -174,8 +174,8 @@ def _attack(kind: Callable[[Scene, Shape], Tally], shape: Shape, what: str) -> A
     return attack
 
 
-_EVERY = "The runner dies before every operation on the disk, or in the middle of a write"
-_AGAIN = "The runner dies, and the command that continues dies too, all over its recovery"
+_EVERY = "The runner is killed before every operation on the disk, or in the middle of a write"
+_AGAIN = "The runner is killed, and the command that continues it too, all over its recovery"
 ATTACKS: dict[str, Attack] = {
     **{f"kills-{name}": _attack(kill_everywhere, one, _EVERY) for name, one in SHAPES.items()},
     **{

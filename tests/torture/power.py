@@ -20,9 +20,8 @@ Inside = dict[str, dict[str, object]]
 
 
 def cut_power(scene: Scene, bug: Inside | None = None) -> Tally:
-    """The power fails before an operation: everything dies, and what was not synced is lost.
-
-    Either with the names of new files, or only what was in them.
+    """The power fails before an operation: all processes end, and what was not synced is
+    lost: with the names of new files, or only their content.
     """
     site = Site.of(scene, SHAPES["asking"])
     where: Counter[str] = Counter()

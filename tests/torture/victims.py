@@ -21,7 +21,7 @@ from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 MOMENTS = ("started", "asking", "billed", "logged", "completed", "written")
 """Of the scripted provider: it has just started, asks, was billed, and so on."""
 _PATIENCE = 30.0
-ENDED_BY_FORCE = "second payments after the tool itself died in its submit window"
+ENDED_BY_FORCE = "second payments after the tool itself was killed in its submit window"
 
 Choose = Callable[[Ground, Program, int], list[int]]
 """Whom to kill, given the runner and the process id of the tool."""
@@ -58,13 +58,13 @@ def _all_but_the_tool(_ground: Ground, program: Program, _tool: int) -> list[int
 
 
 VICTIMS: dict[str, tuple[str, Choose]] = {
-    "runner": ("The runner, with its gateway, dies", _runner),
-    "shim": ("The stand-in that the step called dies", _shim),
-    "shell": ("The shell of the step dies", _shell),
-    "step": ("All processes of the step die", _whole_step),
-    "tool": ("The tool dies", _tool),
-    "group": ("The runner and the step die, the tool lives", _all_but_the_tool),
-    "everything": ("Everything dies", _everything),
+    "runner": ("The runner, with its call server, is killed", _runner),
+    "shim": ("The shim that the step called is killed", _shim),
+    "shell": ("The shell of the step is killed", _shell),
+    "step": ("All processes of the step are killed", _whole_step),
+    "tool": ("The tool is killed", _tool),
+    "group": ("The runner and the step are killed, the tool is not", _all_but_the_tool),
+    "everything": ("Everything is killed", _everything),
 }
 
 
