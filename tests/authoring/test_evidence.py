@@ -33,7 +33,10 @@ class Generated(NamedTuple):
         return _committed(self.root, path)
 
 
-@pytest.fixture(scope="module", params=[*WITH_QUESTIONS, "this repository"])
+THIS = pytest.param("this repository", marks=pytest.mark.heavy)
+
+
+@pytest.fixture(scope="module", params=[*WITH_QUESTIONS, THIS])
 def generated(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Generated:

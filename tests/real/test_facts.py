@@ -15,6 +15,8 @@ from tests.provider import Provider, answer_to, serving
 from tests.real.conftest import an_oracle
 from tests.real.oracles import RealOracle
 
+pytestmark = pytest.mark.heavy
+
 
 def test_a_good_answer_is_written_and_recorded(real_oracle: RealOracle, provider: Provider) -> None:
     (real_oracle.cwd / "a.txt").write_text("alpha\n")

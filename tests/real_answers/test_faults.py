@@ -3,10 +3,14 @@ for twice."""
 
 from collections import Counter
 
+import pytest
+
 from tests.e2e.run.project import Project
 from tests.packs import pack_text
 from tests.provider import Provider
 from tests.real_answers.packs import asking
+
+pytestmark = pytest.mark.heavy
 
 FAULTS = {
     1: ("hang first=1", 2, None),

@@ -1,10 +1,14 @@
 """What is peculiar about the real oracle, and how a run copes with it."""
 
+import pytest
+
 from tests.e2e.calls.office import outcomes, step, warnings
 from tests.e2e.run.project import Project
 from tests.packs import pack_text
 from tests.provider import Provider, answer_to
 from tests.real_answers.packs import API, asking
+
+pytestmark = pytest.mark.heavy
 
 PATTERN = asking(1, "What is it?\n\n\n### File: fake\nreally", "-f 'src/*.py'")
 TOGETHER = step(

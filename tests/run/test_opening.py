@@ -34,7 +34,8 @@ def test_an_invalid_pack_is_told_without_waiting_for_git(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.mkfifo(tmp_path / "until")
-    (tmp_path / "git").write_text("#!/bin/sh\nread line <until\n")
+    once = "#!/bin/sh\n[ -e asked ] && exit 1\n: >asked\nread line <until\n"
+    (tmp_path / "git").write_text(once)
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     found = SelectedRun(RunDir(tmp_path, "a"), EMPTY, WorkTreeState("abc"), is_new=True, reason="")

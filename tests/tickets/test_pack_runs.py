@@ -98,6 +98,7 @@ def test_with_all_tools_a_failed_step_is_continued_and_nothing_is_done_twice(
     assert project.calls == before
 
 
+@pytest.mark.heavy
 def test_one_agent_alone(tmp_path: Path, home: Path) -> None:
     project = _project(tmp_path, home, "gemini")
     ticketify(TicketifyRequest(project.root, mode="gemini"))

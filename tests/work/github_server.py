@@ -167,7 +167,7 @@ def kill_after(request: GithubHandler) -> None:
 def kill_and_create_later(request: GithubHandler) -> None:
     """GitHub is slow: the issue appears when the client is already dead."""
     request.server.kill_client()
-    time.sleep(1.0)
+    time.sleep(0.2)
     request.server.add(request.fields)
 
 
@@ -175,7 +175,7 @@ def kill_and_create_later(request: GithubHandler) -> None:
 def github() -> Iterator[GithubServer]:
     """The server, running."""
     server = GithubServer()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield server
