@@ -6,7 +6,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -61,6 +61,12 @@ class PostgresServer:
 
     def stop(self, mode: str = "immediate") -> None:
         self._run("pg_ctl", "-D", str(self.data), "-w", "-m", mode, "stop", check=False)
+
+    def own_everything(self) -> None:
+        """The files of the cluster belong to the user that runs it."""
+        if os.getuid() == 0:
+            for path in self.data.iterdir():
+                shutil.chown(path, "postgres", "postgres")
 
     def freeze(self) -> None:
         """The server hangs: no process of it does anything until `thaw`."""
@@ -121,10 +127,15 @@ def _parent_of(pid: int) -> int:
 
 
 @contextmanager
-def serving_postgres(options: str = "") -> Iterator[PostgresServer]:
-    """A server with an empty database."""
+def serving_postgres(
+    options: str = "", prepare: Callable[[Path], None] | None = None
+) -> Iterator[PostgresServer]:
+    """A server with an empty database; `prepare` may change its directory before it starts."""
     with tempfile.TemporaryDirectory(prefix="op-pg-") as folder:
         server = PostgresServer(Path(folder), options)
+        if prepare is not None:
+            prepare(server.data)
+            server.own_everything()
         server.start()
         try:
             yield server

@@ -45,7 +45,8 @@ from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.stop import Stop
 from oraclepack.system import files, git
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.environment import environment, host
+from oraclepack.system.environment import environment
+from oraclepack.system.machine import this_machine
 from oraclepack.system.path_jail import AllowedPath, jail
 from oraclepack.system.trust_key import use_file
 
@@ -88,7 +89,7 @@ def run_job(
             return JobResult(job=taken.job, ran=False, message=refused)
         return _run(store, taken, root, options, stop)
     except OraclePackError as trouble:
-        summary = JobSummary(message=trouble.message, host=host())
+        summary = JobSummary(message=trouble.message, host=this_machine().host)
         code = int(ExitCode.INTERNAL if trouble.retryable else ExitCode.INVALID)
         taken.report(JobReport(summary=summary, state=JobState.FAILED, exit_code=code))
         return JobResult(job=taken.job, ran=True, message=trouble.message)
@@ -239,7 +240,7 @@ class _Reporter:
 def summary_of(state: RunState | None, preview: RunPreview | None) -> JobSummary:
     """How far a run is, in figures."""
     if state is None or preview is None:
-        return JobSummary(host=host())
+        return JobSummary(host=this_machine().host)
     steps = [state.step(step.step_id) for step in preview.steps]
     statuses = [step.status for step in steps]
     calls = [call for step in steps for call in step.invocations if call.outcome is not None]
@@ -258,7 +259,7 @@ def summary_of(state: RunState | None, preview: RunPreview | None) -> JobSummary
         in_flight=dict(Counter(_open_providers(steps))),
         cost=None if cost is None else str(cost),
         message=str(errors[0].message) if errors else "",
-        host=host(),
+        host=this_machine().host,
     )
 
 

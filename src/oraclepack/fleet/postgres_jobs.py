@@ -22,7 +22,7 @@ from oraclepack.fleet.job_store import JobReport, TakenJob
 from oraclepack.fleet.shared_store import provider_loads, unknown_calls
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import canonical_line
-from oraclepack.system.environment import host
+from oraclepack.system.machine import this_machine
 
 
 class PostgresJobStore:
@@ -72,7 +72,7 @@ class PostgresJobStore:
             " and state <> 'done' and (state <> 'running' or not runner_is_alive(runner))"
             " returning id, fleet, commit_id, source, state, takes, host, exit_code, summary,"
             " run_dir, token, archive",
-            (self._lease.id, host(), fleet, job_id),
+            (self._lease.id, this_machine().host, fleet, job_id),
         )
         if rows:
             *job, token, archive = rows[0]
