@@ -1,6 +1,7 @@
 """Attacks the promise, and tells with figures whether it held.
 
     python -m tests.torture [--seed 1] [--only NAME …] [--share 0.8] [--write RELIABILITY.md]
+    python -m tests.torture --store postgresql [--share 0.1]
 
 Ends with 1 if any promise was broken. The attacks stand in `attacks.py`.
 """
@@ -11,11 +12,13 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 from tests.torture.attacks import ATTACKS
 from tests.torture.playing import play_all, to_stderr
 from tests.torture.reliability import page
+from tests.torture.store_grounds import goes_through_the_store, serving_torture
 from tests.torture.tally import Promise, Tally
 
 _SHOWN = 20
@@ -28,8 +31,10 @@ FEWEST = 1500
 
 def main() -> int:
     given = _arguments()
-    names = given.only or list(ATTACKS)
-    with tempfile.TemporaryDirectory(prefix="tt-", dir=_memory()) as folder:
+    on_files = given.store == "files"
+    names = given.only or [one for one in ATTACKS if on_files or goes_through_the_store(one)]
+    server = nullcontext() if on_files else serving_torture(_memory())
+    with server, tempfile.TemporaryDirectory(prefix="tt-", dir=_memory()) as folder:
         played = play_all(names, Path(folder).resolve(), given.seed, given.share, to_stderr)
     broken = Counter(one.promise for tally, _ in played.values() for one in tally.broken)
     print(table({name: tally for name, (tally, _) in played.items()}))
@@ -38,7 +43,8 @@ def main() -> int:
             to_stderr(f"BROKEN {name}: {one.promise}: {one.what}")
     if given.write is not None:
         given.write.write_text(page(played, given.seed, _command(given)))
-    too_few = given.only is None and given.share >= USUAL and _kills(played) < FEWEST
+    is_whole = given.only is None and on_files and given.share >= USUAL
+    too_few = is_whole and _kills(played) < FEWEST
     if too_few:
         to_stderr(f"fewer than {FEWEST} kills: the attacks have lost their force")
     return int(bool(broken) or too_few)
@@ -82,6 +88,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="+", choices=ATTACKS, metavar="NAME")
     parser.add_argument("--share", type=float, default=USUAL)
+    parser.add_argument("--store", choices=("files", "postgresql"), default="files")
     parser.add_argument("--write", type=Path, metavar="FILE")
     return parser.parse_args()
 

@@ -27,6 +27,7 @@ from tests.e2e.program import Ran
 from tests.e2e.run.project import Project
 from tests.torture.ground import MARK, Ground
 from tests.torture.outcome import differences, outcome, ran_again
+from tests.torture.store_grounds import left_in_store, stored_answers
 from tests.torture.tally import Broken, Promise
 
 OWNED = (
@@ -82,6 +83,8 @@ def check(
         told = [*again, *differences(outcome(ground), wanted)]
         found += [Broken(Promise.ENDING, one) for one in told]
     found += paid_twice(ground) + unverified(ground) + corrupt(ground) + left(ground)
+    if ran is not None and ran.code == 0:
+        found += [Broken(Promise.ENDING, one) for one in left_in_store(ground.folder)]
     found += touched(ground, before) + traces_told(ground, secrets)
     return found + (lost(ground) if ran is not None and ran.code == 0 else [])
 
@@ -99,7 +102,7 @@ def paid_twice(ground: Ground, allowed: Iterable[str] = ()) -> list[Broken]:
 
 def lost(ground: Ground) -> list[Broken]:
     """Good answers that are not at their path, or neither in the cache nor in the run's outputs."""
-    kept = [path.read_bytes() for path in _kept(ground)]
+    kept = [path.read_bytes() for path in _kept(ground)] + stored_answers(ground.folder)
     found = []
     for place, answers in sorted(good_answers(ground).items()):
         path = ground.root / place
@@ -132,6 +135,8 @@ def unverified(ground: Ground) -> list[Broken]:
         is_whole = cached and hashlib.sha256(cached.data).hexdigest() == one.entry.sha256
         if cached is not None and is_whole and cached.data not in whole:
             found.append(f"the cache has {cached.data[-80:]!r}")
+    stored = (data for data in stored_answers(ground.folder) if data not in whole)
+    found += [f"the store has {data[-80:]!r}" for data in stored]
     return [Broken(Promise.UNVERIFIED, one) for one in found]
 
 

@@ -14,6 +14,7 @@ from tests import scripted
 from tests.e2e.run.project import GIT, Project, Zygote
 from tests.packs import pack_text
 from tests.scripted import Scripted
+from tests.torture.store_grounds import give_database, store_of, take_database
 
 MARK = "TORTURE_MARK"
 """A variable in the environment of every process of a trial; its value is the trial's folder."""
@@ -46,6 +47,8 @@ class Ground:
             "TMPDIR": str(self.temporary),
             MARK: str(self.folder),
         }
+        if store := store_of(self.folder):
+            variables["ORACLEPACK_STORE"] = store
         program = Scripted(self.tools / "oracle")
         return Project(self.folder / "project", self.zygote, program, variables | self.settings)
 
@@ -79,12 +82,14 @@ class Ground:
     def copy(self, folder: Path) -> "Ground":
         """The same ground once more, at another place."""
         shutil.copytree(self.folder, folder, symlinks=True)
+        give_database(folder, self.folder)
         return replace(self, folder=folder)
 
     def knowing(self, **settings: str) -> "Ground":
         return replace(self, settings=self.settings | settings)
 
     def remove(self) -> None:
+        take_database(self.folder)
         shutil.rmtree(self.folder)
 
 
@@ -95,6 +100,7 @@ def a_ground(
     ground = Ground(folder, folder.parent / f"{folder.name}-tools", zygote)
     for place in (ground.root, ground.home, ground.provider, ground.temporary, ground.tools):
         place.mkdir(parents=True)
+    give_database(folder)
     _install(ground.tools)
     # As in many a real home: the machine's login profile sets PATH anew, the user's adds to it.
     (ground.home / ".bash_profile").write_text("PATH=$TOOLS:$PATH\n")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.e2e.run.project import Zygote
 from tests.torture.attacks import ATTACKS
+from tests.torture.store_grounds import STORE_VARIABLE
 from tests.torture.tally import Broken, Promise, Scene, Tally
 
 _WORKERS = 3
@@ -29,6 +30,10 @@ def play(name: str, folder: Path, seed: int, share: float) -> tuple[Tally, float
             del os.environ[variable]
     os.environ |= {"HOME": str(home), "TMPDIR": str(folder)}
     zygote = Zygote()
+    if STORE_VARIABLE in os.environ:
+        # A fork then does not import the client of the database.
+        zygote.ask(do="import", name="tests.torture.store_grounds")
+        zygote.ask(do="import", name="oraclepack.calls.postgres.postgres_store")
     try:
         tally = ATTACKS[name](Scene(folder, zygote, seed, share))
     finally:

@@ -39,6 +39,8 @@ def serve() -> None:
                 told = os.waitstatus_to_exitcode(os.waitpid(request["pid"], 0)[1])
             case "load":
                 told = load_everything()
+            case "import":
+                told = bool(importlib.import_module(request["name"]))
             case other:
                 raise ValueError(other)
         sys.stdout.write(json.dumps(told) + "\n")
@@ -92,6 +94,8 @@ def become(request: Request) -> None:
     fault = request.get("fault")
     if fault is not None:
         disk.set_hook(Fault(**fault))
+        if request["env"].get("ORACLEPACK_STORE"):
+            importlib.import_module("tests.torture.store_grounds").strike_transactions()
     for name, given in request.get("inside", {}).items():
         module, _, function = name.partition(":")
         getattr(importlib.import_module(module), function)(**given)
