@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from oraclepack.errors import ExitCode, Refusal, UsageError
 from oraclepack.fleet.combined_backlog import SharedTask, combined_page, merge_across
+from oraclepack.fleet.dask_cluster import check_scheduler
 from oraclepack.fleet.fleet_job import (
     FleetJob,
     FleetPolicy,
@@ -137,6 +138,30 @@ def test_totals() -> None:
 def test_names_of_fleets(name: str) -> None:
     with pytest.raises(UsageError):
         check_name(name)
+
+
+@pytest.mark.parametrize(
+    ("address", "insecure", "is_refused"),
+    [
+        ("tcp://127.0.0.1:8786", False, False),
+        ("tcp://localhost:8786", False, False),
+        ("tcp://[::1]:8786", False, False),
+        ("tls://head.example.org:8786", False, False),
+        ("tcp://head.example.org:8786", False, True),
+        ("tcp://10.0.0.1:8786", False, True),
+        ("tcp://127.0.0.1.example.org:8786", False, True),
+        ("tcp://0.0.0.0:8786", False, True),
+        ("tcp://10.0.0.1:8786", True, False),
+    ],
+)
+def test_an_open_scheduler_beyond_this_machine_is_refused(
+    address: str, insecure: bool, is_refused: bool
+) -> None:
+    if is_refused:
+        with pytest.raises(UsageError, match="runs the code of everyone"):
+            check_scheduler(address, insecure=insecure)
+    else:
+        check_scheduler(address, insecure=insecure)
 
 
 def test_an_archive_brings_a_directory_back(tmp_path: Path) -> None:

@@ -167,6 +167,11 @@ def bury(database: Database, host: str, by_whom: str, why: str) -> tuple[int, in
             " and buried is not null)",
             (host,),
         )
+        cursor.execute(
+            "delete from claim where state = 'held'"
+            " and holder in (select id from runner where host = %s and buried is not null)",
+            (host,),
+        )
         budget.settle_in(cursor, [name for name in reservations if name])
         return len(runners), len(reservations)
 

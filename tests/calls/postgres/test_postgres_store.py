@@ -413,6 +413,9 @@ def test_two_inits_at_once(server: PostgresServer) -> None:
         pytest.param("postgresql://127.0.0.1/packs", None, id="loopback"),
         pytest.param("postgresql://db/packs?sslmode=verify-full", None, id="encrypted"),
         pytest.param("postgresql://db/packs", "not encrypted", id="open"),
+        pytest.param("postgresql:///packs?hostaddr=10.0.0.9", "not encrypted", id="open by number"),
+        pytest.param("postgresql://db?sslmode=prefer", "not encrypted", id="perhaps encrypted"),
+        pytest.param("postgresql://a,db/packs", "not encrypted", id="one of several"),
         pytest.param("postgresql://me:pw@127.0.0.1/packs", "password", id="password in it"),
         pytest.param("redis://x", "no connection string", id="another kind of store"),
     ],
@@ -423,3 +426,9 @@ def test_check_dsn(dsn: str, expected: str | None) -> None:
     else:
         with pytest.raises(UsageError, match=expected):
             check_dsn(dsn)
+
+
+def test_a_malformed_connection_string_is_not_repeated() -> None:
+    with pytest.raises(UsageError) as caught:
+        check_dsn("postgresql://me:hunter2@[::1/packs")
+    assert "hunter2" not in f"{caught.value.message} {caught.value.hint}"

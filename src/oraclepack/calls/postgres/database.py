@@ -5,6 +5,7 @@ A server that was stopped in the middle of an answer keeps its clients waiting f
 """
 
 import os
+import re
 import socket
 import threading
 import time
@@ -35,8 +36,10 @@ def check_dsn(dsn: str, *, insecure: bool = False) -> Mapping[str, Any]:
     try:
         parts = conninfo.conninfo_to_dict(dsn)
     except psycopg.ProgrammingError as trouble:
+        # The message quotes the text, and with it a password.
+        reason = re.sub(r'"[^"]*"', '"…"', str(trouble).strip())
         raise UsageError(
-            f"the store is no connection string of PostgreSQL: {str(trouble).strip()}",
+            f"the store is no connection string of PostgreSQL: {reason}",
             hint='for example store = "postgresql://db.example.org/oraclepack?sslmode=verify-full"',
         ) from None
     if parts.get("password"):
@@ -44,8 +47,10 @@ def check_dsn(dsn: str, *, insecure: bool = False) -> Mapping[str, Any]:
             "the store names a password",
             hint="leave it out; PGPASSFILE or a service file holds it",
         )
-    hosts = str(parts.get("host") or os.environ.get("PGHOST", "")).split(",")
-    is_local = all(host in _LOCAL or host.startswith(("/", "@")) for host in hosts)
+    named = str(parts.get("host") or os.environ.get("PGHOST", ""))
+    numbers = str(parts.get("hostaddr") or os.environ.get("PGHOSTADDR", ""))
+    hosts = (numbers or named).split(",")
+    is_local = all(map(_is_local, hosts))
     mode = str(parts.get("sslmode") or os.environ.get("PGSSLMODE", ""))
     if not is_local and mode not in _ENCRYPTED and not insecure:
         raise UsageError(
@@ -53,6 +58,10 @@ def check_dsn(dsn: str, *, insecure: bool = False) -> Mapping[str, Any]:
             hint="add sslmode=verify-full to the store",
         )
     return parts
+
+
+def _is_local(host: str) -> bool:
+    return host in _LOCAL or host.startswith(("/", "@"))
 
 
 class Database:
@@ -156,7 +165,19 @@ class Database:
                 keepalives_interval=5,
                 keepalives_count=3,
             )
+            self._refuse_open(self._connection)
         return self._connection
+
+    def _refuse_open(self, connection: psycopg.Connection[Row]) -> None:
+        """A service file may have named another server than the settings say."""
+        info = connection.info
+        if connection.pgconn.ssl_in_use or _is_local(info.host) or _is_local(info.hostaddr):
+            return
+        self._drop()
+        raise UsageError(
+            f"the connection to the store on {info.host} is not encrypted",
+            hint="add sslmode=verify-full to the store, or to its service file",
+        )
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None

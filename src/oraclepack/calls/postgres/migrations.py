@@ -14,18 +14,29 @@ _LOCK = 7_215_001
 """An advisory lock of ours: two `fleet init` at once wait for each other."""
 SCHEMA_VERSION = 2
 
+_ALL_TABLES = (
+    *("runner", "claim", "verdict", "answer", "provider", "slot", "request_start"),
+    *("job", "fleet_request", "budget_ledger", "schema_version"),
+)
+_ADMIN = "oraclepack_admin"
+_OF_THEIR_OWNERS = ("runner", "claim", "slot")
+"""Tables whose rows only their owners change, and the admin."""
+
 ROLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "oraclepack_worker": {
-        "SELECT": (
-            *("runner", "claim", "verdict", "answer", "provider", "slot", "request_start"),
-            *("job", "fleet_request", "budget_ledger", "schema_version"),
-        ),
+        "SELECT": _ALL_TABLES,
         "INSERT": (
             *("runner", "claim", "verdict", "answer", "slot", "request_start"),
             "budget_ledger",
         ),
         "UPDATE": ("runner", "claim", "slot", "job", "budget_ledger"),
         "DELETE": ("claim", "slot", "request_start"),
+    },
+    "oraclepack_admin": {
+        "SELECT": _ALL_TABLES,
+        "INSERT": ("runner", "verdict", "provider", "job", "fleet_request", "budget_ledger"),
+        "UPDATE": ("runner", "provider", "job", "fleet_request", "budget_ledger"),
+        "DELETE": ("claim", "slot", "provider", "job", "fleet_request"),
     },
     "oraclepack_observer": {
         "SELECT": (
@@ -34,7 +45,8 @@ ROLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         ),
     },
 }
-"""What each role may do, by statement. The owner of the schema may do everything."""
+"""What each role may do, by statement: workers run jobs, the admin submits them, buries machines
+and sets limits, observers look. The owner of the schema may do everything."""
 
 
 def installed_version(database: Database) -> int:
@@ -106,9 +118,23 @@ def _grant(cursor: psycopg.Cursor[Row]) -> None:
                     sql.Identifier(role),
                 )
             )
+        if role == _ADMIN:
+            _let_admin_change(cursor)
         if "INSERT" in rights:
             cursor.execute(
                 sql.SQL("grant usage on all sequences in schema public to {}").format(
                     sql.Identifier(role)
                 )
             )
+
+
+def _let_admin_change(cursor: psycopg.Cursor[Row]) -> None:
+    """Rows of dead runners are the admin's to give up, whoever made them."""
+    for table in _OF_THEIR_OWNERS:
+        name = sql.Identifier(table)
+        cursor.execute(sql.SQL("drop policy if exists admin_change on {}").format(name))
+        cursor.execute(
+            sql.SQL("create policy admin_change on {} to {} using (true) with check (true)").format(
+                name, sql.Identifier(_ADMIN)
+            )
+        )

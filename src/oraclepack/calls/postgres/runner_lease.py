@@ -87,11 +87,7 @@ class RunnerLease:
         with self._order:
             self._finish()
         with suppress(StoreError):
-            self._database.rows(
-                "update runner set ended = clock_timestamp() where id = %s and ended is null",
-                (self.id,),
-                waits=False,
-            )
+            end_runner(self._database, self.id)
         self._database.close()
 
     def _renew(self) -> None:
@@ -131,10 +127,20 @@ def end_dead_runners(database: Database) -> None:
     )
     for runner, *process in rows:
         if is_dead_process(*process):
-            database.rows(
-                "update runner set ended = clock_timestamp() where id = %s and ended is null",
-                (runner,),
-            )
+            end_runner(database, runner)
+
+
+def end_runner(database: Database, runner: str) -> None:
+    """A runner has ended: what it held is free, what it may have paid for is not."""
+
+    def work(cursor: psycopg.Cursor[Row]) -> None:
+        cursor.execute(
+            "update runner set ended = clock_timestamp() where id = %s and ended is null", (runner,)
+        )
+        cursor.execute("delete from slot where runner = %s", (runner,))
+        cursor.execute("delete from claim where holder = %s and state = 'held'", (runner,))
+
+    database.transaction(work, waits=False)
 
 
 def is_dead_process(host: str, boot: str, namespace: str, pid: int, began: str) -> bool:
