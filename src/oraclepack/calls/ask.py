@@ -7,18 +7,18 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.calls import answer_files, ledger
-from oraclepack.calls.adoption_rules import answer_in_log, matching, session_id
+from oraclepack.calls import answer_files, decisions, ledger
+from oraclepack.calls.adoption_rules import OnUnknown, answer_in_log, matching, session_id
 from oraclepack.calls.answer_history import AnswerFigures, note_answer
 from oraclepack.calls.call_budget import HeldMoney, reserve_try
 from oraclepack.calls.context import CallContext
-from oraclepack.calls.decisions import RETRY, decide
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
+from oraclepack.calls.other_runs import accepted_now, record_acceptance
 from oraclepack.calls.overrides import effective_argv
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.retry import RetryAfter, cause, waiting_note
 from oraclepack.calls.store import Claim
-from oraclepack.calls.stored_answers import is_true, keep
+from oraclepack.calls.stored_answers import is_true, keep, missing_in
 from oraclepack.calls.truth import COMPLETED, CallEvidence, judge, redirected_to
 from oraclepack.calls.unmet_answers import next_retry
 from oraclepack.calls.waiting import WaitDeadline, recorded_wait, wait_for_slot
@@ -307,7 +307,8 @@ class OracleAsk:
         if self._context.desk is None or short.code != BUDGET:
             return False
         question = f"{short.message}; raise the limit (oraclepack runs set) and try again?"
-        return decide(self._context, self._prepared.call, self._shim, question) == RETRY
+        call = self._prepared.call
+        return decisions.decide(self._context, call, self._shim, question) == decisions.RETRY
 
     def _end_try(self, tried: TryResult) -> None:
         ledger.end_try(
@@ -370,13 +371,40 @@ class OracleAsk:
         """A whole answer that lacks something was paid for: it stays where the pack wants it."""
         retry = next_retry(self._tally.retry, tried.answer, tried.record)
         if retry.number > self._context.options.output_retries:
-            return self._failed(tried, failure, "")
+            match self._decision_about(tried, failure):
+                case decisions.ACCEPT:
+                    return self._accepted(tried)
+                case decisions.RETRY:
+                    pass
+                case _:
+                    return self._failed(tried, failure, "")
         self._say(f"{failure.message}; asking again")
         # Before the answer is moved aside: a killed command is continued with this retry.
         self._tally.retry = retry
         ledger.note_unmet(self._context, self._prepared)
         self.intend()
         return None
+
+    def _decision_about(self, tried: TryResult, failure: Failure) -> str | None:
+        """What a person says, in a detached run, to a whole answer that misses its contract."""
+        is_asked = self._context.options.on_unknown is OnUnknown.ASK
+        if self._context.desk is None or not is_asked or tried.answer is None:
+            return None
+        path = self._prepared.output_path
+        question = f"{failure.message}; accept {path} as it is then, edited or not, or ask again?"
+        options = (decisions.ACCEPT, decisions.RETRY, decisions.FAIL)
+        call = self._prepared.call
+        return decisions.decide(self._context, call, self._shim, question, options)
+
+    def _accepted(self, tried: TryResult) -> int:
+        """A person takes the file as it is now: it may have been edited meanwhile."""
+        (now,) = answer_files.read_answers(self._prepared.outputs)
+        data = now or tried.answer or b""
+        answer_files.publish(self._prepared.outputs[0], data)
+        missing = missing_in(self._context, self._prepared, data)
+        record_acceptance(self._context, self._prepared, accepted_now(data, missing))
+        self._conclude(replace(tried, end=replace(tried.end, exit_code=0), answers=(data,)))
+        return 0
 
     def _succeeded(self, tried: TryResult) -> int:
         if tried.answer is not None:

@@ -8,7 +8,7 @@ from oraclepack.calls.waiting import recorded_wait
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CallWait, Wait
 
-RETRY, FAIL = "retry", "fail"
+ACCEPT, RETRY, FAIL = "accept", "retry", "fail"
 _AT_TERMINAL = "the person at the terminal"
 _POLL_SECONDS = 0.2
 

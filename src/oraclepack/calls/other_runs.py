@@ -66,6 +66,22 @@ def paid_elsewhere(context: CallContext, prepared: PreparedCall) -> PaidAnswer |
     return None
 
 
+def accepted_now(data: bytes, missing: tuple[str, ...]) -> PaidAnswer:
+    """An answer that a person has just accepted; nothing is to record where it lacks nothing."""
+    acceptance = j.OutputRevised(
+        step="",
+        attempt=0,
+        path="",
+        declared_path="",
+        sha256=sha256_bytes(data),
+        bytes=len(data),
+        accepted=True,
+        reason="accepted while the run waited for a decision",
+        missing_sections=missing,
+    )
+    return PaidAnswer(data, accepted=True, acceptance=acceptance if missing else None)
+
+
 def record_acceptance(context: CallContext, prepared: PreparedCall, paid: PaidAnswer) -> None:
     """An answer that was accepted in another run is accepted in this one, for the same reason.
 

@@ -14,7 +14,7 @@ from oraclepack import api
 from oraclepack.journal import events as j
 from tests.e2e.calls.office import Gate, ask, events, step, until
 from tests.e2e.program import Ran
-from tests.e2e.run.project import Project, Zygote, a_project
+from tests.e2e.run.project import Project, Zygote, a_project, asking
 from tests.packs import pack_text
 from tests.processes import is_running
 
@@ -230,6 +230,47 @@ def test_a_call_that_does_not_fit_the_budget_waits_for_a_person(
     assert len(project.oracle.calls) == calls
     made = [one for one in events(project) if isinstance(one, j.DecisionMade)]
     assert [(one.step, one.answer, "process" in one.by) for one in made] == [("02", answer, True)]
+
+
+SHORT = asking(1).replace("Question 1?", "Question 1? [[fault=short first=1]]")
+"""A step whose first answer lacks a heading."""
+
+
+@pytest.mark.parametrize(
+    ("edited", "answer", "code", "calls", "state"),
+    [
+        pytest.param(False, "accept", 0, 1, "accepted", id="accepted as it is"),
+        pytest.param(True, "accept", 0, 1, "ok", id="corrected, then accepted"),
+        pytest.param(False, "retry", 0, 2, "ok", id="asked again"),
+        pytest.param(False, "fail", 3, 1, "failed", id="failed"),
+    ],
+)
+def test_an_answer_that_misses_its_contract_waits_for_a_person(
+    edited: bool,
+    answer: str,
+    code: int,
+    calls: int,
+    state: str,
+    tmp_path: Path,
+    zygote: Zygote,
+) -> None:
+    project = a_project(tmp_path, zygote, f"mkdir -p out\n{SHORT}")
+    started = detached(project, "--no-validate")
+
+    until(lambda: bool(project.run_dirs) and status(project)["status"] == "needs_decision")
+    (needed,) = api.runs(project.root).status("latest").decisions
+    assert (needed.step_id, needed.options) == ("01", ("accept", "retry", "fail"))
+    if edited:
+        output = project.root / "out/01-topic-1.md"
+        output.write_text(output.read_text().replace("Worries", "Risks and unknowns"))
+    assert runs(project, "answer", "latest", "01", answer).code == 0
+    until(lambda: not is_running(started["pid"]))
+
+    ends = [one.exit_code for one in events(project) if isinstance(one, j.SessionFinished)]
+    assert (ends, states(project)) == ([code], [state])
+    assert len(project.oracle.calls) == calls
+    again = project.run("--no-validate")
+    assert (again.code, len(project.oracle.calls)) == (code, calls), "nothing is paid for twice"
 
 
 def undecided(tmp_path: Path, zygote: Zygote) -> tuple[Project, Gate]:

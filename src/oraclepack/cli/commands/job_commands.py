@@ -194,7 +194,7 @@ def set_values(run: str, values: tuple[str, ...], *, settings: api.Settings) -> 
     "answer",
     data="control-reply",
     changes="the run: a call that waits goes on",
-    examples=("oraclepack runs answer latest 03 retry", "oraclepack runs answer latest 03 fail"),
+    examples=("oraclepack runs answer latest 03 retry", "oraclepack runs answer latest 03 accept"),
 )
 @run_argument
 @click.argument("step", metavar="NN")
@@ -206,7 +206,8 @@ def answer_question(
     """Decide what a call of a detached run waits for.
 
     `oraclepack runs show` has the question and the answers that it takes: `retry` makes the call,
-    even if that may pay twice; `fail` fails it.
+    even if that may pay twice; `accept` takes an answer that misses its contract as it is now;
+    `fail` fails it.
     """
     return _request("answer", run, settings, step=_step_id(step), call=call, answer=answer)
 
