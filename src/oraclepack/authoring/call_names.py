@@ -1,5 +1,6 @@
 """Calls that mean something wherever they stand: requests, processes, files, logs, dangers."""
 
+import re
 from collections.abc import Sequence
 
 from oraclepack.authoring.question_candidate import listed
@@ -106,6 +107,11 @@ _C_DANGERS = {
 """Ruby and others have functions of these names that are harmless."""
 _DANGER_METHODS = {"extractall": "unpacks an archive to the paths that it names itself"}
 DATABASE_METHODS = frozenset({"execute", "executemany", "executescript", "fetchone", "fetchall"})
+_DATABASE = re.compile(
+    r"(?i)(?:^|[._])(?:\w*(?:cur|cursor|conn|connection|db|database|session|engine|tx|sql)\d?|c|con)$"
+)
+"""What queries are sent through."""
+_PREPARING = re.compile(r"make_?dir|mkdir|MkdirAll|touch$|ensure_?[a-z]*dir|rmdir|remove_?dir")
 MESSAGES = frozenset({"sys.exit", "click.echo", "parser.error", "console.error", "os.Exit", "die"})
 
 
@@ -144,6 +150,11 @@ def is_file_change(call: Mark) -> bool:
     return is_mode or (method(call.name) in _FILE_METHODS and "." in call.name)
 
 
+def is_preparation(call: Mark) -> bool:
+    """Whether a change of files does no harm when it is made again, or was made for nothing."""
+    return _PREPARING.match(method(call.name)) is not None
+
+
 def is_existence_check(call: Mark) -> bool:
     return call.name in EXISTENCE or (method(call.name) in _EXISTENCE_METHODS and "." in call.name)
 
@@ -173,4 +184,5 @@ def danger_of(call: Mark, language: str | None) -> str | None:
 def is_slow(call: Mark) -> bool:
     """Whether a call leaves the process: a request, a program, a database."""
     outside = call.name in REQUESTS or call.name in PROCESSES
-    return outside or ("." in call.name and method(call.name) in DATABASE_METHODS)
+    is_query = method(call.name) in DATABASE_METHODS
+    return outside or (is_query and _DATABASE.search(root_of(call.name)) is not None)

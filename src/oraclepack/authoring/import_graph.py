@@ -109,6 +109,15 @@ class ImportGraph:
                 return statement.line
         return 0
 
+    def lines_of_own_imports(self, path: str) -> set[int]:
+        """The lines of a file that import other files of the repository."""
+        source = self._sources[path]
+        return {
+            statement.line
+            for statement in source.imports
+            if any(self._pairs(path, source.language, [statement]))
+        }
+
     def imports_inside_functions(self, path: str) -> list[tuple[ImportedModule, str]]:
         """Imports that stand inside functions, with the file each means."""
         source = self._sources[path]
@@ -274,7 +283,14 @@ class ImportGraph:
                             uses.append(Use(path, mark.line, mark.flags))
 
     def _used(self, path: str, source: ParsedSource, mark: Mark) -> _Binding | None:
-        parts = mark.name.replace("::", ".").split(".")
+        known = next((flag for flag in mark.flags if flag.startswith("on:")), "")
+        if known:
+            place = self._named(path, source, known.removeprefix("on:").split("."))
+            method = mark.name.rpartition(".")[2]
+            return _Binding(place.target, f"{place.name}.{method}") if place else None
+        return self._named(path, source, mark.name.replace("::", ".").split("."))
+
+    def _named(self, path: str, source: ParsedSource, parts: list[str]) -> _Binding | None:
         if source.language == "Go":
             return self._used_in_go(path, parts)
         bindings = self._bindings[path]

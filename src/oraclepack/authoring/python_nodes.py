@@ -35,6 +35,14 @@ def dotted(node: ast.AST | None) -> str:
     return ".".join(reversed(parts))[-_LONGEST_NAME:]
 
 
+def class_named_by(annotation: ast.expr | None) -> str:
+    """The class that an annotation names, also as `Class | None`; empty for other types."""
+    if isinstance(annotation, ast.BinOp):
+        annotation = annotation.left
+    text = dotted(annotation) if isinstance(annotation, ast.Name | ast.Attribute) else ""
+    return text if text.rpartition(".")[2][:1].isupper() else ""
+
+
 def is_mutable(value: ast.expr | None) -> bool:
     if isinstance(value, ast.Dict | ast.List | ast.Set):
         return True
@@ -82,6 +90,20 @@ def message_of(call: ast.Call | None) -> str:
     return ""
 
 
+def message_line(call: ast.Call | None) -> int:
+    """The line where the text of a message begins; 0 where there is none."""
+    for argument in call.args if call is not None else ():
+        parts = argument.values if isinstance(argument, ast.JoinedStr) else [argument]
+        if any(isinstance(p, ast.Constant) and isinstance(p.value, str) for p in parts):
+            return argument.lineno
+    return 0
+
+
+def ends_flow(body: list[ast.stmt]) -> bool:
+    """Whether what follows a block is not reached from its end."""
+    return isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
+
+
 def task_target(node: ast.Call) -> str:
     """What a call starts: the function that it is given."""
     for keyword in node.keywords:
@@ -109,7 +131,9 @@ def is_broad(caught: list[str]) -> bool:
 
 
 def imported_name(node: ast.Import | ast.ImportFrom) -> str:
-    return (node.module or ".") if isinstance(node, ast.ImportFrom) else node.names[0].name
+    if isinstance(node, ast.Import):
+        return node.names[0].name
+    return "." * node.level + (node.module or "")
 
 
 def disposition_of(handler: ast.ExceptHandler) -> str:
@@ -122,8 +146,9 @@ def disposition_of(handler: ast.ExceptHandler) -> str:
         return "logs"
     if all(isinstance(s, _SILENT) or _is_ellipsis(s) for s in handler.body):
         return "silent"
-    uses_error = handler.name is not None and any(
-        isinstance(n, ast.Name) and n.id == handler.name for n in inner
+    uses_error = "sys.exc_info" in calls or (
+        handler.name is not None
+        and any(isinstance(n, ast.Name) and n.id == handler.name for n in inner)
     )
     last = handler.body[-1]
     if isinstance(last, ast.Return) and not uses_error and _is_empty(last.value):

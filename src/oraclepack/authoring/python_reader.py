@@ -2,19 +2,23 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from oraclepack.authoring.python_nodes import (
     LONGEST_TEXT,
     caught_names,
+    class_named_by,
     decorators_of,
     disposition_of,
     dotted,
+    ends_flow,
     first_text,
     imported_name,
     is_broad,
     is_public,
+    message_line,
     message_of,
     switch_text,
     task_target,
@@ -49,6 +53,7 @@ class _Scope:
         "owner",
         "parameters",
         "trying",
+        "types",
     )
 
     def __init__(self, owner: int = -1, klass: int = -1, parameters: Iterable[str] = ()) -> None:
@@ -60,6 +65,8 @@ class _Scope:
         self.trying = 0
         self.handling = 0
         self.finishing = 0
+        self.types: dict[str, str] = {}
+        """The classes of parameters and local names, as far as they are written down."""
 
 
 class PythonReader:
@@ -68,7 +75,8 @@ class PythonReader:
     def __init__(self, tree: ast.Module, names: "ModuleNames") -> None:
         self._tree = tree
         self._scope = _Scope()
-        self._comparing = 0
+        self._comparing = ""
+        self._chained: set[ast.If] = set()
         self._typing = False
         self._branches: list[int] = []
         self._module_values = names
@@ -193,6 +201,8 @@ class PythonReader:
         self._all(node.decorator_list)
         self._all([d for d in (*arguments.defaults, *arguments.kw_defaults) if d is not None])
         self._scope = _Scope(len(self.definitions) - 1, scope.klass if in_class else -1, names)
+        typed = ((a.arg, class_named_by(a.annotation)) for a in (*plain, *arguments.kwonlyargs))
+        self._scope.types = {name: known for name, known in typed if known}
         self._all(node.body)
         self._scope = scope
 
@@ -281,7 +291,11 @@ class PythonReader:
         parameters = self._scope.parameters
         names = ast.walk(node.test) if parameters else ()
         used = sorted({n.id for n in names if isinstance(n, ast.Name)} & parameters)
-        self._mark(MarkKind.BRANCH, node.lineno, "if", " ".join(used), self._place())
+        if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
+            self._chained.add(node.orelse[0])
+        ends = node.orelse or node in self._chained or ends_flow(node.body)
+        flags = [*self._place(), *(["ends"] if ends else [])]
+        self._mark(MarkKind.BRANCH, node.lineno, "if", " ".join(used), flags)
         self._count(node)
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
@@ -305,6 +319,8 @@ class PythonReader:
             called = expression.func if isinstance(expression, ast.Call) else expression
             locks += bool(_LOCK.search(dotted(called)))
             if isinstance(expression, ast.Call):
+                if isinstance(item.optional_vars, ast.Name):
+                    self._learn(item.optional_vars.id, expression)
                 self._record_call(expression, "with")
                 self._arguments(expression)
             else:
@@ -340,7 +356,8 @@ class PythonReader:
         call = node.exc if isinstance(node.exc, ast.Call) else None
         name = dotted(call.func if call else node.exc)
         if name:
-            self._mark(MarkKind.RAISE, node.lineno, name, message_of(call), self._place())
+            lines = (message_line(call) or node.lineno,)
+            self._mark(MarkKind.RAISE, node.lineno, name, message_of(call), self._place(), lines)
         self._children(node)
 
     def _return(self, node: ast.Return) -> None:
@@ -373,10 +390,18 @@ class PythonReader:
             self._mutation(target.value, node.lineno)
             self._visit(target.slice)
         elif isinstance(target, ast.Name):
+            self._learn(target.id, node.value)
             if scope.owner < 0:
                 self._module_value(target.id, node)
             elif isinstance(node, ast.AugAssign) or target.id in self._module_values.rebound:
                 self._mutation(target, node.lineno)
+
+    def _learn(self, name: str, value: ast.expr | None) -> None:
+        """Remember the class of a local name that an object of it is given to."""
+        made = dotted(value.func) if isinstance(value, ast.Call) else ""
+        self._scope.types.pop(name, None)
+        if made.rpartition(".")[2][:1].isupper():
+            self._scope.types[name] = made
 
     def _module_value(self, name: str, node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
         flags = ["mutable"] if name in self._module_values.mutable else []
@@ -421,14 +446,16 @@ class PythonReader:
             value = keyword.value
             flags.append(f"kw:{keyword.arg or '**'}{switch_text(value)}")
         flags += [f"type:{name}" for name in type_arguments(node)]
+        holder, _, method = name.rpartition(".")
+        if holder in self._scope.types:
+            flags.append(f"on:{self._scope.types[holder]}")
         self._mark(MarkKind.CALL, line, name, first_text(node), flags)
         if name in _ENV_CALLS and self._is_environment(name):
             self._env(node, line)
         if name in _TASKS or name.rpartition(".")[2] in _TASK_METHODS:
             self._mark(MarkKind.TASK, line, task_target(node) or name, name, self._place())
-        root, _, method = name.rpartition(".")
-        if method in _MUTATORS and root in self._module_values.mutable and self._scope.owner >= 0:
-            self._mark(MarkKind.MUTATION, line, root, flags=self._place())
+        if method in _MUTATORS and holder in self._module_values.mutable and self._scope.owner >= 0:
+            self._mark(MarkKind.MUTATION, line, holder, flags=self._place())
 
     def _is_environment(self, name: str) -> bool:
         """Whether a name means the variables of the process: WSGI calls a request `environ`."""
@@ -452,24 +479,28 @@ class PythonReader:
             self._mark(MarkKind.ENV, node.lineno, str(key.value), "", self._place())
         self._children(node)
 
+    @contextmanager
+    def _naming(self, how: str) -> Iterator[None]:
+        """Inside, members of enumerations are named in order to tell cases apart."""
+        before, self._comparing = self._comparing, how
+        yield
+        self._comparing = before
+
     def _compare(self, node: ast.Compare) -> None:
-        self._comparing += 1
-        self._children(node)
-        self._comparing -= 1
+        with self._naming("compare"):
+            self._children(node)
 
     def _case(self, node: ast.match_case) -> None:
-        self._comparing += 1
-        self._visit(node.pattern)
-        self._comparing -= 1
+        with self._naming("case"):
+            self._visit(node.pattern)
         if self._scope.owner >= 0:
             self._branches[self._scope.owner] += 1
         self._all([*([node.guard] if node.guard else []), *node.body])
 
     def _dictionary(self, node: ast.Dict) -> None:
         """The keys of a table say which cases it covers."""
-        self._comparing += 1
-        self._all([key for key in node.keys if key is not None])
-        self._comparing -= 1
+        with self._naming("key"):
+            self._all([key for key in node.keys if key is not None])
         self._all(node.values)
 
     def _attribute(self, node: ast.Attribute) -> None:
@@ -477,7 +508,8 @@ class PythonReader:
         if isinstance(root, ast.Name):
             is_member = node.attr.isupper() and root.id[:1].isupper() and not root.id.isupper()
             if is_member and self._comparing:
-                self._mark(MarkKind.MEMBER, node.lineno, f"{root.id}.{node.attr}")
+                name = f"{root.id}.{node.attr}"
+                self._mark(MarkKind.MEMBER, node.lineno, name, flags=[self._comparing])
         else:
             self._visit(root)
 

@@ -10,7 +10,7 @@ from oraclepack.authoring.python_nodes import LONGEST_TEXT, is_mutable
 from oraclepack.authoring.python_reader import ModuleNames, PythonReader
 from oraclepack.authoring.source_facts import Mark, MarkKind, ParsedSource
 
-NOTE = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b[:( ]\s*(\S.*)")
+NOTE = re.compile(r"\b(?:TODO|FIXME|XXX)\b[:( ]\s*(\S.*)")
 """A comment that says that something is unfinished."""
 
 

@@ -13,7 +13,13 @@ from math import log2
 from posixpath import dirname
 from typing import NamedTuple
 
-from oraclepack.authoring.call_names import is_file_change, is_slow, method
+from oraclepack.authoring.call_names import (
+    is_file_change,
+    is_preparation,
+    is_request,
+    is_slow,
+    method,
+)
 from oraclepack.authoring.file_roles import (
     FileRole,
     stem_of,
@@ -29,10 +35,18 @@ _COMMON_METHODS = frozenset(
     | {"read", "write", "close", "open", "run", "start", "stop", "main", "load", "dump", "send"}
 )
 """Names that many objects have: a call of one says nothing about the function of that name."""
+_MAKING = frozenset(
+    {"__init__", "__new__", "__post_init__", "__enter__", "constructor", "initialize"}
+)
+"""Methods that run when an object is made or entered."""
 _ALWAYS_CENTRAL = 3
 _SHARES = (0.03, 0.15, 0.4)
 """The first files of the order that count as central, by how much."""
 _MOST_FIXED = 0.9
+_LONG_NAME = 6
+_MANY = 30
+_FEW_TESTED = 0.2
+"""The share of tested files below which a missing test says nothing about one file."""
 _FIX = re.compile(
     r"\b(?:fix(?:es|ed)?|bug(?:s|fix)?|hotfix|regressions?|crash(?:es|ed)?|broken|deadlocks?"
     r"|races?|leaks?|reverts?|incorrect(?:ly)?|wrong(?:ly)?|vulnerab\w+|CVE-\d+)\b",
@@ -43,6 +57,10 @@ _NO_FIX = re.compile(
     r"|mypy|ruff|flake8|spelling|comments?|links?|wording|whitespace)\b",
     re.IGNORECASE,
 )
+_OTHER_BRANCH = re.compile(
+    r"\s*(?:\}\s*)?(?:else|elif|elsif|case|default|when|except|catch|rescue)\b"
+)
+
 _SAFE = re.compile(r"[^\w./@+ -]+")
 
 
@@ -184,7 +202,7 @@ class RepositorySurvey:
         targets = {}
         for (target, name), uses in self.graph.uses.items():
             for use in uses:
-                targets[use.path, use.line, name] = (target, name)
+                targets[use.path, use.line, method(name)] = (target, name)
         return targets
 
     def target_of(self, path: str, line: int, name: str) -> tuple[str, str] | None:
@@ -197,35 +215,46 @@ class RepositorySurvey:
         return None
 
     @cached_property
-    def _effects(self) -> frozenset[tuple[str, str]]:
-        """Names whose code changes or asks for something outside of the process."""
+    def _effects(self) -> tuple[frozenset[tuple[str, str]], frozenset[tuple[str, str]]]:
+        """Names whose code reaches outside of the process, and those that change what is there."""
         effects: set[tuple[str, str]] = set()
+        changes: set[tuple[str, str]] = set()
         callers: dict[tuple[str, str], set[tuple[str, str]]] = {}
         for file, source in self.sources:
-            tops = _top_names(source)
-            local = {d.name for d in source.definitions if d.owner < 0}
+            names = _callable_names(source)
             for mark in source.marks:
                 if mark.kind is not MarkKind.CALL or mark.owner < 0:
                     continue
-                here = (file.path, tops[mark.owner])
+                here = (file.path, names[mark.owner])
                 if is_slow(mark) or is_file_change(mark):
                     effects.add(here)
-                target = self.target_of(file.path, mark.line, mark.name)
-                if target is None and mark.name in local:
-                    target = (file.path, mark.name)
+                if (is_file_change(mark) and not is_preparation(mark)) or is_request(mark):
+                    changes.add(here)
+                target = self._called(file.path, names, mark)
                 if target is not None:
                     callers.setdefault(target, set()).add(here)
-        waiting = sorted(effects)
-        while waiting:
-            for caller in callers.get(waiting.pop(), ()):
-                if caller not in effects:
-                    effects.add(caller)
-                    waiting.append(caller)
-        return frozenset(effects)
+        return _with_callers(effects, callers), _with_callers(changes, callers)
+
+    def _called(self, path: str, names: list[str], mark: Mark) -> tuple[str, str] | None:
+        """The file and name that a call means, also within its own file and class."""
+        target = self.target_of(path, mark.line, mark.name)
+        if target is not None:
+            return target
+        known = next((flag for flag in mark.flags if flag.startswith("on:")), "")
+        root, _, name = mark.name.rpartition(".")
+        if known:
+            return path, f"{known.removeprefix('on:')}.{name}"
+        if root in {"self", "this", "cls"}:
+            return path, f"{names[mark.owner].partition('.')[0]}.{name}"
+        return (path, mark.name) if not root else None
 
     def has_effect(self, path: str, name: str) -> bool:
         """Whether a function or class reaches files, programs or other systems."""
-        return (path, name) in self._effects
+        return (path, name) in self._effects[0]
+
+    def makes_changes(self, path: str, name: str) -> bool:
+        """Whether a function or class changes files, or what another system holds."""
+        return (path, name) in self._effects[1]
 
     @cached_property
     def untested(self) -> frozenset[str]:
@@ -233,13 +262,32 @@ class RepositorySurvey:
         if not self.test_words:
             return frozenset()
         tested = {file.path for file in self.subjects if self._is_tested(file.path)}
+        if len(self.subjects) >= _MANY and len(tested) < _FEW_TESTED * len(self.subjects):
+            return frozenset()  # the tests are elsewhere, as in what is published of a package
         waiting = sorted(tested)
         while waiting:
             for path in self.graph.imports.get(waiting.pop(), ()):
                 if path not in tested:
                     tested.add(path)
                     waiting.append(path)
-        return frozenset(file.path for file in self.subjects if file.path not in tested)
+        untested = [file.path for file in self.subjects if file.path not in tested]
+        return frozenset({*untested} - self._named_in(untested, tested))
+
+    def _named_in(self, paths: list[str], tested: Collection[str]) -> set[str]:
+        """The files whose names tested code writes down, as what loads modules on demand does."""
+        by_stem: dict[str, set[str]] = {}
+        for path in paths:
+            by_stem.setdefault(stem_of(path), set()).add(path)
+        words = [stem for stem in sorted(by_stem) if len(stem) >= _LONG_NAME]
+        if not words:
+            return set()
+        pattern = re.compile(rf"[\"'.]({'|'.join(map(re.escape, words))})[\"':]")
+        return {
+            path
+            for one in sorted(tested)
+            for stem in {*pattern.findall(self.files[one].text)}
+            for path in by_stem[stem]
+        }
 
     def _is_tested(self, path: str) -> bool:
         if self.graph.testers.get(path):
@@ -297,17 +345,60 @@ def shows_condition(file: SurveyedFile, mark: Mark) -> bool:
     return {*mark.detail.split()} <= {*re.findall(r"[\w$]+", file.lines[mark.line - 1])}
 
 
+def leads_to(lines: list[str], ends: list[int], first: int, last: int) -> bool:
+    """Whether one line is followed by another on some path, judged by the indentation.
+
+    It is not if its block ends by a return in between, or if the other is in another branch.
+    """
+    depth = depth_of(lines[first - 1])
+    for end in ends:
+        is_guard = lines[end - 1].lstrip().startswith("if")
+        if first <= end < last and depth_of(lines[end - 1]) <= depth and not is_guard:
+            return False
+    return not any(
+        _OTHER_BRANCH.match(line) and depth_of(line) < min(depth, depth_of(lines[last - 1]))
+        for line in lines[first : last - 1]
+    )
+
+
+def depth_of(line: str) -> int:
+    """How far a line is indented."""
+    return len(line) - len(line.lstrip())
+
+
 def plain_word(text: str) -> str:
     """Text from a file as plain words for a prompt or a header."""
     return " ".join(_SAFE.sub(" ", text).split())[:60]
 
 
-def _top_names(source: ParsedSource) -> list[str]:
-    """For each definition the name of the outermost one around it."""
-    tops: list[str] = []
+def _callable_names(source: ParsedSource) -> list[str]:
+    """For each definition the name that a call of its code uses.
+
+    `Class.method` for methods; the class itself for what runs when an object of it is made.
+    """
+    names: list[str] = []
     for definition in source.definitions:
-        tops.append(tops[definition.owner] if definition.owner >= 0 else definition.name)
-    return tops
+        if definition.owner < 0:
+            names.append(definition.name)
+            continue
+        around = names[definition.owner]
+        is_method = definition.kind == "method" and definition.name not in _MAKING
+        names.append(f"{around}.{definition.name}" if is_method else around)
+    return names
+
+
+def _with_callers(
+    names: set[tuple[str, str]], callers: Mapping[tuple[str, str], Collection[tuple[str, str]]]
+) -> frozenset[tuple[str, str]]:
+    """Some names and all that call them, directly or not."""
+    reached = set(names)
+    waiting = sorted(names)
+    while waiting:
+        for caller in callers.get(waiting.pop(), ()):
+            if caller not in reached:
+                reached.add(caller)
+                waiting.append(caller)
+    return frozenset(reached)
 
 
 class SurveyedFunction(NamedTuple):

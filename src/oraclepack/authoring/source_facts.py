@@ -8,15 +8,17 @@ class MarkKind(StrEnum):
     """What stands at a line of code. Comments and docstrings never give a mark."""
 
     CALL = "call"
-    """Name: the dotted callee. Detail: the first string argument."""
+    """Name: the dotted callee. Detail: the first string argument. Flags: `on:Class` where the
+    class of the object is known."""
     RAISE = "raise"
-    """Name: what is raised. Detail: the text of its message."""
+    """Name: what is raised. Detail: the text of its message. Lines: where that text begins."""
     HANDLER = "handler"
     """Name: what is caught. Detail: what the body does. Lines: first of the body, first of try."""
     RETURN = "return"
     """Flags: `none` or `value`."""
     BRANCH = "branch"
-    """Detail: the parameters that the condition reads."""
+    """Detail: the parameters that the condition reads. Flags: `ends` where what follows is not
+    reached after it: it returns or raises, or has another branch."""
     LOOP = "loop"
     FIELD = "field"
     """A field of the object is set. Name: the field."""
@@ -25,7 +27,8 @@ class MarkKind(StrEnum):
     MUTATION = "mutation"
     """A function changes a module value. Name: the value."""
     MEMBER = "member"
-    """A member of an enumeration is used. Name: `Class.MEMBER`."""
+    """A member of an enumeration is used. Name: `Class.MEMBER`. Flags: `case`, `compare` or `key`
+    of a table."""
     ENV = "env"
     """An environment variable is read. Name: the variable. Detail: the default."""
     TASK = "task"

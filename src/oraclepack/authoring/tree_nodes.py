@@ -19,7 +19,24 @@ _JOINT = re.compile(r"\?\.|->")
 NAME = re.compile(r"[\w$]+")
 
 
+_LOG_ROOTS = "|".join(map(re.escape, sorted(tables.LOG_ROOTS)))
+_LOG = re.compile(rf"\b(?:{_LOG_ROOTS})\.|(?<![\w.])(?:warn|error|info)[(!]")
+_TO_CALLBACK = re.compile(
+    r"(?i)\b\w*(?:callback|cb|done|next|fn)\(\s*e(?:rr(?:or)?)?\b|\bemit\(\s*[\"'`]error\b"
+)
+
+
 LONGEST = 120
+_BLOCKS = frozenset(
+    {"statement_block", "block", "compound_statement", "expression_statement", "then"}
+    | {"body_statement", "statement_list"}
+)
+_LEAVING = (
+    tables.RETURNS
+    | tables.THROWS
+    | {"continue_statement", "break_statement", "continue_expression", "break_expression"}
+    | {"next", "break"}
+)
 
 
 def node_text(node: "Node | None") -> str:
@@ -126,27 +143,45 @@ def option_keys(given: list["Node"]) -> Iterator[str]:
                 yield node_text(key).strip(":\"' ")[:40]
 
 
-def body_kind(statements: list["Node"]) -> str:
-    """What a handler does with the error: raises, logs, silent, returns or other."""
+def ends_flow(branch: "Node") -> bool:
+    """Whether what follows a branch is not reached after it: it leaves, or there is another."""
+    around = branch.parent
+    if branch.child_by_field_name("alternative") is not None:
+        return True
+    if around is not None and (
+        around.type == "else_clause" or around.child_by_field_name("alternative") == branch
+    ):
+        return True
+    body = branch.child_by_field_name("consequence") or branch.child_by_field_name("body")
+    last = body
+    while last is not None and last.named_children and last.type not in _LEAVING:
+        inner = [c for c in last.named_children if c.type not in tables.COMMENTS]
+        if not inner or last.type not in _BLOCKS:
+            break
+        last = inner[-1]
+    return last is not None and last.type in _LEAVING
+
+
+def body_kind(statements: list["Node"], caught: str) -> str:
+    """What a handler does with the error that it caught: raises, logs, silent, uses or returns."""
+    text = "\n".join(node_text(statement) for statement in statements)
     if not statements:
         return "silent"
-    text = "\n".join(node_text(statement) for statement in statements)
     if re.search(r"\b(?:throw|raise|reject|next\(|abort|exit|panic)\b", text):
         return "raises"
-    if any(re.search(rf"\b{re.escape(root)}\b[.(!]", text) for root in tables.LOG_ROOTS):
+    if _LOG.search(text):
         return "logs"
-    if re.search(
-        r"(?i)\b\w*(?:callback|cb|done|next|fn)\(\s*e(?:rr(?:or)?)?\b|\bemit\(\s*[\"'`]error\b",
-        text,
-    ):
+    if _passes_on(text, caught):
         return "uses"
-    if len(statements) == 1 and statements[0].type in {
-        *tables.RETURNS,
-        "continue_statement",
-        "nil",
-    }:
-        return "returns"
-    return "other"
+    is_end = statements[0].type in {*tables.RETURNS, "continue_statement", "nil"}
+    return "returns" if len(statements) == 1 and is_end else "other"
+
+
+def _passes_on(text: str, caught: str) -> bool:
+    """Whether the error goes somewhere: to a callback, a listener, a field."""
+    if _TO_CALLBACK.search(text):
+        return True
+    return bool(caught) and re.search(rf"(?<![\w$.]){re.escape(caught)}(?![\w$])", text) is not None
 
 
 def module_values(root: "Node", language: str) -> Iterator[tuple[str, bool, "Node"]]:

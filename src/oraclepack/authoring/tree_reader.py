@@ -15,6 +15,7 @@ from oraclepack.authoring.tree_nodes import (
     body_kind,
     callee_of,
     common_exports,
+    ends_flow,
     first_line,
     module_values,
     name_of,
@@ -170,7 +171,8 @@ class TreeReader:
             if kind in tables.CONDITIONS:
                 condition = node_text(node.child_by_field_name("condition"))
                 used = sorted(self._parameters & {*NAME.findall(condition)})
-                self._mark(MarkKind.BRANCH, first_line(node), "if", " ".join(used), self._place())
+                flags = [*self._place(), *(["ends"] if ends_flow(node) else [])]
+                self._mark(MarkKind.BRANCH, first_line(node), "if", " ".join(used), flags)
         elif kind in tables.THROWS:
             self._throw(node)
         elif kind in tables.RETURNS and not self._closures:
@@ -412,10 +414,11 @@ class TreeReader:
             else node_text(thrown)
         )
         arguments = thrown.child_by_field_name("arguments") if thrown is not None else None
-        texts = [
-            unquoted(node_text(a)) for a in named_children(arguments) if a.type in tables.STRINGS
-        ]
-        self._mark(MarkKind.RAISE, first_line(node), name, " ".join(texts[:1]), self._place())
+        strings = [a for a in named_children(arguments) if a.type in tables.STRINGS]
+        texts = [unquoted(node_text(a)) for a in strings]
+        lines = (first_line(strings[0] if strings else node),)
+        text = " ".join(texts[:1])
+        self._mark(MarkKind.RAISE, first_line(node), name, text, self._place(), lines)
 
     # Statements
 
@@ -435,6 +438,11 @@ class TreeReader:
             None,
         )
         name = " ".join(node_text(caught).split()) or "everything"
+        parameter = node.child_by_field_name("parameter") or caught
+        words = NAME.findall(node_text(parameter))
+        # Types follow the name in TypeScript, and stand before it in Java and C++.
+        last = -1 if self._language in {"Java", "C++"} else 0
+        kind = body_kind(statements, words[last] if words else "")
         parent = node.parent
         tried = parent.child_by_field_name("body") if parent is not None else None
         inner = named_children(tried) or (list(parent.named_children) if parent is not None else [])
@@ -445,9 +453,7 @@ class TreeReader:
             if self._language in {"JavaScript", "TypeScript"} or "Exception" in name
             else []
         )
-        self._mark(
-            MarkKind.HANDLER, first_line(node), name, body_kind(statements), flags, (line, first)
-        )
+        self._mark(MarkKind.HANDLER, first_line(node), name, kind, flags, (line, first))
 
     def _assignment(self, node: "Node") -> None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -481,7 +487,8 @@ class TreeReader:
         parent = node.parent
         compared = parent is not None and parent.type in _COMPARING
         if compared and root[:1].isupper() and member[:1].isupper() and NAME.fullmatch(root):
-            self._mark(MarkKind.MEMBER, first_line(node), f"{root}.{member}")
+            how = "compare" if parent is not None and parent.type == "binary_expression" else "case"
+            self._mark(MarkKind.MEMBER, first_line(node), f"{root}.{member}", flags=[how])
 
     def _import(self, node: "Node") -> None:
         is_local = self._owner >= 0
