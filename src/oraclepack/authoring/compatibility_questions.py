@@ -44,7 +44,7 @@ def compatibility_questions(survey: RepositorySurvey) -> Iterator[QuestionCandid
         yield from _deprecations(survey, file, source)
         yield from _versions(file, source)
         yield from _legacy(survey, file, source)
-        yield from _optional_imports(file, source)
+        yield from _optional_imports(survey, file, source)
         yield from _platforms(file, source)
     yield from _variables(survey)
     yield from _migrations(survey)
@@ -156,11 +156,14 @@ def _legacy(
     )
 
 
-def _optional_imports(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
+def _optional_imports(
+    survey: RepositorySurvey, file: SurveyedFile, source: ParsedSource
+) -> Iterator[QuestionCandidate]:
     imports = [
         m
         for m in source.of(MarkKind.OPTIONAL_IMPORT)
         if m.name.partition(".")[0] not in sys.stdlib_module_names
+        and m.line not in survey.graph.lines_of_own_imports(file.path)
     ]
     if not imports:
         return

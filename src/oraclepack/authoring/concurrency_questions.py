@@ -1,5 +1,6 @@
 """Questions about what runs beside: tasks, locks, blocking calls, handlers at the end."""
 
+import re
 from collections.abc import Iterator
 
 from oraclepack.authoring import call_names as calls
@@ -11,8 +12,10 @@ from oraclepack.authoring.repository_survey import (
 )
 from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, ParsedSource
 
+_WORD = re.compile(r"\w+")
 _JOBS = "background jobs"
 _FEW = 2
+_WAITING = frozenset({"join", "cancel", "shutdown", "wait", "Wait"})
 _EXIT_HANDLERS = frozenset(
     {"atexit.register", "signal.signal", "process.on", "signal.Notify", "addShutdownHook", "trap"}
     | {"Signal.trap", "at_exit"}
@@ -28,7 +31,7 @@ def concurrency_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidat
         called = [mark for mark in marks if mark.kind is MarkKind.CALL]
         yield from _blocking(file, function, source.qualified(function), called)
     for file, source in survey.sources:
-        yield from _tasks(file, source)
+        yield from _tasks(survey, file, source)
         yield from _exit_handlers(file, source)
         yield from _locks(file, source)
 
@@ -57,7 +60,9 @@ def _blocking(
     )
 
 
-def _tasks(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
+def _tasks(
+    survey: RepositorySurvey, file: SurveyedFile, source: ParsedSource
+) -> Iterator[QuestionCandidate]:
     tasks = source.of(MarkKind.TASK)
     for task in tasks[:3]:
         owner = source.owner_of(task)
@@ -67,12 +72,17 @@ def _tasks(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandida
         joins = [
             m.line
             for m in source.of(MarkKind.CALL)
-            if calls.method(m.name) in {"join", "cancel", "shutdown", "clearInterval", "wait"}
-            and "args:0" in m.flags
+            if (calls.method(m.name) in _WAITING and "args:0" in m.flags)
+            or m.name in {"clearInterval", "clearTimeout"}
         ]
+        reaches_out = run is None or survey.has_effect(file.path, source.qualified(run))
+        is_joined = owner is not None and any(
+            owner.line <= line <= owner.end_line for line in joins
+        )
         lines = [task.line, owner.line if owner else 0, run.line if run else 0, *joins[:2]]
         evidence = places(file.path, *lines)
-        if len(evidence) < _FEW:
+        is_wrapper = owner is not None and owner.name == calls.method(task.detail)
+        if len(evidence) < _FEW or is_wrapper:
             continue
         yield QuestionCandidate(
             "background-task",
@@ -86,8 +96,9 @@ def _tasks(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandida
             " whether two of them can run at once",
             "work that nobody waits for fails without anybody noticing",
             evidence,
-            3,
-            75,
+            # Where it is waited for a few lines below, or reaches nothing, less can go wrong.
+            1 if is_joined else 2 + reaches_out,
+            60 if is_joined else 75,
         )
 
 
@@ -98,8 +109,10 @@ def _what_runs(task: Mark) -> str:
 def _exit_handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
     handlers = [m for m in source.of(MarkKind.CALL) if m.name in _EXIT_HANDLERS]
     owners = [source.owner_of(m) for m in handlers]
-    lines = [m.line for m in handlers[:4]] + [o.line for o in owners[:2] if o is not None]
-    evidence = places(file.path, *lines)
+    words = {w for m in handlers[:4] for w in _WORD.findall(file.lines[m.line - 1])}
+    installed = [d.line for d in source.definitions if d.is_callable and d.name in words]
+    lines = [m.line for m in handlers[:3]] + [o.line for o in owners[:1] if o is not None]
+    evidence = places(file.path, *lines, *installed[:2])
     if not handlers or len(evidence) < _FEW:
         return
     yield QuestionCandidate(

@@ -9,6 +9,7 @@ from oraclepack.authoring.repository_survey import (
     RepositorySurvey,
     SurveyedFile,
     functions_of,
+    leads_to,
     marks_by_owner,
 )
 from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, ParsedSource
@@ -21,6 +22,11 @@ _REPLACING = frozenset(
     | {"RemoveAll", "renameSync", "unlinkSync", "rmSync", "remove_file", "delete", "rm_rf", "mv"}
 )
 """Changes after which what was there is gone."""
+_REMOVING = frozenset({"remove", "unlink", "Remove", "RemoveAll", "unlinkSync", "rmSync", "rmtree"})
+_ARGUMENT = re.compile(r"\w\(\s*([^,()]+)")
+_SHORT = 15
+"""Lines of a function whose steps are taken in at a glance."""
+_ASSIGNED = re.compile(r"\s*(\w+)(?:\s*:[^=]+)?\s*:?=")
 _PROBE = 8
 """Lines of a function that only tries something and says whether it worked."""
 _NO = re.compile(r"\s*return (?:False|false)\b")
@@ -39,6 +45,8 @@ _CLOSERS = frozenset(
     {"close", "Close", "shutdown", "terminate", "cleanup", "wait", "communicate"}
     | {"free", "fclose", "closedir", "munmap", "PyMem_Free"}
 )
+_HARMLESS = frozenset({"suppress", "closing", "len", "print", "str", "append", "getpid"})
+"""Calls that do not fail, so that nothing is left open because of them."""
 _CLOSING = {"Python": " outside of a with", "Go": " without a defer that ends it"}
 
 
@@ -52,9 +60,9 @@ def failure_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
         yield from _check_then_act(file, function, name, called)
         yield from _retries(file, function, name, marks)
         yield from _unclosed(file, function, name, called)
-        yield from _ordered_steps(survey, file, function, name, called)
+        yield from _ordered_steps(survey, file, function, name, marks)
     for file, source in survey.sources:
-        yield from _handlers(file, source)
+        yield from _handlers(survey, file, source)
 
 
 def _unlimited_wait(
@@ -66,6 +74,9 @@ def _unlimited_wait(
         if (calls.is_request(call) and not calls.has_keyword(call, "timeout", "signal"))
         or (call.name in calls.WAITING_PROCESSES and not calls.has_keyword(call, "timeout"))
     ]
+    if file.language in {"JavaScript", "TypeScript"}:
+        # Options in a variable may hold the limit.
+        waits = [w for w in waits if "args:1" in w.flags or any(f[:3] == "kw:" for f in w.flags)]
     if file.language == "Python":
         waits = [w for w in waits if "." in w.name or w.name == "urlopen"]
     if file.language not in {"Python", "JavaScript", "TypeScript"} or not waits:
@@ -102,6 +113,10 @@ def _half_done(
     kinds = {call.name for call in changes}
     if len(lines) < _FEW or len(kinds) < _FEW or file.language == "Shell":
         return
+    places_changed = [_ARGUMENT.search(file.lines[call.line - 1]) for call in changes]
+    is_one_path = len({match[1] for match in places_changed if match}) == 1
+    if is_one_path and len(changes) == _FEW and calls.method(changes[-1].name) in _REMOVING:
+        return  # one path is made and removed: a trial, or something temporary
     yield QuestionCandidate(
         "half-done-files",
         _FAILURE,
@@ -188,6 +203,8 @@ def _unclosed(
     ]
     closed = [c for c in called if calls.method(c.name) in _CLOSERS]
     after = [c for c in called if opened and c.line > opened[0].line and c not in closed]
+    after = [c for c in after if calls.method(c.name) not in _HARMLESS and not calls.is_log(c)]
+    after = [c for c in after if not _serves_only(file, function, opened[0], c)]
     is_safe = any(
         c.flags & {"finally", "handler"} or file.lines[c.line - 1].lstrip().startswith("defer ")
         for c in closed
@@ -215,23 +232,49 @@ def _unclosed(
     )
 
 
+def _serves_only(file: SurveyedFile, function: Definition, opened: Mark, call: Mark) -> bool:
+    """Whether a call works on a resource that the function hands to its caller."""
+    name = _ASSIGNED.match(file.lines[opened.line - 1])
+    if name is None:
+        return False
+    word = re.compile(rf"\b{name[1]}\b")
+    last = file.lines[function.end_line - 1].strip()
+    is_handed_on = last.startswith("return") and word.search(last) is not None
+    return is_handed_on and word.search(file.lines[call.line - 1]) is not None
+
+
 def _ordered_steps(
     survey: RepositorySurvey,
     file: SurveyedFile,
     function: Definition,
     name: str,
-    called: list[Mark],
+    marks: list[Mark],
 ) -> Iterator[QuestionCandidate]:
     """A function that puts several other modules to work, one after another."""
     steps: dict[str, Mark] = {}
-    for call in called:
+    for call in marks:
+        if call.kind is not MarkKind.CALL:
+            continue
         target = survey.target_of(file.path, call.line, call.name)
         if target is not None and survey.has_effect(*target):
             steps.setdefault(call.name, call)
-    lines = sorted({call.line for call in steps.values()})
-    if len(lines) < _SEVERAL:
+    ends = [m.line for m in marks if m.kind in {MarkKind.RETURN, MarkKind.RAISE}]
+    first: list[Mark] = []
+    for call in sorted(steps.values(), key=lambda call: call.line):
+        if not first or (
+            call.line > first[-1].line and leads_to(file.lines, ends, first[-1].line, call.line)
+        ):
+            first.append(call)
+    lines = [call.line for call in first]
+    targets = [
+        survey.target_of(file.path, call.line, call.name)
+        for call in first[:5]
+        if not calls.is_preparation(call)
+    ]
+    changing = sum(survey.makes_changes(*target) for target in targets if target is not None)
+    is_short = function.length < _SHORT and changing < _SEVERAL
+    if len(lines) < _SEVERAL or changing < _FEW or is_short:
         return
-    first = sorted(steps.values(), key=lambda call: call.line)
     yield QuestionCandidate(
         "ordered-steps",
         _FAILURE,
@@ -251,7 +294,9 @@ def _ordered_steps(
     )
 
 
-def _handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
+def _handlers(
+    survey: RepositorySurvey, file: SurveyedFile, source: ParsedSource
+) -> Iterator[QuestionCandidate]:
     by_owner = marks_by_owner(source, {MarkKind.HANDLER})
     for owner, handlers in by_owner.items():
         function = source.definitions[owner] if owner >= 0 else None
@@ -278,7 +323,24 @@ def _handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCand
         if broad:
             yield _broad(file, function, name, broad)
         if silent:
-            yield _silent(file, function, name, silent)
+            changing = [h for h in silent if _guards_change(survey, file, source, h)]
+            yield _silent(file, function, name, changing or silent, is_change_lost=bool(changing))
+
+
+def _guards_change(
+    survey: RepositorySurvey, file: SurveyedFile, source: ParsedSource, handler: Mark
+) -> bool:
+    """Whether what is tried changes something outside: its failure is more than an answer."""
+    for call in source.marks:
+        if call.kind is MarkKind.CALL and handler.lines[1] <= call.line < handler.line:
+            target = survey.target_of(file.path, call.line, call.name)
+            if calls.is_preparation(call):
+                continue
+            if calls.is_file_change(call) or calls.is_request(call):
+                return True
+            if target is not None and survey.makes_changes(*target):
+                return True
+    return False
 
 
 def _answers_no(file: SurveyedFile, function: Definition, handler: Mark) -> bool:
@@ -333,7 +395,12 @@ def _broad(
 
 
 def _silent(
-    file: SurveyedFile, function: Definition, name: str, handlers: list[Mark]
+    file: SurveyedFile,
+    function: Definition,
+    name: str,
+    handlers: list[Mark],
+    *,
+    is_change_lost: bool,
 ) -> QuestionCandidate:
     lines = [line for h in handlers[:2] for line in (h.lines[1], h.line, h.lines[0])]
     return QuestionCandidate(
@@ -348,6 +415,6 @@ def _silent(
         " one line to add, or why silence is right",
         "a failure that leaves no trace is searched for in the wrong place",
         places(file.path, function.line, *lines),
-        2,
-        65,
+        1 + 2 * is_change_lost,
+        65 if is_change_lost else 55,
     )

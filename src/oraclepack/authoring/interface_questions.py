@@ -1,5 +1,6 @@
 """Questions about interfaces: callers, options, results, cycles, missing tests, entry points."""
 
+import re
 from collections.abc import Iterator
 
 from oraclepack.authoring import call_names as calls
@@ -17,6 +18,8 @@ from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, Parsed
 _CONTRACTS = "contracts/interfaces"
 _MANY_PARAMETERS = 6
 _FEW = 2
+_CHECKED = re.compile(r"\|\||\?\?|\bor\b|\b(?:if|elif|unless|while)\b|\bis (?:not )?None\b|\?\.")
+"""A line that does something about a missing result."""
 _PROPERTIES = frozenset({"property", "cached_property", "abstractproperty", "setter"})
 _SEVERAL = 3
 _SUBSTANTIAL = 6
@@ -55,29 +58,34 @@ def _callers(
     substance = _substance(source, definition)
     if substance < _SEVERAL:
         return
-    users = listed([use.path for use in chosen], 3)
-    what = f"{definition.name}({', '.join(definition.parameters[:5])})"
     inner = [
         m.line
         for m in source.marks
         if m.kind in {MarkKind.RAISE, MarkKind.RETURN}
         and definition.line <= m.line <= definition.end_line
     ]
+    raises = any(m.kind is MarkKind.RAISE and m.line in inner for m in source.marks)
+    difference = _difference(*chosen, raises=raises)
     if definition.kind != "function":
-        subject = f"the {definition.kind} {definition.name}"
+        users = listed([use.path for use in chosen], 3)
         ask = (
-            f"{subject} of {file.path} is used by {users}. Which assumption about its state,"
-            " its errors or the order of calls does one of these callers make that the"
-            f" {definition.kind} does not guarantee, and which change inside it would break one of"
-            " them without any error at the call?"
+            f"The {definition.kind} {definition.name} of {file.path} is used by {users}. Which"
+            " assumption about its state, its errors or the order of calls does one of these"
+            f" callers make that the {definition.kind} does not guarantee, and which change inside"
+            " it would break one of them without any error at the call?"
         )
-        ask = ask[0].upper() + ask[1:]
+    elif difference:
+        what = f"{definition.name}({', '.join(definition.parameters[:5])}) of {file.path}"
+        ask = f"{what} is called {difference}. " + (
+            "Which errors can reach a caller, what has been done by then, and what becomes of each"
+            " of them in the two places?"
+            if "inside a try" in difference
+            else "What does the definition do differently for the two, which of these callers gets"
+            " a result or an error that it does not handle, and what does the function really"
+            " promise?"
+        )
     else:
-        ask = (
-            f"{what} of {file.path} is called by {users}. Which of these calls passes or expects"
-            " something that the others do not (a missing argument, an unchecked result, an error"
-            " it does not catch), and what does the function really promise about each?"
-        )
+        return
     yield QuestionCandidate(
         "callers",
         _CONTRACTS,
@@ -92,7 +100,7 @@ def _callers(
             *(Place(use.path, use.line) for use in chosen),
         ),
         2 + (substance >= _SUBSTANTIAL),
-        65 + 5 * (len({_shape(use) for use in chosen}) > 1),
+        65 + 5 * bool(difference),
         weight=len(uses),
     )
 
@@ -104,17 +112,47 @@ def _substance(source: ParsedSource, definition: Definition) -> int:
 
 
 def _different(uses: list[Use]) -> list[Use]:
-    """A few uses, from different files and with different arguments first."""
+    """Two uses, from different files and with different arguments if there are such."""
     chosen: list[Use] = []
     for use in uses:
         if all(use.path != one.path for one in chosen):
             chosen.append(use)
-    other = [use for use in chosen[1:] if _shape(use) != _shape(chosen[0])]
-    return [*chosen[:1], *(other or chosen[1:])[:1]]
+    first = chosen[:1]
+    for test in (_keywords, _arguments, _is_tried):
+        other = [use for use in chosen[1:] if test(use) != test(chosen[0])]
+        if other:
+            return [*first, other[0]]
+    return [*first, *chosen[1:2]]
 
 
-def _shape(use: Use) -> frozenset[str]:
-    return frozenset(f for f in use.flags if f.startswith(("kw:", "args:")))
+def _difference(one: Use, other: Use, *, raises: bool) -> str:
+    """How two calls differ: in their keywords, their arguments, or in who catches errors."""
+    for here, there in ((one, other), (other, one)):
+        extra = sorted(_keywords(here) - _keywords(there))
+        if extra:
+            return f"with {listed(extra, 2)} in {here.path} and without in {there.path}"
+    if _arguments(one) != _arguments(other):
+        return (
+            f"with {_arguments(one)} positional arguments in {one.path} and with"
+            f" {_arguments(other)} in {other.path}"
+        )
+    if raises and _is_tried(one) != _is_tried(other):
+        inside, outside = (one, other) if _is_tried(one) else (other, one)
+        return f"inside a try in {inside.path} and outside of one in {outside.path}"
+    return ""
+
+
+def _keywords(use: Use) -> frozenset[str]:
+    words = (f.removeprefix("kw:").partition("=")[0] for f in use.flags if f.startswith("kw:"))
+    return frozenset(word for word in words if word != "**")
+
+
+def _arguments(use: Use) -> int:
+    return next((int(f.removeprefix("args:")) for f in use.flags if f.startswith("args:")), 0)
+
+
+def _is_tried(use: Use) -> bool:
+    return "try" in use.flags
 
 
 def _untested(
@@ -176,23 +214,28 @@ def _overridden(
     heirs: list[tuple[SurveyedFile, ParsedSource, int]],
 ) -> Iterator[QuestionCandidate]:
     file, source, index = base
-    best: tuple[Definition, list[tuple[SurveyedFile, str, int]]] | None = None
+    best: tuple[Definition, list[tuple[SurveyedFile, str, Definition]]] | None = None
     for method in source.definitions:
         if method.owner != index or not method.is_callable or method.name.startswith("__"):
             continue
         if any(calls.method(name) in _PROPERTIES for name, _ in method.decorators):
             continue  # an attribute to its callers: no call, no order, no super
         own = [
-            (heir_file, heir.definitions[at].name, d.line)
+            (heir_file, heir.definitions[at].name, d)
             for heir_file, heir, at in heirs
             for d in heir.definitions
             if d.owner == at and d.name == method.name
         ]
-        if len(own) >= _FEW and (best is None or len(own) > len(best[1])):
+        # Methods of a line or two have no way to break a contract.
+        own = [one for one in own if one[2].branches and one[2].length > _SEVERAL]
+        if len(own) >= _FEW and (best is None or _decisions(own) > _decisions(best[1])):
             best = (method, own)
     if best is None:
         return
     method, own = best
+    if _decisions(own) < _SUBSTANTIAL:
+        return
+    own.sort(key=lambda one: (-one[2].branches, one[0].path, one[2].line))
     chosen = [*own[:1], *([o for o in own[1:] if o[0] is not own[0][0]] or own[1:])[:1]]
     name = f"{source.definitions[index].name}.{method.name}"
     yield QuestionCandidate(
@@ -208,11 +251,16 @@ def _overridden(
         "callers know the base, users meet the subclass",
         (
             *places(file.path, method.line),
-            *(Place(heir.path, line) for heir, _, line in chosen),
+            *(Place(heir.path, d.line) for heir, _, d in chosen),
         ),
         3,
         75,
+        weight=_decisions(own),
     )
+
+
+def _decisions(own: list[tuple[SurveyedFile, str, Definition]]) -> int:
+    return sum(method.branches for _, _, method in own)
 
 
 def _entry(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
@@ -259,19 +307,19 @@ def _shapes(
         fields = [m for m in source.of(MarkKind.FIELD_SHAPE) if m.owner == index]
         required = [m for m in fields if "default" not in m.flags]
         optional = [m for m in fields if "default" in m.flags]
-        uses = survey.uses(file.path, definition.name)
         if not required or not optional or len(fields) <= _SEVERAL:
             continue
-        if not _is_decoded(survey, file, definition.name):
+        decoded = _decoding_line(survey, file, definition.name)
+        if decoded is None:
             continue
         yield QuestionCandidate(
             "stored-shape",
             "migrations",
             definition.name,
             file.path,
-            f"{definition.name} is read from stored or received data; it demands"
-            f" {calls.listed_names(required)} and fills in"
-            f" {calls.listed_names(optional)}"
+            f"{definition.name} is read from stored or received data; among others it demands"
+            f" {calls.listed_names(required[:2])} and fills in"
+            f" {calls.listed_names(optional[:2])}"
             " when absent. Which data written by the previous release, or by a newer one, does the"
             " present code refuse or misread, and what does the user see then?",
             "for each quoted field: what older and newer data hold, the outcome, and the rule for"
@@ -284,22 +332,23 @@ def _shapes(
                     *(m.line for m in required[:2]),
                     *(m.line for m in optional[:2]),
                 ),
-                *(Place(use.path, use.line) for use in uses[:1]),
+                decoded,
             ),
             3,
             70,
+            weight=len(fields),
         )
 
 
-def _is_decoded(survey: RepositorySurvey, file: SurveyedFile, name: str) -> bool:
-    """Whether some code turns data into this class: a decoding call names it."""
+def _decoding_line(survey: RepositorySurvey, file: SurveyedFile, name: str) -> Place | None:
+    """The call that turns data into this class."""
     for path in (file.path, *survey.importers(file.path)):
         source = survey.files[path].source
         for mark in source.marks if source else ():
             decodes = mark.kind is MarkKind.CALL and calls.method(mark.name) in _DECODERS
             if decodes and f"type:{name}" in mark.flags:
-                return True
-    return False
+                return Place(path, mark.line)
+    return None
 
 
 def _options(
@@ -364,6 +413,7 @@ def _two_results(
         use
         for use in survey.uses(file.path, function.name)
         if not survey.line(use.path, use.line).startswith((function.name, "await "))
+        and not _CHECKED.search(survey.line(use.path, use.line))
     ]
     if not nothing or not something or not uses:
         return
@@ -388,6 +438,13 @@ def _two_results(
     )
 
 
+def _calls_into(survey: RepositorySurvey, path: str, target: str) -> bool:
+    source = survey.files[target].source
+    return source is not None and any(
+        use.path == path for d in source.definitions for use in survey.uses(target, d.name)
+    )
+
+
 def _cycles(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
     graph = survey.graph
     for path in sorted(survey.ranks):
@@ -398,6 +455,10 @@ def _cycles(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
                 continue
             if path not in graph.imports.get(target, ()):
                 continue
+            if survey.files[path].language == "TypeScript" and not (
+                _calls_into(survey, path, target) and _calls_into(survey, target, path)
+            ):
+                continue  # types cross, which the compiler removes
             lines = (graph.import_line(path, target), graph.import_line(target, path))
             if not all(lines):
                 continue

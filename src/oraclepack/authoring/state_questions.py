@@ -1,6 +1,7 @@
 """Questions about invariants and state: partial updates, shared values, caches, enumerations."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -9,7 +10,9 @@ from oraclepack.authoring.question_candidate import Place, QuestionCandidate, li
 from oraclepack.authoring.repository_survey import (
     RepositorySurvey,
     SurveyedFile,
+    depth_of,
     functions_of,
+    leads_to,
     marks_by_owner,
     shows_condition,
 )
@@ -33,9 +36,6 @@ _TRIVIAL_CALLS = frozenset(
     | {"min", "max", "sorted", "range", "enumerate", "zip", "getattr", "hasattr", "id", "float"}
     | {"append", "add", "pop", "get", "items", "keys", "values", "clear", "copy", "update"}
 )
-_OTHER_BRANCH = re.compile(
-    r"\s*(?:\}\s*)?(?:else|elif|elsif|case|default|when|except|catch|rescue)\b"
-)
 _COMPARED = re.compile(r"(?<![-=<>])[<>](?![<>])|\b(?:min|max|take|limit)\(")
 """A line where a number is enforced, not merely used as a size."""
 _GO_RECEIVER = re.compile(r"func \((\w+) ")
@@ -43,6 +43,12 @@ _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _SEVERAL_BRANCHES = 5
 """Branches from which on the order of decisions can be worth a question."""
 _COMPLEX = 7
+_EQUAL = re.compile(
+    r"\bif\s*\(?\s*[\w.@]+\s*={2,3}\s*(?:[\d\"'`A-Z][^&|]*?)(?: and .*| && .*)?\)?\s*[:{]?\s*$"
+)
+"""A condition that holds for one value only: such conditions exclude each other."""
+_BOUND = re.compile(r"\((?:[^()]*[ ,=(])?\d+\)|maxlen|maxsize")
+_OTHERWISE = re.compile(r"^\s*(?:case _\b|default\s*:|_ =>|else\b)|\bassert_never\(")
 _FEW = 2
 _SEVERAL = 3
 
@@ -84,8 +90,8 @@ def _partial_update(
             # Ruby sets a field by calling the method of its name.
             and calls.method(m.name) not in {first.name, second.name}
             and _may_fail(survey, file, function, m)
-            and _leads_to(file.lines, ends, first.line, m.line)
-            and _leads_to(file.lines, ends, m.line, second.line)
+            and leads_to(file.lines, ends, first.line, m.line)
+            and leads_to(file.lines, ends, m.line, second.line)
         ]
         if between:
             yield QuestionCandidate(
@@ -105,26 +111,6 @@ def _partial_update(
                 65,
             )
             return
-
-
-def _leads_to(lines: list[str], ends: list[int], first: int, last: int) -> bool:
-    """Whether one line is followed by another on some path, judged by the indentation.
-
-    It is not if its block ends by a return in between, or if the other is in another branch.
-    """
-    depth = _depth(lines[first - 1])
-    for end in ends:
-        is_guard = lines[end - 1].lstrip().startswith("if")
-        if first <= end < last and _depth(lines[end - 1]) <= depth and not is_guard:
-            return False
-    return not any(
-        _OTHER_BRANCH.match(line) and _depth(line) < min(depth, _depth(lines[last - 1]))
-        for line in lines[first : last - 1]
-    )
-
-
-def _depth(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _may_fail(
@@ -148,22 +134,28 @@ def _decision_order(
     owner = receiver[1] if receiver else "self|this"
     conditions = []
     for mark in marks:
-        if mark.kind is not MarkKind.BRANCH or "closure" in mark.flags:
+        # Conditions that exclude nothing have no order that decides.
+        if mark.kind is not MarkKind.BRANCH or "closure" in mark.flags or "ends" not in mark.flags:
             continue
         words = mark.detail.split() if shows_condition(file, mark) else []
         words += _fields_read(file.lines[mark.line - 1], owner)
-        if words:
+        if words and not _EQUAL.search(file.lines[mark.line - 1]):
             conditions.append((mark, words))
     ends = [m for m in marks if m.kind in {MarkKind.RAISE, MarkKind.RETURN}]
+    # Conditions inside one another are no alternatives.
+    depths = Counter(depth_of(file.lines[mark.line - 1]) for mark, _ in conditions)
+    depth = max(depths, key=lambda d: (depths[d], -d), default=0)
+    conditions = [one for one in conditions if depth_of(file.lines[one[0].line - 1]) == depth]
     if len(conditions) < _SEVERAL or not ends:
         return
     used = sorted({word for _, words in conditions[:4] for word in words})
+    deciding = listed(used) if len(used) > 1 else f"what {used[0]} holds"
     yield QuestionCandidate(
         "decision-order",
         _INVARIANTS,
         name,
         file.path,
-        f"{name}() decides by {listed(used)} in the order quoted below. Which inputs satisfy more"
+        f"{name}() decides by {deciding} in the order quoted below. Which inputs satisfy more"
         " than one of these conditions, so that only the order decides, and for which of them is"
         " the outcome not the one a caller would expect?",
         "a table of the overlapping inputs with today's outcome and the expected one, and the"
@@ -220,7 +212,10 @@ def _module_state(file: SurveyedFile, source: ParsedSource) -> Iterator[Question
             continue
         owners = [source.owner_of(m) for m in marks[:4]]
         names = [source.qualified(o) for o in owners if o is not None]
-        grows = "mutable" in values[name].flags
+        # A number in what makes it is a bound.
+        grows = "mutable" in values[name].flags and not _BOUND.search(
+            file.lines[values[name].line - 1]
+        )
         last = (
             "does it grow without a bound" if grows else "what does a reader see before it is set"
         )
@@ -251,13 +246,13 @@ def _cached(
         if not function.is_callable or not caching:
             continue
         inside = marks.get(index, [])
+        fixed = {m.name for m in source.of(MarkKind.MODULE_VALUE) if m.name.isupper()}
         outside = [
             m
             for m in inside
             if m.kind is MarkKind.ENV
-            or calls.is_slow(m)
-            or m.name == "open"
-            or calls.method(m.name) in {"read_text", "read_bytes", "stat", "getcwd", "cwd"}
+            # A file whose name is a constant of the module is hardly ever replaced under it.
+            or (calls.root_of(m.name) not in fixed and _reads_outside(m))
         ]
         if not outside:
             continue
@@ -284,6 +279,12 @@ def _cached(
             3,
             75,
         )
+
+
+def _reads_outside(call: Mark) -> bool:
+    if calls.is_slow(call) or call.name == "open":
+        return True
+    return calls.method(call.name) in {"read_text", "read_bytes", "stat", "getcwd", "cwd"}
 
 
 def _what_is_read(mark: Mark) -> str:
@@ -350,6 +351,8 @@ def _round_trips(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionC
                 for m in source.marks
                 if m.kind in {MarkKind.RAISE, MarkKind.BRANCH} and d.line <= m.line <= d.end_line
             ]
+            if not inner:
+                continue  # nothing is decided: a library does the work
             one, other = source.qualified(there), source.qualified(back)
             yield QuestionCandidate(
                 "round-trip",
@@ -378,6 +381,19 @@ def _is_abstract(source: ParsedSource, function: Definition) -> bool:
     )
 
 
+def _dispatching(file: SurveyedFile, function: Definition, marks: list[Mark]) -> list[Mark]:
+    """The members that a function names in order to tell all cases apart.
+
+    Not where it says what happens to the others, or looks them up in a table that may lack them.
+    """
+    members = [m for m in marks if m.kind is MarkKind.MEMBER]
+    lines = file.lines[function.line - 1 : function.end_line] if members else []
+    if any(_OTHERWISE.search(line) for line in lines):
+        return []
+    looks_up = any(m.kind is MarkKind.CALL and calls.method(m.name) == "get" for m in marks)
+    return [m for m in members if not (looks_up and "key" in m.flags)]
+
+
 def _enumerations(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
     enums = {
         d.name: (file, d)
@@ -388,10 +404,9 @@ def _enumerations(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
     }
     for file, source, marks, function in functions_of(survey):
         used: dict[str, dict[str, int]] = {}
-        for mark in marks:
-            if mark.kind is MarkKind.MEMBER:
-                name, _, member = mark.name.partition(".")
-                used.setdefault(name, {}).setdefault(member, mark.line)
+        for mark in _dispatching(file, function, marks):
+            name, _, member = mark.name.partition(".")
+            used.setdefault(name, {}).setdefault(member, mark.line)
         for name, members in sorted(used.items()):
             if name not in enums:
                 continue
@@ -401,7 +416,7 @@ def _enumerations(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
             handled = {m: line for m, line in members.items() if m in known}
             named = sorted(handled, key=lambda m: handled[m])[:3]
             lines = {*handled.values()}
-            if len(lines) < _FEW or not missing or len(missing) > len(handled):
+            if len(lines) < _FEW or not missing or len(missing) >= len(handled):
                 continue
             where = source.qualified(function)
             yield QuestionCandidate(

@@ -102,7 +102,7 @@ def _messages(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCand
         "each message with the input that causes it and a better wording where one is needed, and"
         " the input that slips through",
         "the message is the only help that is there at the moment of the mistake",
-        places(file.path, function.line, *(m.line for m in best[1][:4])),
+        places(file.path, function.line, *((*m.lines, m.line)[0] for m in best[1][:5])),
         1 + function.is_public,
         75 if function.is_public else 60,
     )
@@ -145,7 +145,7 @@ def _logs(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidat
     owners = [o for m in logged if (o := source.owner_of(m)) is not None]
     lines = [*(m.line for m in handled[:2]), *(m.line for m in logged[:3])]
     evidence = places(file.path, *lines, *(o.line for o in owners[:1]))
-    if len(logged) < _FEW or len(evidence) < _SEVERAL:
+    if len(logged) < _SEVERAL or len(evidence) < _SEVERAL:
         return
     yield QuestionCandidate(
         "log-lines",
