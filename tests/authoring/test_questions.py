@@ -214,7 +214,7 @@ def found(files: dict[str, str], key: str) -> list[QuestionCandidate]:
                     return 7
                 return 0
             """,
-            [1, 2, 4, 6, 8, 16],
+            [1, 4, 6, 10, 12, 16],
             id="many conditions in an order",
         ),
         pytest.param(
@@ -443,9 +443,10 @@ def found(files: dict[str, str], key: str) -> list[QuestionCandidate]:
 
             def work(name):
                 logging.info("begin %s", name)
+                logging.debug("go on with %s", name)
                 logging.error("end %s", name)
             """,
-            [4, 5, 6],
+            [4, 5, 6, 7],
             id="log lines",
         ),
         pytest.param(
@@ -594,6 +595,63 @@ def test_code_gives_a_question_that_quotes_it(key: str, text: str, lines: list[i
             ),
             id="a property is not called",
         ),
+        pytest.param(
+            "unhandled-member",
+            "from enum import Enum\n\n\nclass K(Enum):\n    A = 1\n    B = 2\n    C = 3\n\n\n"
+            "def f(g):\n    if g is K.A:\n        return 1\n    elif g is K.B:\n        return 2\n"
+            "    else:\n        return 3\n",
+            id="what happens to the others is written down",
+        ),
+        pytest.param(
+            "unhandled-member",
+            "from enum import Enum\n\n\nclass K(Enum):\n    A = 1\n    B = 2\n    C = 3\n\n\n"
+            "def f(x):\n    return {\n        K.A: 1,\n        K.B: 2,\n    }.get(x)\n",
+            id="a table that may lack members",
+        ),
+        pytest.param(
+            "decision-order",
+            "def f(a, b, c):\n    text = []\n"
+            + "".join(f"    if {word}:\n        text.append(1)\n" for word in "abcabcab")
+            + "    return text\n",
+            id="conditions that only add something",
+        ),
+        pytest.param(
+            "decision-order",
+            "def f(kind):\n"
+            + "".join(f"    if kind == {n}:\n        return {n}\n" for n in range(9))
+            + "    return 0\n",
+            id="conditions that exclude each other",
+        ),
+        pytest.param(
+            "cached-result",
+            "from functools import cache\nfrom pathlib import Path\n\n_BOOT = Path('/boot')\n\n\n"
+            "@cache\ndef boot():\n    return _BOOT.read_text()\n",
+            id="a file whose name is a constant",
+        ),
+        pytest.param(
+            "half-done-files",
+            "import os\n\n\ndef probe(path):\n    open(path, 'w').close()\n    os.remove(path)\n",
+            id="a file that is made on trial",
+        ),
+        pytest.param(
+            "resource-lifetime",
+            "import os\n\n\ndef f(p):\n    d = os.open(p, 0)\n    os.fchmod(d, 1)\n    return d\n",
+            id="handed to the caller",
+        ),
+        pytest.param(
+            "broad-handler",
+            "import sys\n\n\ndef f(g, state):\n    n = g(1)\n    m = g(n)\n    try:\n        g(m)\n"
+            "    except BaseException:\n        state.set(sys.exc_info())\n    return n, m\n",
+            id="the error is recorded",
+        ),
+        pytest.param(
+            "work-in-loop",
+            "def f(jobs):\n    for job in jobs:\n        job.execute()\n",
+            id="what is executed is no query",
+        ),
+        pytest.param(
+            "open-note", "# HACK: the compiler needs this here now\nx = 1\n", id="a remark"
+        ),
         pytest.param("open-note", "# TODO\nx = 1\n", id="a note without words"),
     ],
 )
@@ -662,6 +720,81 @@ def test_callers_in_other_files_are_quoted() -> None:
     ]
 
 
+def test_calls_that_do_not_differ_give_no_question() -> None:
+    stock = (
+        "def take(n):\n    for i in n:\n        if i < 0:\n            return 0\n"
+        "    return 1 if n else 2\n"
+    )
+    user = "from shop.stock import take\n\n\ndef a():\n    take(1)\n"
+    files = {"shop/stock.py": stock, "shop/a.py": user, "shop/b.py": user}
+
+    assert found(files, "callers") == []
+    assert found({**files, "shop/b.py": user.replace("take(1)", "take(1, 2)")}, "callers")
+
+
+def test_the_calls_of_objects_count_as_steps() -> None:
+    (one,) = found(
+        {
+            "shop/log.py": (
+                "class Log:\n    def __init__(self):\n        self.n = 0\n\n"
+                "    def add(self, path):\n        path.write_text('x')\n\n"
+                "    def drop(self, path):\n        path.unlink()\n\n"
+                "    def size(self):\n        return self.n\n"
+            ),
+            "shop/mail.py": "def send(path):\n    path.write_text('y')\n",
+            "shop/order.py": (
+                "from shop.log import Log\nfrom shop.mail import send\n\n\n"
+                "def order(path, other: Log):\n    log = Log()\n    log.size()\n    log.add(path)\n"
+                "    send(path)\n    other.drop(path)\n"
+            ),
+        },
+        "ordered-steps",
+    )
+
+    assert "calls log.add(), send() and other.drop() in this order" in one.question
+
+
+def test_lines_that_call_the_function_are_evidence() -> None:
+    survey = surveyed(
+        {
+            "shop/files.py": (
+                "import os\n\n\ndef clean(path):\n    if os.path.exists(path):\n"
+                "        os.remove(path)\n"
+            ),
+            "shop/a.py": "from shop.files import clean\n\n\ndef a():\n    clean('x')\n",
+        }
+    )
+
+    (one,) = select_questions(survey, candidates_of(survey, {}), QuestionLimits())
+
+    assert [tuple(place) for place in one.candidate.evidence][-1] == ("shop/a.py", 5)
+    assert "shop/a.py" in one.attachments
+
+
+def test_messages_are_quoted_and_not_the_raise_around_them() -> None:
+    text = "def f(a):\n" + "".join(
+        f"    if a == {n}:\n        raise ValueError(\n            'this is wrong {n}'\n        )\n"
+        for n in range(3)
+    )
+
+    (one,) = found({"shop/code.py": text}, "error-messages")
+
+    assert [place.line for place in one.evidence] == [1, 4, 8, 12]
+
+
+def test_modules_loaded_by_name_count_as_tested() -> None:
+    survey = surveyed(
+        {
+            "shop/main.py": "NAMES = ['shop.pay_command']\n\n\ndef main():\n    return NAMES\n",
+            "shop/pay_command.py": "def pay(n):\n    if n:\n        raise ValueError\n",
+            "shop/refund.py": "def refund(n):\n    if n:\n        raise ValueError\n",
+            "tests/test_main.py": "from shop.main import main\n",
+        }
+    )
+
+    assert survey.untested == {"shop/refund.py"}
+
+
 @pytest.mark.parametrize(
     ("subject", "fix"),
     [
@@ -705,9 +838,9 @@ def test_the_score_says_where_its_numbers_come_from() -> None:
 
     assert score.reasons == (
         "impact 9 = severity 4 + centrality 3 (5 importers) + public 1 + called 1 (5 times);"
-        " confidence 0.85 from 2 lines in 1 file; effort 2 for 2 lines to read"
+        " confidence 0.70 from 2 lines in 1 file; effort 2 for 2 lines to read at a glance"
     )
-    assert (score.roi, score.horizon) == (383, "Immediate")
+    assert (score.roi, score.horizon) == (315, "Immediate")
 
 
 def test_the_profiles_name_kinds_and_categories_that_exist() -> None:

@@ -1,7 +1,7 @@
 """Which of all possible questions are asked. Fixed rules, no chance.
 
 First each category gives its best question, then the most central files get one each, then the
-most valuable ones follow. A question loses 15 % of its value for each one of its kind that is
+most valuable ones follow. A question loses 10 % of its value for each one of its kind that is
 already chosen (30 % of the kinds that every repository offers), 30 % for each about the same file,
 and 5 % for each of the same category. Two questions never quote the same line, except that of a
 definition around it.
@@ -9,7 +9,7 @@ definition around it.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oraclepack.authoring.question_candidate import (
     FEWEST_EVIDENCE,
@@ -20,6 +20,7 @@ from oraclepack.authoring.question_candidate import (
 )
 from oraclepack.authoring.repository_survey import RepositorySurvey
 from oraclepack.authoring.scoring import QuestionScore, rough_value, score_candidate
+from oraclepack.authoring.source_facts import MarkKind
 from oraclepack.pack.model import CATEGORIES
 
 MOST_FILES = 3
@@ -29,16 +30,25 @@ _MOST_OF_A_PLAIN_KIND = 2
 _PLAIN = frozenset(
     {"callers", "untested", "silent-error", "decision-order", "error-messages", "open-note"}
     | {"broad-handler", "two-copies", "log-lines", "platform-branch", "optional-dependency"}
+    | {"unhandled-member", "version-branches", "import-cycle"}
 )
 """Kinds that nearly every repository offers in any number."""
+_FELT_BY_CALLERS = frozenset(
+    {"no-timeout", "half-done-files", "check-then-act", "retry-loop", "resource-lifetime"}
+    | {"ordered-steps", "broad-handler", "silent-error", "background-task", "blocking-in-async"}
+    | {"partial-update", "decision-order", "work-in-loop", "unhandled-member", "dangerous-call"}
+)
+"""Kinds whose answer depends on who calls the function."""
 _MOST_OF_A_FILE = 3
 _CENTRAL = 5
 """The most central files that are always among the references."""
 _MANY = 1000
 _MOST_LOOKED_AT = 100
 """Of one kind, in a large repository. At most three of a kind are asked."""
-_LEAST_VALUE = 150
+_LEAST_VALUE = 110
 """Impact × confidence (in hundredths) below which a question is not worth its answer."""
+_LEAST_OF_CATEGORY = 250
+"""The value below which a category has no claim to a question of its own."""
 _LONGEST_QUESTION = 4000
 """Characters; a longer one holds a name that is no name, such as a whole template string."""
 
@@ -95,7 +105,7 @@ def select_questions(
     """The questions worth asking, by ROI, the highest first; ties by effort, then by value."""
     scored = []
     for promising in _most_promising(survey, candidates, wish):
-        candidate = _with_code_only(survey, promising, wish.room)
+        candidate = _with_code_only(survey, _with_callers(survey, promising), wish.room)
         if candidate is None:
             continue
         score = score_candidate(survey, candidate)
@@ -168,8 +178,15 @@ class _Chooser:
     def take_categories(self, *, weighted: bool) -> None:
         if not weighted:
             return
+        first: dict[tuple[str, str], QuestionCandidate] = {}
+        for _, _, candidate in self._scored:  # the most valuable one first
+            first.setdefault((candidate.reference, candidate.subject), candidate)
+        best = {id(candidate) for candidate in first.values() if candidate.severity > 1}
         for category in CATEGORIES:
-            self._take_best_of(lambda c, category=category: c.category == category)  # type: ignore[misc]
+            self._take_best_of(
+                lambda c, category=category: c.category == category and id(c) in best,  # type: ignore[misc]
+                least=_LEAST_OF_CATEGORY,
+            )
 
     def take_central(self) -> None:
         for path in self._survey.central[:_CENTRAL]:
@@ -187,7 +204,7 @@ class _Chooser:
     def _is_bearable(self, candidate: QuestionCandidate) -> bool:
         return self._kinds[candidate.key] < _MOST_OF_A_KIND
 
-    def _take_best_of(self, fits: Callable[[QuestionCandidate], bool]) -> bool:
+    def _take_best_of(self, fits: Callable[[QuestionCandidate], bool], *, least: float = 0) -> bool:
         if len(self.chosen) >= self._count:
             return False
         best: tuple[float, QuestionScore, QuestionCandidate] | None = None
@@ -198,13 +215,13 @@ class _Chooser:
                 weighted = value * self._share(candidate)
                 if best is None or weighted > best[0]:
                     best = (weighted, score, candidate)
-        if best is None:
+        if best is None or best[0] < least:
             return False
         self._take(best[1], best[2])
         return True
 
     def _share(self, candidate: QuestionCandidate) -> float:
-        kind = 0.7 if candidate.key in _PLAIN else 0.85
+        kind = 0.7 if candidate.key in _PLAIN else 0.9
         return float(
             kind ** self._kinds[candidate.key]
             * 0.7 ** (self._files[candidate.reference] / self._size(candidate.reference))
@@ -219,7 +236,7 @@ class _Chooser:
         most = _MOST_OF_A_PLAIN_KIND if candidate.key in _PLAIN else _MOST_OF_A_KIND
         if self._kinds[candidate.key] >= most and not self._is_filling:
             return False
-        most_of_file = _MOST_OF_A_FILE * self._size(candidate.reference)
+        most_of_file = _MOST_OF_A_FILE * self._size(candidate.reference) + self._is_filling
         if self._files[candidate.reference] >= most_of_file and not self._is_focused:
             return False
         if (candidate.reference, candidate.subject) in self._subjects:
@@ -233,6 +250,28 @@ class _Chooser:
         self._files[candidate.reference] += 1
         self._categories[candidate.category] += 1
         self._subjects.add((candidate.reference, candidate.subject))
+
+
+def _with_callers(survey: RepositorySurvey, candidate: QuestionCandidate) -> QuestionCandidate:
+    """The candidate with lines that call its function: what its fault costs is decided there."""
+    source = survey.files[candidate.reference].source
+    lines = [p.line for p in candidate.evidence if p.path == candidate.reference]
+    if source is None or candidate.key not in _FELT_BY_CALLERS or len(candidate.paths) > 1:
+        return candidate
+    function = next((d for d in source.definitions if d.line in lines and d.is_callable), None)
+    if function is None or source.qualified(function) != candidate.subject:
+        return candidate
+    uses = {u.path: u for u in survey.uses(candidate.reference, candidate.subject)[::-1]}
+    called = [Place(path, uses[path].line) for path in sorted(uses)]
+    if not called:
+        names = {f"{root}{function.name}" for root in ("", "self.", "this.", "cls.")}
+        called = [
+            Place(candidate.reference, m.line)
+            for m in source.of(MarkKind.CALL)
+            if m.name in names and not function.line <= m.line <= function.end_line
+        ]
+    room = min(MOST_EVIDENCE - len(candidate.evidence), 2)
+    return replace(candidate, evidence=(*candidate.evidence, *called[: max(room, 0)]))
 
 
 def _own_lines(survey: RepositorySurvey, candidate: QuestionCandidate) -> set[Place]:

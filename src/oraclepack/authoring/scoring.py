@@ -4,8 +4,9 @@ ROI        = impact × confidence ÷ effort
 impact     = severity of the pattern (1 to 4), + centrality of the file (0 to 3), + fixes in its
              history (0 to 2), + 1 each if the symbol is public, if no test reaches the file, and
              if five lines or more call it; at most 10
-confidence = how surely the pattern is a matter (0.60 to 0.85), + 0.05 from four quoted lines on,
-             + 0.05 when a second file shows it
+confidence = how surely the pattern is a matter (0.55 to 0.85), + 0.05 from four quoted lines on,
+             + 0.05 when a second file shows it, - 0.15 where less than 15 lines of one file are
+             all there is to read
 effort     = 2, + 1 each when the functions that must be read pass 60, 200 and 500 lines
 """
 
@@ -16,6 +17,8 @@ from oraclepack.authoring.repository_survey import RepositorySurvey
 from oraclepack.authoring.source_facts import Definition
 
 _READING = (60, 200, 500)
+_GLANCE = 15
+"""Lines in one file that are read faster than a question about them is asked."""
 _URGENT = 7
 """From this impact on a question is for now."""
 _MANY_LINES = 4
@@ -71,12 +74,14 @@ def score_candidate(survey: RepositorySurvey, candidate: QuestionCandidate) -> Q
     confidence = candidate.certainty + 5 * (len(candidate.evidence) >= _MANY_LINES)
     confidence = min(confidence + 5 * (len(candidate.paths) > 1), 95)
     reading = _lines_to_read(survey, candidate)
+    is_glance = reading < _GLANCE and len(candidate.paths) == 1
+    confidence -= 15 * is_glance
     effort = 2 + sum(reading > limit for limit in _READING)
     reasons = (
         f"impact {impact} = {' + '.join(text for text, count in points.items() if count)};"
         f" confidence {_decimal(confidence)} from {_plural(len(candidate.evidence), 'line')} in"
         f" {_plural(len(candidate.paths), 'file')}; effort {effort} for"
-        f" {_plural(reading, 'line')} to read"
+        f" {_plural(reading, 'line')} to read{' at a glance' if is_glance else ''}"
     )
     return QuestionScore(max(impact, 1), confidence, effort, reasons)
 
