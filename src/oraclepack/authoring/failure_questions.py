@@ -360,6 +360,7 @@ def _is_ordinary(handler: Mark) -> bool:
     return {*handler.name.split(", ")} <= {
         *("KeyError", "StopIteration", "AttributeError", "ImportError", "ModuleNotFoundError"),
         *("IndexError", "queue.Empty", "TypeError", "FileNotFoundError", "NotADirectoryError"),
+        *("KeyboardInterrupt", "GeneratorExit", "BrokenPipeError"),
         *("FileExistsError", "ProcessLookupError", "StopAsyncIteration", "LookupError"),
         *(
             "ValueError",

@@ -99,8 +99,8 @@ def _callers(
             *places(file.path, definition.line, *inner[:1]),
             *(Place(use.path, use.line) for use in chosen),
         ),
-        2 + (substance >= _SUBSTANTIAL),
-        65 + 5 * bool(difference),
+        2 + (substance >= _SUBSTANTIAL and definition.kind == "function"),
+        65 + 5 * bool(difference) - 10 * (definition.kind != "function"),
         weight=len(uses),
     )
 
