@@ -1,0 +1,65 @@
+"""Every error code that the program can give, read from its source."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.keep.pages import ROOT
+
+SOURCE = ROOT / "src" / "oraclepack"
+_CODE = re.compile(r"[A-Z][A-Z_]{3,}")
+_CALLS = {"StepError": "code", "Failure": "code", "_transient": "code"}
+"""What makes an error, and the name of its first field."""
+_NAMED = ("_DOTENV", "_LINKED", "_PARTIAL")
+"""Constants that reach an error through a function."""
+
+
+def error_codes() -> set[str]:
+    """Of exceptions, of failed steps and calls, and of what oracle's words are classified as."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))]
+    constants = {name: value for tree in trees for name, value in _constants(tree)}
+    found = {code for tree in trees for code in (*_of_classes(tree), *_of_calls(tree, constants))}
+    shipped = (SOURCE / "tools").rglob("failures.json")
+    found |= {code for path in shipped for code in _of_data(path)}
+    found |= {constants[name] for name in _NAMED if name in constants}
+    return {code for code in found if _CODE.fullmatch(code)}
+
+
+def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            for target in node.targets:
+                if isinstance(target, ast.Name) and isinstance(node.value.value, str):
+                    yield target.id, node.value.value
+
+
+def _of_classes(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from (value for name, value in _constants_in(node) if name == "code")
+
+
+def _constants_in(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    yield from _constants(ast.Module(body=node.body, type_ignores=[]))
+
+
+def _of_calls(tree: ast.Module, constants: dict[str, str]) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        function = node.func
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        if name not in _CALLS:
+            continue
+        named = [word.value for word in node.keywords if word.arg == _CALLS[name]]
+        for given in (*node.args[:1], *named):
+            if isinstance(given, ast.Constant) and isinstance(given.value, str):
+                yield given.value
+            elif isinstance(given, ast.Name) and given.id in constants:
+                yield constants[given.id]
+
+
+def _of_data(path: Path) -> Iterator[str]:
+    yield from re.findall(r'"code":\s*"([A-Z_]+)"', json.dumps(json.loads(path.read_text())))
