@@ -1,10 +1,7 @@
 """Prepare, watch, read and backlog, with runs in processes of their own and a scripted oracle."""
 
 import asyncio
-import os
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,41 +18,9 @@ from oraclepack.tui.read_screen import ReadScreen
 from oraclepack.tui.steps_screen import StepsScreen
 from oraclepack.tui.watch_screen import WatchScreen
 from tests.packs import pack_text
-from tests.scripted import Scripted, scripted_tool
+from tests.scripted import Scripted
+from tests.tui.conftest import let_go
 from tests.tui.screens import keys, screen_text, settle, use_screen
-
-PROMPT = "Question {n}? [[fault=hold]]"
-
-
-def a_step(n: int) -> str:
-    call = (
-        f"oracle -e api -m gpt-5.2 -f main.py -p '{PROMPT.format(n=n)}' --write-output out/{n}.md"
-    )
-    return f"# {n:02}) ROI={9 - n} question {n}\n{call}\n"
-
-
-@pytest.fixture
-def oracle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
-    tool = scripted_tool(tmp_path / "bin")
-    monkeypatch.setenv("PATH", f"{tool.folder}:{os.environ['PATH']}")
-    os.mkfifo(f"{tool.program}.gate")
-    return tool
-
-
-@pytest.fixture
-def project(tmp_path: Path, oracle: Scripted, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A project with a pack of two questions; a run that is left over is ended."""
-    root = tmp_path / "project"
-    root.mkdir()
-    (root / "main.py").write_text("print('hello')\n")
-    (root / "pack.md").write_text(pack_text(a_step(1) + a_step(2)))
-    monkeypatch.chdir(root)
-    yield root
-    for run in api.runs(root).list().runs:
-        pid = api.runs(root).status(run.name).pid
-        if pid is not None:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
 
 
 async def until(pilot: Pilot[Any], is_true: Callable[[], bool], what: str) -> None:
@@ -66,12 +31,6 @@ async def until(pilot: Pilot[Any], is_true: Callable[[], bool], what: str) -> No
         await settle(pilot)
         await asyncio.sleep(0.02)
     raise AssertionError(f"{what}\n{screen_text(pilot.app)}")  # type: ignore[arg-type]
-
-
-def let_go(oracle: Scripted) -> None:
-    """Let a call that holds answer."""
-    with open(f"{oracle.program}.gate", "w") as gate:
-        gate.write("go")
 
 
 async def read_and_tick(app: TuiApp, pilot: Pilot[Any]) -> None:

@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import DataTable, Footer, Static
+from textual.widgets import DataTable, Footer, Input, Static
 from textual.worker import get_current_worker
 
 from oraclepack.system.printable import visible
@@ -106,6 +106,11 @@ class PackScreen(Screen[None]):
     def current_file(self) -> OpenTarget | None:
         """The file that `e` edits."""
         return None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that go before the focused widget leave a slash to the field it is typed into."""
+        is_typing = isinstance(self.focused, Input)
+        return not (is_typing and action in {"filter", "search"})
 
     def action_back(self) -> None:
         self.program.go_back()

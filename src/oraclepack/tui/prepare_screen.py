@@ -58,14 +58,16 @@ class PrepareScreen(PackScreen):
         yield Header()
         with VerticalScroll(id="prepare"):
             yield Label("Steps")
-            yield Select(which, value=which[0][1], allow_blank=False, id="which")
+            yield Select(which, value=which[0][1], allow_blank=False, compact=True, id="which")
             yield Label("Engine")
             engines = [(name, name) for name in _ENGINES]
-            yield Select(engines, value=settings[cs.ENGINE], allow_blank=False, id="engine")
+            yield Select(
+                engines, value=settings[cs.ENGINE], allow_blank=False, compact=True, id="engine"
+            )
             yield Label("Model (empty: as the pack says)")
             yield Input(str(self._values.get("model", "")), id="model", compact=True)
             yield Label("ChatGPT page, for browser calls")
-            yield Select(pages, value=_PACK_PAGE, allow_blank=False, id="page")
+            yield Select(pages, value=_PACK_PAGE, allow_blank=False, compact=True, id="page")
             yield Label("Steps at once")
             parallel = str(settings[rs.MAX_PARALLEL])
             yield Input(parallel, id="parallel", type="integer", compact=True)
@@ -115,6 +117,7 @@ class PrepareScreen(PackScreen):
         self._flags.append(text)
         self._show_flags()
         self.chosen_values()
+        self._note(f"flags: {', '.join(self._flags)}")
 
     def action_remove_flag(self) -> None:
         options = self.query_one("#flags", OptionList)

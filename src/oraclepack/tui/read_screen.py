@@ -25,7 +25,7 @@ class ReadScreen(PackScreen):
     """Answers beside their questions. / searches all of them, c goes to a cited source line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "search", "Search", key_display="/", id="read.search"),
+        Binding("slash", "search", "Search", key_display="/", id="read.search", priority=True),
         Binding("c", "citations", "Citations", id="read.citations"),
         Binding("b", "backlog", "Backlog", id="read.backlog"),
     ]

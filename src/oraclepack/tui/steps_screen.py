@@ -30,7 +30,7 @@ class StepsScreen(PackScreen):
     """The steps of a pack. Space selects, / filters, tab goes to the details."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "filter", "Filter", key_display="/", id="steps.filter"),
+        Binding("slash", "filter", "Filter", key_display="/", id="steps.filter", priority=True),
         Binding("space", "select", "Select", id="steps.select"),
         Binding("a", "select_all", "Select all shown", id="steps.all", show=False),
         Binding("x", "select_none", "Select none", id="steps.none", show=False),
@@ -204,7 +204,8 @@ class StepsScreen(PackScreen):
     # Keys
 
     def action_filter(self) -> None:
-        # At once: keys that are typed fast must not reach the table.
+        # The binding has priority, so that it acts before the next key is given to a widget:
+        # what is typed fast after it must not reach the table.
         self.set_focus(self.query_one("#filter", Input))
 
     def on_input_changed(self, event: Input.Changed) -> None:

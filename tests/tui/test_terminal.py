@@ -1,0 +1,91 @@
+"""The screens in a real terminal, with real keys."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from oraclepack import api
+from tests.packs import pack_text
+from tests.scripted import Scripted
+from tests.tui.conftest import a_step, let_go
+from tests.tui.terminal import COMMAND, Terminal, terminal
+
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed"),
+]
+
+SIZES = [pytest.param((80, 24), id="80x24"), pytest.param((140, 40), id="140x40")]
+
+
+def until_asked(oracle: Scripted, count: int, window: Terminal) -> None:
+    """Wait until the tool was asked that often."""
+    for _ in range(1200):
+        if len(oracle.calls) >= count:
+            return
+        window.pause()
+    raise AssertionError(f"{len(oracle.calls)} calls\n{window.text()}")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_day_with_the_screens(
+    project: Path, oracle: Scripted, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    faulty = a_step(1).replace("oracle -e api", "oracle \\\x20\n  -e api")
+    (project / "pack.md").write_text(pack_text(faulty + a_step(2)))
+    with terminal(tmp_path, size) as window:
+        window.start(*COMMAND, str(project), folder=project)
+        prepare(window)
+        assert oracle.calls == [], "nothing was asked before the start"
+        window.press("y", "Run of pack.md", "running")
+        until_asked(oracle, 1, window)
+        window.press("p", "paused")
+        let_go(oracle)
+        window.shows("1 of 2 done")
+        assert len(oracle.calls) == 1, "paused: nothing new is asked"
+        window.press("p")
+        until_asked(oracle, 2, window)
+        assert "--model=gpt-5.2-pro" in oracle.calls[1]["argv"]
+        window.press("r", "Answers – pack.md", "1 answer", "Direct answer")
+        window.press("b", "Backlog – pack.md", "0 ticked")
+        window.press("Space", "1 ticked", "☑")
+        window.press("q")
+        window.wait_for_end()
+
+        status = api.runs(project).status()
+        assert status.alive, "leaving does not stop the run"
+        notes = api.backlog_notes(project / status.run_dir)
+        assert notes is not None
+        assert len(notes.ticked) == 1
+
+        window.start(*COMMAND, "pack.md", folder=project)
+        window.shows("2 steps by step", "still running")
+        window.press("w", "Run of pack.md", "1 of 2 done")
+        let_go(oracle)
+        window.shows("2 of 2 done", "no command works on it now")
+        window.press("q")
+        window.wait_for_end()
+    assert len(oracle.calls) == 2, "each question was asked once"
+    assert api.runs(project).status().state == "ok"
+
+
+def prepare(window: Terminal) -> None:
+    """From the packs to the question whether to start: finding, fix, filter, flag, forecast."""
+    window.shows("1 pack below", "pack.md", "error")
+    window.press("v", "Findings – pack.md", "1 with a fix")
+    window.press("f", "Change pack.md?", "+++")
+    window.press("y", "valid;")
+    window.press("Escape", "1 pack below", "✓ valid")
+    window.press("Enter", "2 steps by step")
+    window.press("/")
+    window.type("roi>7", "1 of 2 steps")
+    window.press("Enter", "space Select")
+    window.press("Space", "1 selected")
+    window.press("x", "1 of 2 steps by step", gone="1 selected")
+    window.press("Escape", "question 2", gone="1 of 2")
+    window.press("p", "Prepare – pack.md", "all that are not done")
+    window.press("a", "Flag of oracle")
+    window.type("02:--model=gpt-5.2-pro")
+    window.press("Enter", "flags: 02:--model=gpt-5.2-pro", gone="Flag of oracle")
+    window.press("f", "Run 2 steps, 2 calls?", "likely $")
