@@ -67,20 +67,20 @@ def _trial(site: Site, ground: Ground, chance: random.Random, where: Counter[str
     # Whatever the client came to ask for, the run goes on to its end or is dead.
     programs.pop("client").wait()
     ground.project.start("runs", "resume", "latest").wait()
-    found = _never_ending(runner)
+    found = never_ending(runner)
     programs.pop("watcher").wait()
     found += corrupt(ground, settled=False)
     judged = site.judged(ground, ground.project.run(*last_words(site.shape)))
-    found += [one for one in judged if not _is_pause(one)]
+    found += [one for one in judged if not is_pause(one)]
     return found + _sockets(ground)
 
 
-def _is_pause(one: Broken) -> bool:
+def is_pause(one: Broken) -> bool:
     """Whether it is only said that a call waited while the run was paused, as was asked for."""
     return one.promise is Promise.ENDING and "'message': 'the run is paused'" in one.what
 
 
-def _never_ending(runner: int) -> list[Broken]:
+def never_ending(runner: int) -> list[Broken]:
     deadline = monotonic() + _PATIENCE
     while is_running(runner):
         if monotonic() > deadline:
