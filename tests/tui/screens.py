@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
+from textual.screen import ModalScreen
 
 from oraclepack import api
 from oraclepack.tui.app import TuiApp
@@ -42,8 +43,8 @@ def use_screen(
     return app
 
 
-ENDLESS = {"log", "watch", "dialog"}
-"""Workers that wait for a log, a run or a person."""
+ENDLESS = {"log", "watch"}
+"""Workers that wait for a log or a run."""
 
 
 async def settle(pilot: Pilot[Any]) -> None:
@@ -61,7 +62,9 @@ async def settle(pilot: Pilot[Any]) -> None:
 
 def _is_busy(pilot: Pilot[Any]) -> bool:
     app = pilot.app
-    if any(not one.is_finished for one in app.workers if one.group not in ENDLESS):
+    # Work that asks a person waits as long as its dialog is shown.
+    waiting = ENDLESS | ({"dialog"} if isinstance(app.screen, ModalScreen) else set())
+    if any(not one.is_finished for one in app.workers if one.group not in waiting):
         return True
     pumps = (app, *app.screen.walk_children(with_self=True))
     return any(one.message_queue_size for one in pumps)

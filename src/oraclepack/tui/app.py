@@ -169,6 +169,7 @@ class TuiApp(App[int]):
     ) -> None:
         """Prepare a run; `values` are changed to what is chosen there."""
         self.load_settings(pack, values)  # trouble with them is shown here
+        self.clear_notifications()
         self.push_screen(PrepareScreen(pack, selected, {} if values is None else values))
 
     def open_watch(self, pack: str, run_name: str) -> None:

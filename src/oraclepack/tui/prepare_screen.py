@@ -202,8 +202,7 @@ class PrepareScreen(PackScreen):
     @work(group="dialog")
     async def _ask_to_start(self, found: Confirmation) -> None:
         if found.refusal:
-            self._note(found.refusal)
-            self.say(found.refusal, severity="error")
+            self._note(found.refusal, "bold red")
             return
         if await self.app.push_screen_wait(ConfirmDialog(found.question, found.detail, "Start")):
             self._note("Starting…")
@@ -218,11 +217,10 @@ class PrepareScreen(PackScreen):
         self.program.open_watch(self.pack, run.name)
 
     def failed(self, group: str, message: str) -> None:
-        self._note(message)
-        super().failed(group, message)
+        self._note(message, "bold red")
 
-    def _note(self, text: str) -> None:
-        self.query_one("#prepare-note", Static).update(cell(text, longest=400))
+    def _note(self, text: str, style: str = "") -> None:
+        self.query_one("#prepare-note", Static).update(block(text, style))
 
 
 class Confirmation:
