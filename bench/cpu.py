@@ -26,7 +26,7 @@ def main() -> None:
         return
     with clean_place() as place:
         contenders = chosen(TOPICS[args.topic].scene(place), args.words)
-        print(told(measured(contenders, args.rounds, place)))
+        print(report(measured(contenders, args.rounds, place)))
 
 
 def chosen(contenders: Sequence[Contender], words: str) -> list[Contender]:
@@ -38,7 +38,7 @@ def chosen(contenders: Sequence[Contender], words: str) -> list[Contender]:
     return [first, *(one for one in others if words in one.name)]
 
 
-def told(times: Mapping[str, Mapping[int, Usage]]) -> str:
+def report(times: Mapping[str, Mapping[int, Usage]]) -> str:
     width = max(map(len, times))
     lines = [f"{'':{width}}  {'own':>16} {'others':>16} {'both':>16} {'ratio':>13} {'MB':>6}"]
     least, usual = ("min", min), ("median", statistics.median)

@@ -41,7 +41,7 @@ def main() -> None:
         bare = costs(["-c", "pass"], place, 1)
         argv = [str(BIN / "oraclepack"), *COMMANDS[args.command]]
         loaded = costs(argv, place, args.runs)
-    print(told({name: cost for name, cost in loaded.items() if name not in bare}, args.most))
+    print(report({name: cost for name, cost in loaded.items() if name not in bare}, args.most))
 
 
 def costs(argv: Sequence[str], place: Place, runs: int) -> Mapping[str, float]:
@@ -60,7 +60,7 @@ def costs(argv: Sequence[str], place: Place, runs: int) -> Mapping[str, float]:
     return {name: min(all_) for name, all_ in taken.items()}
 
 
-def told(loaded: Mapping[str, float], most: int) -> str:
+def report(loaded: Mapping[str, float], most: int) -> str:
     packages: dict[str, list[float]] = defaultdict(list)
     for name, cost in loaded.items():
         packages[_package(name)].append(cost)

@@ -1,8 +1,8 @@
 """What standing between a step and its tools costs: keys, journal, copies, contract.
 
-Twenty calls in a step are compared with the same calls by the tool's own path, which nobody
-intercepts. They run with `--no-cache`, so that each round asks again; what a call answered from the
-cache costs is a row of its own.
+Twenty calls in a step are compared with the same calls by the tool's own path, which is not
+intercepted. They run with `--no-cache`, so that each round asks again; a call that is answered from
+the cache has a row of its own.
 """
 
 import shutil

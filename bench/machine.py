@@ -64,5 +64,5 @@ def load(before: float, after: float) -> str:
     """Whether others were at work. We ourselves are one of those that the load counts."""
     cores = os.cpu_count() or 1
     quiet = before < 0.3 * cores and after < 1 + 0.3 * cores
-    told = "a quiet machine" if quiet else "others were at work"
-    return f"{told} (load {before:.1f} before, {after:.1f} after)"
+    state = "a quiet machine" if quiet else "others were at work"
+    return f"{state} (load {before:.1f} before, {after:.1f} after)"

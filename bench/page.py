@@ -33,9 +33,9 @@ baseline against itself in the same rounds: what differs from 1 by no more than 
 
 
 def page(rows: Sequence[Row], machine: str, missing: Sequence[str]) -> str:
-    told = f"Not installed, so not compared: {', '.join(missing)}." if missing else ""
+    note = f"Not installed, so not compared: {', '.join(missing)}." if missing else ""
     parts = [
-        HEAD.format(machine=machine, missing=told).rstrip(),
+        HEAD.format(machine=machine, missing=note).rstrip(),
         "## Goals",
         _goals([row for row in rows if row.goal is not None]),
         "## Memory",
@@ -84,9 +84,9 @@ def short_money(text: str) -> str:
 
 
 def line(row: Row) -> str:
-    """A row on its own, for whoever watches."""
-    told = f"{row.what}: {number(row.ours)}{_unit(row)}"
-    return told if row.goal is None else f"{told} ({verdict(row).strip('*')})"
+    """One row, printed while the bench runs."""
+    line = f"{row.what}: {number(row.ours)}{_unit(row)}"
+    return line if row.goal is None else f"{line} ({verdict(row).strip('*')})"
 
 
 def verdict(row: Row) -> str:
@@ -113,11 +113,11 @@ def _goals(rows: Sequence[Row]) -> str:
 
 
 def _memory(rows: Sequence[Row]) -> str:
-    """What is spawned is never told to have less than whoever spawned it."""
+    """A child process is never reported with less memory than its parent."""
     least = least_memory()
     note = (
         f"Megabytes resident at the highest point, of the largest process of each. Less than"
-        f" {least:.0f} cannot be told apart: that is the bench itself."
+        f" {least:.0f} cannot be distinguished: that is the bench itself."
     )
     cells = (
         (

@@ -32,7 +32,7 @@ class Usage:
 def spent(argv: Sequence[str], env: Mapping[str, str], code: int | None = 0) -> Usage:
     """Run a command line in this directory. It must end with `code`, if there is one.
 
-    Spawned and waited for by hand: what `subprocess` adds would flatter whoever takes long.
+    Spawned and waited for by hand: the time that `subprocess` adds would favour slow programs.
     """
     program = shutil.which(argv[0], path=env["PATH"]) or argv[0]
     with tempfile.TemporaryFile() as errors:
@@ -49,8 +49,8 @@ def spent(argv: Sequence[str], env: Mapping[str, str], code: int | None = 0) -> 
         ended = os.waitstatus_to_exitcode(status)
         if code is not None and ended != code:
             errors.seek(0)
-            told = errors.read().decode(errors="replace")[-400:]
-            raise RuntimeError(f"{' '.join(argv)} ended with {ended}: {told}")
+            message = errors.read().decode(errors="replace")[-400:]
+            raise RuntimeError(f"{' '.join(argv)} ended with {ended}: {message}")
     cpu = used.ru_utime + used.ru_stime
     own = cpu if own is None else min(own, cpu)
     return Usage(seconds, own, cpu - own, _megabytes(used.ru_maxrss))
@@ -77,9 +77,9 @@ def mean(usages: Sequence[Usage]) -> Usage:
 
 
 def least_memory() -> float:
-    """The least that can be told: what is spawned begins with the memory of the one who spawns."""
+    """The least that can be measured: a child process begins with the memory of its parent."""
     return _megabytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
-def _megabytes(told: int) -> float:
-    return told * (1024 if _LINUX else 1) / 1e6
+def _megabytes(reported: int) -> float:
+    return reported * (1024 if _LINUX else 1) / 1e6

@@ -50,7 +50,7 @@ def missing(place: Place) -> list[str]:
 
 
 def _forgets(folder: Path) -> Callable[[], None]:
-    """Nobody may know that the steps have run before."""
+    """Removes every trace that the steps have run before."""
 
     def forget() -> None:
         for known in (".snakemake", "done"):

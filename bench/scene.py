@@ -32,7 +32,7 @@ class Contender:
     before: Callable[[], None] = nothing
     """Brings the disk back to where it was."""
     runs: int = 1
-    """How often it runs in its turn. The mean counts: short ones are told better by several."""
+    """How often it runs in its turn. The mean counts: short ones are measured better by several."""
     every: int = 1
     """It takes part in every so many rounds: the slow ones need not be asked as often."""
 
@@ -75,9 +75,9 @@ def clean_place(*, quick: bool = False) -> Iterator[Place]:
 def measured(contenders: Sequence[Contender], rounds: int, place: Place) -> Times:
     """Let them take turns, so that a busy moment hits all of them.
 
-    Each round begins with another one: whoever always follows the heaviest would look slow, and
-    as the baseline it would flatter everybody else. Round 0 only warms up and is not kept, nor
-    even played if all is only to be seen to work.
+    Each round begins with another one: what always follows the heaviest would look slow, and a
+    slow baseline would favour all others. Round 0 is a warm-up and is not recorded; a mere test
+    of the bench leaves it out.
     """
     times: dict[str, dict[int, Usage]] = {one.name: {} for one in contenders}
     for number in range(1 if place.quick else 0, rounds + 1):

@@ -12,7 +12,7 @@ LINE = re.compile(r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)(?:\s+(\d+))?\s+(\w+)$", re
 
 
 def counted(one: Contender, place: Place) -> Mapping[str, int]:
-    """The calls that succeeded, of a command and of all it starts. Empty where nobody can trace."""
+    """The successful calls of a command and of all it starts; empty without strace."""
     if not place.found("strace"):
         return {}
     one.before()

@@ -71,7 +71,7 @@ def rows(times: Times) -> list[Row]:
         "`validate` of the long pack, with shellcheck": FULL,
         "shellcheck alone, of the long pack": ALONE,
     }
-    told = Row(
+    row = Row(
         f"`validate` of a {size} pack",
         "one `bash -n` of its block",
         ratio(times, PLAIN, BASH),
@@ -80,9 +80,9 @@ def rows(times: Times) -> list[Row]:
         memory=memories(times, PLAIN),
     )
     return [
-        told,
+        row,
         *(
-            replace(told, what=what, ours=ratio(times, name, BASH), goal=None, memory={})
+            replace(row, what=what, ours=ratio(times, name, BASH), goal=None, memory={})
             for what, name in floors.items()
             if name in times
         ),

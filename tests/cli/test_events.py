@@ -114,7 +114,7 @@ def call(**changes: object) -> j.InvocationOutcome:
         ),
         pytest.param(
             j.Quarantined(step="02", attempt=1, moves=(Move(source="a", target="_failed/a"),)),
-            "02  set aside 1 earlier output(s): _failed/a",
+            "02  quarantined 1 earlier output(s): _failed/a",
             id="quarantine",
         ),
         pytest.param(j.RollbackStarted(steps=("01",)), "--  rolling back", id="rollback"),

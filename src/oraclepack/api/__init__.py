@@ -29,7 +29,6 @@ from oraclepack.api.settings_access import (
     write_config_file,
     write_new_file,
 )
-from oraclepack.authoring.blank import new_pack as write_new_pack
 from oraclepack.errors import (
     AlreadyExistsError,
     ExitCode,
@@ -367,7 +366,6 @@ __all__ = [
     "value_kinds",
     "write_config_file",
     "write_new_file",
-    "write_new_pack",
 ]
 
 _MODULES = {

@@ -88,7 +88,7 @@ def _cuts(step: Step, reasons: list[str]) -> list[int]:
     is_disjoint = all(end < start for end, start in zip(ends, starts[1:], strict=False))
     plain = all(not call.places for group in groups for call in group)
     if not is_disjoint or not plain or step.script.functions:
-        reasons.append(f"step {step.id} asks {len(groups)} questions that cannot be told apart")
+        reasons.append(f"step {step.id} asks {len(groups)} questions that cannot be separated")
         return []
     for end in ends[:-1]:
         shared = _shared(step, end)

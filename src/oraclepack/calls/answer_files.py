@@ -157,7 +157,7 @@ def _move(source: Path, target: Path) -> None:
     try:
         file_moves.move(source, target)
     except OSError as trouble:
-        raise files.cannot("set aside", source, trouble) from trouble
+        raise files.cannot("quarantine", source, trouble) from trouble
 
 
 def publish(output: AllowedPath, data: bytes) -> None:

@@ -163,7 +163,7 @@ class FileAnswerCache:
         return tuple(sorted(matching))
 
     def remove(self, key: str) -> None:
-        """Forget an answer of ours, and what was set aside of it."""
+        """Remove an answer of ours, and its quarantined changed copy."""
         with turn(self.directory / _LOCK):
             entry = self._read(key)
             if entry is None or entry[1] is not None:
@@ -234,7 +234,7 @@ class FileAnswerCache:
             except FileNotFoundError:
                 continue
             except OSError as trouble:
-                raise files.cannot("set aside", path, trouble) from trouble
+                raise files.cannot("quarantine", path, trouble) from trouble
 
     def _tracked(self, key: str) -> Foreign | None:
         for ending in (".json", ".md"):

@@ -131,7 +131,7 @@ def line_of(  # noqa: PLR0911 - one per kind
         case j.Quarantined():
             where = event.moves[0].target if event.moves else ""
             what = "changed" if event.reason else "earlier"
-            return f"{event.step}  set aside {len(event.moves)} {what} output(s): {where}"
+            return f"{event.step}  quarantined {len(event.moves)} {what} output(s): {where}"
         case j.OutputRestored():
             what = event.path if event.to_run else event.declared_path
             return f"{event.step}  put back {what}"

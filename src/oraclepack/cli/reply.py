@@ -113,7 +113,7 @@ def partial_failure(
     lines = [f"{step}: {'taken back' if step in back else 'done'}" for step in data.completed_steps]
     lines += [f"{data.failed_step}: failed"]
     lines += [f"{step}: not begun" for step in data.skipped_steps]
-    lines += [f"set aside: {path}" for path in data.quarantined]
+    lines += [f"quarantined: {path}" for path in data.quarantined]
     lines += [f"not rolled back: {path}" for path in data.not_rolled_back]
     failure = ReplyError(
         "PARTIAL_FAILURE",

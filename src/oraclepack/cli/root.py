@@ -58,7 +58,7 @@ COMMANDS = {
     ),
     "quarantine": LazyCommand(
         f"{_PLACE}.quarantine_commands:quarantine",
-        "Look at outputs that were set aside, and get them back.",
+        "List and restore the outputs of failed attempts.",
     ),
     "generate": LazyCommand(
         f"{_PLACE}.generate_command:generate",

@@ -79,8 +79,8 @@ def plan_text(report: api.RunReport) -> str:
     ]
     heads = ("step", "decision", "status", *(("calls",) if asks else ()), "reason")
     table = columns(heads, rows)
-    told = report.forecast
-    return head + table + (f"\nforecast: {told.text}\n" if told is not None else "")
+    forecast = report.forecast
+    return head + table + (f"\nforecast: {forecast.text}\n" if forecast is not None else "")
 
 
 def run_text(

@@ -10,7 +10,7 @@ STOPPING = "stopping"
 
 
 def open_decisions(events: Iterable[AnyEvent]) -> tuple[j.DecisionNeeded, ...]:
-    """The questions to a person that nobody has answered, while their command lives."""
+    """The questions to a person that are not answered yet, while their command runs."""
     waiting: dict[tuple[str, int], j.DecisionNeeded] = {}
     for event in events:
         match event:

@@ -141,15 +141,17 @@ def cost_text(total: CostTotal) -> str:
     return ", ".join(parts)
 
 
-def forecast_text(told: ForecastRecorded) -> str:
+def forecast_text(forecast: ForecastRecorded) -> str:
     """A forecast in one line: `12 calls to ask, 8 cached, likely $4.20 ($2.10 to $9.80)`."""
-    parts = [f"{_calls(told.to_ask)} to ask"]
-    parts += [f"{told.cached} cached"] if told.cached else []
-    parts += [f"{told.adopted} to adopt"] if told.adopted else []
-    if told.likely is not None and told.low is not None and told.high is not None:
-        parts.append(f"likely {money(told.likely)} ({money(told.low)} to {money(told.high)})")
-    parts += [f"{told.unpriced_calls} of unknown price"] if told.unpriced_calls else []
-    if told.unrecorded_steps:
+    parts = [f"{_calls(forecast.to_ask)} to ask"]
+    parts += [f"{forecast.cached} cached"] if forecast.cached else []
+    parts += [f"{forecast.adopted} to adopt"] if forecast.adopted else []
+    if forecast.likely is not None and forecast.low is not None and forecast.high is not None:
+        parts.append(
+            f"likely {money(forecast.likely)} ({money(forecast.low)} to {money(forecast.high)})"
+        )
+    parts += [f"{forecast.unpriced_calls} of unknown price"] if forecast.unpriced_calls else []
+    if forecast.unrecorded_steps:
         parts.append("by the text of the pack; `oraclepack plan` looks closer")
     return ", ".join(parts)
 

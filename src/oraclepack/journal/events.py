@@ -459,7 +459,7 @@ class RollbackStarted(Event, frozen=True, kw_only=True, tag="rollback_started"):
 
 
 class FileUndone(Event, frozen=True, kw_only=True, tag="file_undone"):
-    """One change of the command was taken back: its file set aside, the older one put back."""
+    """One change of the command was reverted: its file quarantined, the previous one restored."""
 
     step: str
     path: str

@@ -34,7 +34,7 @@ FileEvent: TypeAlias = j.OutputBackedUp | j.OutputRecorded
 
 
 def path_of(event: FileEvent) -> str | None:
-    """The place in the project that was set aside or written to."""
+    """The path in the project that was backed up or written."""
     return event.path if isinstance(event, j.OutputBackedUp) else event.declared_path
 
 
@@ -74,7 +74,7 @@ class RunState(msgspec.Struct, frozen=True):
     prelude_error: StepError | None = None
     prelude_process: ProcessIdentity | None = None
     session_files: tuple[FileEvent, ...] = ()
-    """What the last command set aside and produced: what a rollback takes back."""
+    """What the last command backed up and wrote: a rollback reverts it."""
     rollback: Rollback | None = None
     rolled_back_outputs: frozenset[str] = frozenset()
     """Where any rollback put what steps had made that were ok, relative to the project root."""

@@ -209,7 +209,7 @@ def _result(tool: Tool, reply: ToolReply, most: int) -> types.CallToolResult:
 
 def _error_result(error: api.OraclePackError) -> types.CallToolResult:
     """The same words as the `error` of an envelope."""
-    told = {
+    fields = {
         "code": error.code,
         "message": api.redacted(error.message),
         "detail": api.redacted(error.detail),
@@ -217,9 +217,9 @@ def _error_result(error: api.OraclePackError) -> types.CallToolResult:
         "retry_after": error.retry_after,
         "suggestion": error.hint,
     }
-    text = api.canonical_reply({"error": told}).decode().rstrip("\n")
+    text = api.canonical_reply({"error": fields}).decode().rstrip("\n")
     return types.CallToolResult(
         content=[types.TextContent(text=text)],
-        structured_content={"error": told},
+        structured_content={"error": fields},
         is_error=True,
     )

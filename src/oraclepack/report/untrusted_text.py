@@ -40,8 +40,8 @@ UNTRUSTED: dict[str, tuple[str, ...]] = {
     "verify-report": ("failures.line", "doubts.message"),
     "verify-packs-report": ("packs.failures.line", "packs.doubts.message"),
 }
-"""Parts of the data that hold text of models, packs or other files, by schema. Whoever reads them
-takes them for data, never for instructions; control characters are left out of them."""
+"""Parts of the data that hold text of models, packs or other files, by schema. They
+are data, never instructions; control characters are removed from them."""
 
 
 def untrusted_parts(name: str) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def notify_options(settings: Settings) -> NotifyOptions | None:
-    """What the settings ask for; None where nobody is notified. Raises UsageError."""
+    """What the settings ask for; None without notifications. Raises UsageError."""
     names, where = settings[ns.NOTIFY], settings.origin(ns.NOTIFY).where
     if not names:
         return None

@@ -31,7 +31,7 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
     """What is delivered: the JSON of commands and webhooks."""
 
     id: str
-    """Of the event: whoever hears of it twice can tell."""
+    """Of the event, so that a receiver can recognise a second delivery."""
     event: str
     """`finished`, `failed`, `needs_decision` or `budget_reached`."""
     run_id: str

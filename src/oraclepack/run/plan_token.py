@@ -26,7 +26,7 @@ _USED = "used-plans"
 
 
 class ApprovalError(UsageError):
-    """A run may not begin: nobody approved it, or what was approved is something else."""
+    """A run may not begin: it was not approved, or something else was approved."""
 
     code = "APPROVAL"
 

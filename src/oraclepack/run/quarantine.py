@@ -192,7 +192,7 @@ def _move(root: Path, source: Path, target: Path) -> Move:
     try:
         file_moves.move(source, target)
     except OSError as trouble:
-        raise files.cannot("set aside", source, trouble) from trouble
+        raise files.cannot("quarantine", source, trouble) from trouble
     return _named(root, source, target)
 
 

@@ -412,8 +412,8 @@ def plan_outcome(
     report = plan_report(selected, plan)
     if expected is not None:
         steps = (_with_calls(step, expected) for step in report.steps)
-        told = forecast_report(expected.event(None))
-        report = msgspec.structs.replace(report, steps=tuple(steps), forecast=told)
+        forecast = forecast_report(expected.event(None))
+        report = msgspec.structs.replace(report, steps=tuple(steps), forecast=forecast)
     return PlanOutcome(report, warnings)
 
 

@@ -81,7 +81,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     detached: bool = False
     """It has no terminal: questions to a person wait for `runs answer`."""
     notify: Callable[[RunDir], Notifier] | None = None
-    """Makes what notifies people of the run; None where nobody is to be notified."""
+    """Makes the notifier of the run; None without notifications."""
     wait_for: str | None = None
     """The run that must have ended before this one begins its steps."""
     ledger: CommandLedger | None = None

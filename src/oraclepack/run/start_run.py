@@ -127,7 +127,7 @@ def start_detached(
         except BaseException:
             process.terminate()
             raise
-        # It lives on; somebody has to take note of its end while this process lives.
+        # It outlives this command; until then its exit status must be collected.
         threading.Thread(target=process.wait, name="detached", daemon=True).start()
         return _read_report(line, process, console)
 

@@ -1,4 +1,4 @@
-"""The outputs of a step on disk: set aside before it runs, recorded after it ran."""
+"""The outputs of a step on disk: quarantined before it runs, recorded after it ran."""
 
 import os
 import stat

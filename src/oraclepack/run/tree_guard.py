@@ -58,7 +58,7 @@ def work_tree(root: Path, run: RunDir, step_id: str, state: RunState) -> Worktre
 def leftover(tree: Worktree, run: RunDir, step: Step, state: StepState) -> Leftover | None:
     """The last change of a step, if it is in the work tree as the step left it.
 
-    Its outputs may be gone meanwhile: they are set aside on their own, and have their own way back.
+    Its outputs may be gone meanwhile: they are quarantined and restored separately.
     """
     change = state.change
     patch = None if change is None else patch_of(run, change)
@@ -116,7 +116,7 @@ def refuse_dirty_rerun(
             continue
         tree = work_tree(root, run, one.step_id, record.state)
         left = leftover(tree, run, step, state) if tree is not None else None
-        # Mere outputs are set aside before the step runs again.
+        # Outputs alone are quarantined before the step runs again.
         if left is not None and set(left.files) - set(left.outputs):
             undo = _undo(pack, one.step_id, argv)
             raise DirtyRerunError(

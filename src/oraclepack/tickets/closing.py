@@ -180,7 +180,7 @@ def _worked(turn: TurnSummary) -> list[str]:
 
 def _judged(turn: TurnSummary) -> list[str]:
     if turn.acceptance is None or turn.work is None:
-        return ["## Acceptance", "", "Nobody judged the acceptance criteria.", ""]
+        return ["## Acceptance", "", "The acceptance criteria were not judged.", ""]
     criteria = turn.acceptance.criteria
     met = sum(criterion.met is CriterionStatus.YES for criterion in criteria)
     lines = ["## Acceptance", "", f"{met} of {len(criteria)} criteria are met.", ""]

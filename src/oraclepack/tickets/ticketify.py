@@ -266,7 +266,7 @@ def _refuse_foreign_prd(
     if there is not None and not is_ours(prd, there, manifest_of(request.root, options.out_dir)):
         raise InputError(
             f"{prd} was written or edited by another program or person",
-            hint="move what is new into a ticket, then pass --force (the file is set aside), "
+            hint="move what is new into a ticket, then pass --force (a backup is kept), "
             "or choose another --prd-path",
         )
 

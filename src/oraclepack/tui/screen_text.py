@@ -53,7 +53,7 @@ _MARKS = {
     "skipped": "-",
     "pending": "·",
 }
-"""A state is never told by colour alone."""
+"""A state is never shown by colour alone."""
 
 
 def cell(value: object, style: str = "", longest: int = 300) -> Text:

@@ -70,7 +70,7 @@ class RunnerLease:
     def renew_in(self, cursor: psycopg.Cursor[Row]) -> None:
         """Renew the lease in a transaction that needs it, after an outage perhaps.
 
-        Whoever took a claim meanwhile has another token, so this cannot bring a lost one back.
+        A claim that was taken meanwhile has another token, so a lost claim stays lost.
         """
         cursor.execute(
             "update runner set lease_until = clock_timestamp() + make_interval(secs => %s)"

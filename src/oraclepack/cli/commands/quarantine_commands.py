@@ -1,4 +1,4 @@
-"""`quarantine`: what was set aside, and how to get it back."""
+"""`quarantine`: the outputs of failed attempts, and how to restore them."""
 
 from __future__ import annotations
 
@@ -38,12 +38,10 @@ def undo(pack: str, step: str, run_id: str | None, settings: api.Settings) -> Re
 quarantine = Group(
     "quarantine",
     entries={
-        "list": LazyCommand(
-            f"{__name__}:list_entries", "List the outputs of failed attempts that were set aside."
-        ),
+        "list": LazyCommand(f"{__name__}:list_entries", "List the outputs of failed attempts."),
         "restore": LazyCommand(f"{__name__}:restore", "Bring files back to where they came from."),
     },
-    help="Look at outputs that were set aside, and get them back.",
+    help="List and restore the outputs of failed attempts.",
 )
 
 
@@ -57,7 +55,7 @@ quarantine = Group(
 def list_entries(
     pack: str | None, limit: int | None, cursor: str | None, settings: api.Settings
 ) -> Reply:
-    """List the outputs of failed attempts that were set aside.
+    """List the outputs of failed attempts.
 
     With PACK only those of its runs.
     """

@@ -67,7 +67,7 @@ MOST_TICKETS = 200
 @click.option("--only", type=click.Choice(PARTS), help="Refresh this part alone.")
 @click.option("--check", is_flag=True, help="Only check whether the files match the tickets.")
 @click.option("--report", type=click.Choice(REPORTS), help="With --check: write it down.")
-@click.option("--force", is_flag=True, help="Replace a PRD that was edited; it is set aside.")
+@click.option("--force", is_flag=True, help="Replace a PRD that was edited; a backup is kept.")
 @click.option(
     "--regenerate", is_flag=True, help="Set Task Master's results aside, to have them made anew."
 )
