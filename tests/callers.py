@@ -28,7 +28,7 @@ def call_through(call: LiveCall, shim: Shim, **more: Any) -> ToolEnd:
 
 @dataclass
 class Stage:
-    """A gateway that calls the real tool, unless it is told to do something else."""
+    """A gateway that calls the real tool, unless it is given something else to do."""
 
     bench: Bench
     oracle: Scripted

@@ -112,7 +112,7 @@ def in_file(events: Iterable[j.KnownEvent], signer: Signer = SIGNER) -> bytes:
 
 
 def unsigned(events: Iterable[j.KnownEvent]) -> bytes:
-    """The same as oraclepack 0.1.0 wrote it, or anybody who ships a journal."""
+    """The same as oraclepack 0.1.0 wrote it, or a repository with a journal in it."""
     crc, lines = 0, []
     for event in events:
         payload = canonical_line(event)

@@ -27,7 +27,7 @@ class Runner:
 def start_runner(root: Path, step: str, env: Mapping[str, str], *, dies: bool = False) -> Runner:
     """Start one; returns when the step has called its first tool.
 
-    With `dies` it is killed as soon as it has told of the tool's process.
+    With `dies` it is killed as soon as it has recorded the tool's process.
     """
     last = "dies" if dies else "lives"
     argv = [sys.executable, "-m", "tests.killable", str(root), step, json.dumps(dict(env)), last]

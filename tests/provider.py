@@ -1,6 +1,6 @@
-"""A provider of answers on loopback: speaks chat completions, and fails as it is told.
+"""A provider of answers on loopback: speaks chat completions, and fails on request.
 
-A prompt tells its own fault, `[[fault=rate_limit first=3]]`: the first three requests with that
+A prompt names its own fault, `[[fault=rate_limit first=3]]`: the first three requests with that
 prompt, or all of them without `first`. Or a test adds a `Rule`. The client library repeats many
 faults twice by itself, so a fault is seen by the caller only from `first=3` on.
 """

@@ -37,7 +37,7 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 class Watcher:
-    """A display that keeps what it is told."""
+    """A display that records what it receives."""
 
     def __init__(self) -> None:
         self.preview: api.RunPreview | None = None

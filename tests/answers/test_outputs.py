@@ -31,7 +31,7 @@ def contract(marker: str) -> OutputContract:
         pytest.param(
             "none", Content(trouble="Permission denied"), (), "Permission denied", id="unreadable"
         ),
-        pytest.param("none", Content(), (), "missing", id="nobody says why"),
+        pytest.param("none", Content(), (), "missing", id="no reason given"),
         pytest.param("all-sections", Content(b""), (), "empty", id="empty"),
         pytest.param("none", Content(b" \n\t\n"), (), "empty", id="blank"),
         pytest.param("none", Content(b"\xef\xbb\xbf"), (), "empty", id="a byte order mark"),

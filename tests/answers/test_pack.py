@@ -111,7 +111,7 @@ def verified(
                 (f"out/01-x-{NEXT}.md", "by-suffix", (), "missing"),
                 (f"out/01-x-{MISSING}.md", "by-suffix", (MISSING,), None),
             ],
-            id="a missing file is told apart from a missing section",
+            id="a missing file is not a missing section",
         ),
         pytest.param(
             ask("out/01-direct-answer.md"),
@@ -214,7 +214,7 @@ def test_a_skipped_step_owes_nothing() -> None:
     assert (found.ok, found.totals.skipped, found.totals.outputs) == (False, 0, 1)
 
 
-def test_steps_are_told_in_order() -> None:
+def test_steps_are_reported_in_order() -> None:
     pack = a_pack(f"# 02) b\n{ask('b.md')}# 01) a\n{ask('a.md')}")
 
     found = verify_pack(pack, lambda _: Content(trouble="missing"), VerifyOptions())

@@ -17,7 +17,7 @@ def a_step(*paths: str) -> Step:
     [
         pytest.param(["out/a.md"], [], [("out/a.md", "out/a.md")], id="the text tells it"),
         pytest.param(["out/a.md"], ["out/a.md"], [("out/a.md", "out/a.md")], id="so does the run"),
-        pytest.param(["$out/a.md"], [], [("$out/a.md", None)], id="nobody tells it"),
+        pytest.param(["$out/a.md"], [], [("$out/a.md", None)], id="it is not given"),
         pytest.param(["$out/a.md"], ["x/a.md"], [("$out/a.md", "x/a.md")], id="the run tells it"),
         pytest.param(["./${o}a.md"], ["xa.md"], [("./${o}a.md", "xa.md")], id="braces, a dot"),
         pytest.param(

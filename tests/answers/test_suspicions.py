@@ -183,7 +183,7 @@ WORK_LINES = [
     pytest.param(
         f"{WHOLE}{WORK} | when: soon\n",
         ["a WORK line is not in its form: no known field: 'when: soon'"],
-        id="a field that nobody knows",
+        id="an unknown field",
     ),
     pytest.param(
         f"{WHOLE}{WORK}\nWORK: none\n",

@@ -48,7 +48,7 @@ def prompt_of(step: Step) -> str:
 
 
 def quotes_of(step: Step) -> list[Quote]:
-    """The evidence lines of a step, as anybody could read them from the pack."""
+    """The evidence lines of a step, as a reader of the pack finds them."""
     text = prompt_of(step)
     start = text.index("\nEvidence (")
     section = text[start : text.index("\nAttached:", start)].split("\nFrom the history:")[0]

@@ -67,7 +67,7 @@ def test_many_files_are_fetched_in_batches(tmp_path: Path) -> None:
     assert {file.path: file.text for file in seen(root).files} == names
 
 
-def test_without_git_nothing_can_be_told(tmp_path: Path) -> None:
+def test_without_git_nothing_is_known(tmp_path: Path) -> None:
     with pytest.raises(MachineError, match="git is not installed"):
         read_git_repository(tmp_path, {"PATH": "/nowhere"}, lambda _path, _size: True)
     with pytest.raises(InputError, match="not in a git repository"):

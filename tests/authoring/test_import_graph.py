@@ -126,7 +126,7 @@ def test_calls_of_go_are_traced_to_the_package() -> None:
     assert [(u.path, u.line) for u in graph.uses["store/store.go", "Open"]] == [("main.go", 4)]
 
 
-def test_what_many_import_is_more_central_than_what_nobody_does() -> None:
+def test_a_module_with_many_importers_is_more_central() -> None:
     texts = {"core.py": "", "alone.py": "", **{f"u{n}.py": "import core\n" for n in range(4)}}
 
     ranks = graph_of(texts).ranks(texts)

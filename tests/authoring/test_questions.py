@@ -154,7 +154,7 @@ def found(files: dict[str, str], key: str) -> list[QuestionCandidate]:
             def work(): ...
             """,
             [4, 5, 8],
-            id="a thread that nobody waits for",
+            id="a thread that is not waited for",
         ),
         pytest.param(
             "exit-handlers",
@@ -676,7 +676,7 @@ def test_the_parameters_that_decide_stand_in_the_quoted_lines(key: str) -> None:
     assert all(re.search(rf"\b{name}\b", quoted) for name in re.split(", | and ", names))
 
 
-def test_two_definitions_of_one_name_are_told_apart_by_their_lines() -> None:
+def test_two_definitions_of_one_name_are_distinguished_by_their_lines() -> None:
     body = "".join(f"        value = self.step_number_{n}(value)\n" for n in range(12))
     text = "".join(
         f"    def send(self, value):\n        if value:\n            self.number = {version}.000\n"

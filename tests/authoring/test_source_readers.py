@@ -107,7 +107,7 @@ def test_what_python_shows(text: str, kind: MarkKind, expected: list[tuple[int, 
     assert [(m.line, m.name, m.detail) for m in marks] == expected
 
 
-def test_places_of_calls_are_told_by_flags() -> None:
+def test_places_of_calls_have_flags() -> None:
     source = parsed(
         "a.py",
         "def f(self):\n"

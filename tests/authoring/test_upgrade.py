@@ -164,7 +164,7 @@ def _reads_the_first(number: int, step: str) -> str:
         ),
     ],
 )
-def test_a_pack_that_cannot_be_upgraded_safely_is_told_why(
+def test_a_pack_that_cannot_be_upgraded_safely_gets_a_reason(
     project: Path, capsys: pytest.CaptureFixture[str], text: str, told: str
 ) -> None:
     path = write(project, text)

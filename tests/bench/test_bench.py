@@ -118,7 +118,7 @@ def test_ratios_are_taken_within_a_round() -> None:
     assert ratio({"base": base, "slow": slow}, "slow", "base") == 2.0
 
 
-def test_everybody_takes_a_turn_in_each_round(tmp_path: Path) -> None:
+def test_each_contender_takes_a_turn_in_each_round(tmp_path: Path) -> None:
     place = Place(tmp_path, {"PATH": "/usr/bin:/bin"})
     order: list[str] = []
     contenders = [

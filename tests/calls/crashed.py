@@ -62,7 +62,7 @@ def session(office: Office, status: str, log: str = "", **more: Any) -> None:
 
 @contextmanager
 def living(*words: str) -> Iterator[tuple[ProcessIdentity, Callable[[], None]]]:
-    """A process that lives until it is told to end."""
+    """A process that lives until it is asked to end."""
     argv = [sys.executable, "-c", "import sys; sys.stdin.read()", *words]
     with subprocess.Popen(argv, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None

@@ -76,7 +76,7 @@ class MemoryClaims:
                 return None
 
     def take_away(self, key: str) -> None:
-        """Somebody else holds the claim from now on."""
+        """Another runner holds the claim from now on."""
         with self._lock:
             self.tokens[key] += 1
 

@@ -197,14 +197,14 @@ def test_what_gave_no_answer_is_asked(
 @pytest.mark.parametrize(
     ("options", "answer", "asked", "exit_code"),
     [
-        pytest.param({}, None, 0, 1, id="nobody to ask: the step fails"),
+        pytest.param({}, None, 0, 1, id="no terminal: the step fails"),
         pytest.param({"on_unknown": OnUnknown.RETRY}, None, 1, 0, id="retry"),
         pytest.param({"on_unknown": OnUnknown.ASK}, None, 0, 1, id="no terminal to ask at"),
         pytest.param({"on_unknown": OnUnknown.ASK}, True, 1, 0, id="the person says yes"),
         pytest.param({"on_unknown": OnUnknown.ASK}, False, 0, 1, id="the person says no"),
     ],
 )
-def test_what_nobody_can_tell(
+def test_an_outcome_that_cannot_be_known(
     tmp_path: Path, options: dict[str, Any], answer: bool | None, asked: int, exit_code: int
 ) -> None:
     crash(tmp_path, None)
@@ -339,7 +339,7 @@ def test_an_answer_about_other_files_is_not_taken_for_ours(tmp_path: Path, *, en
     ("log", "expected"),
     [
         pytest.param(f"\nAnswer:\n{ANSWER.decode()}\n{COST}", ANSWER, id="its log has the answer"),
-        pytest.param("", b"asked again\n", id="nobody has it"),
+        pytest.param("", b"asked again\n", id="it is nowhere"),
     ],
 )
 def test_an_older_file_at_the_path_is_not_its_answer(

@@ -34,13 +34,13 @@ PRO = SessionRecord("s", "running", detached=True, worker_pid=7)
             None,
             LiveProcesses(is_named=True),
             Adoption.UNKNOWN,
-            id="no record, and nobody knows if it lives",
+            id="no record, and unknown whether it lives",
         ),
         pytest.param(
             FAILED,
             LiveProcesses(is_named=True),
             Adoption.UNKNOWN,
-            id="a try failed, and nobody knows",
+            id="a try failed, with an unknown outcome",
         ),
         pytest.param(
             None,
@@ -69,18 +69,14 @@ PRO = SessionRecord("s", "running", detached=True, worker_pid=7)
         pytest.param(
             RUNNING, LiveProcesses(caller=False), Adoption.FORCE, id="dead, but marked running"
         ),
-        pytest.param(
-            RUNNING, LiveProcesses(), Adoption.UNKNOWN, id="running, and nobody knows where"
-        ),
+        pytest.param(RUNNING, LiveProcesses(), Adoption.UNKNOWN, id="running at an unknown place"),
         pytest.param(
             PRO, LiveProcesses(caller=False, worker=True), Adoption.ATTACH, id="a worker lives"
         ),
         pytest.param(
             PRO, LiveProcesses(caller=False, worker=False), Adoption.FORCE, id="a worker died"
         ),
-        pytest.param(
-            PRO, LiveProcesses(caller=False), Adoption.UNKNOWN, id="a worker nobody can see"
-        ),
+        pytest.param(PRO, LiveProcesses(caller=False), Adoption.UNKNOWN, id="an invisible worker"),
     ],
 )
 def test_adoption(record: SessionRecord | None, lives: LiveProcesses, expected: Adoption) -> None:
@@ -155,7 +151,7 @@ COST = "0.1s · $0.0022 · gpt-5.2[xhigh] · ↑17 ↓154 ↻0* Δ171 · sid=why
     [
         pytest.param("🧿\nSession: why-is-it\nMode: x\n", "why-is-it", id="before the answer"),
         pytest.param("Session: fake\n" + COST, "why-is-it-2", id="after it, which is surer"),
-        pytest.param("nothing\n", None, id="not told"),
+        pytest.param("nothing\n", None, id="not reported"),
     ],
 )
 def test_session_id(out: str, expected: str | None) -> None:

@@ -94,7 +94,7 @@ def test_failures(tmp_path: Path, script: list[Act], code: str | None, asked: in
     assert office.out() == (ANSWER if code is None else b"older\n")
 
 
-def test_waiting_is_told_and_counted(tmp_path: Path) -> None:
+def test_waiting_is_reported_and_counted(tmp_path: Path) -> None:
     office, shim = Office(tmp_path), ScriptedShim(failing(RATE), answering())
     office.call(shim)
 
@@ -176,7 +176,7 @@ FULL = b"Direct answer\nRisks/unknowns\nNext experiment\nMissing evidence\n"
             {"output_retries": 1}, [answering(), answering(FULL)], None, 2, id="asked again"
         ),
         pytest.param({"output_retries": 1}, [answering()], "CONTRACT", 2, id="in vain"),
-        pytest.param({"verify": False}, [answering()], None, 1, id="nobody checks"),
+        pytest.param({"verify": False}, [answering()], None, 1, id="not checked"),
         pytest.param(
             {"require_headings": True}, [answering(FULL)], "CONTRACT", 1, id="no headings"
         ),

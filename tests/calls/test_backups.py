@@ -7,7 +7,7 @@ from oraclepack.system import disk
 from oraclepack.system.digests import sha256_bytes
 
 
-def test_a_file_that_changes_meanwhile_is_told_of_as_it_was_kept(tmp_path: Path) -> None:
+def test_a_file_that_changes_meanwhile_is_recorded_as_it_was_backed_up(tmp_path: Path) -> None:
     place = tmp_path / "a.md"
     place.write_bytes(b"old")
     place.chmod(0o640)

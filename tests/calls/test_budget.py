@@ -127,7 +127,7 @@ FLEET_OF_3 = {BudgetScope.FLEET: Ceiling(cost=Decimal(3))}
             msgspec.structs.replace(asks(), unknown=("cost",)),
             DAY_OF_3,
             "cost",
-            id="nobody knows the price",
+            id="an unknown price",
         ),
         pytest.param(
             BudgetLedger(),

@@ -1,4 +1,4 @@
-"""The cache on disk: only whole, unchanged answers come out of it, whoever writes at once."""
+"""The cache on disk: only whole, unchanged answers come out of it, also with several writers."""
 
 import subprocess
 import sys
@@ -151,7 +151,7 @@ def test_find_and_remove(cache: FileAnswerCache) -> None:
     assert cache.find("ab") == (two,)
 
 
-def test_sweeping_takes_what_belongs_to_nobody(cache: FileAnswerCache) -> None:
+def test_sweeping_removes_files_without_an_owner(cache: FileAnswerCache) -> None:
     cache.put(entry(), b"yes\n")
     (cache.directory / f"{OTHER}.md").write_bytes(b"stray\n")
     (cache.directory / "README.md").write_bytes(b"not a name that we give\n")
@@ -162,7 +162,7 @@ def test_sweeping_takes_what_belongs_to_nobody(cache: FileAnswerCache) -> None:
 
 
 def shipped(cache: FileAnswerCache, mac: str = "", **changes: Any) -> bytes:
-    """An entry that somebody else has written, as a repository may bring it along."""
+    """A foreign entry, as a repository may contain it."""
     fields = msgspec.to_builtins(entry()) | {"schema_version": 1, "mac": mac} | changes
     cache.directory.mkdir(parents=True, exist_ok=True)
     (cache.directory / f"{KEY}.md").write_bytes(b"yes\n")
@@ -199,7 +199,7 @@ def test_what_is_not_signed_is_foreign_until_the_user_takes_it_over(
         pytest.param({"sha256": sha256_bytes(b"no\n")}, id="another answer"),
         pytest.param({"parts": {"prompt": "other"}}, id="another question"),
         pytest.param({"session": "mine"}, id="another session"),
-        pytest.param({"new_field": 1}, id="a field that nobody knows"),
+        pytest.param({"new_field": 1}, id="an unknown field"),
     ],
 )
 def test_every_field_of_an_entry_is_signed(

@@ -143,7 +143,7 @@ def test_every_retry_is_reserved(tmp_path: Path) -> None:
 
     assert office.call(shim, *LIMITED) == 7
 
-    # Nobody can tell what the two tries cost, so that a third one does not fit.
+    # The cost of the two tries is unknown, so that a third one does not fit.
     assert len(shim.orders) == 2
     assert office.last.attempts == 2
     assert office.last.error is not None
@@ -183,12 +183,12 @@ def test_what_a_call_comes_to(act: Act, cost: str, tmp_path: Path) -> None:
     [
         pytest.param(UnknownPricePolicy.REFUSE, None, 7, id="refused"),
         pytest.param(UnknownPricePolicy.ALLOW, None, 0, id="allowed"),
-        pytest.param(UnknownPricePolicy.ASK, None, 7, id="nobody there to ask"),
+        pytest.param(UnknownPricePolicy.ASK, None, 7, id="no terminal to ask at"),
         pytest.param(UnknownPricePolicy.ASK, False, 7, id="the user says no"),
         pytest.param(UnknownPricePolicy.ASK, True, 0, id="the user says yes"),
     ],
 )
-def test_a_price_that_nobody_knows(
+def test_an_unknown_price(
     policy: UnknownPricePolicy, answer: bool | None, code: int, tmp_path: Path
 ) -> None:
     office = limited(tmp_path, on_unknown=policy)

@@ -64,7 +64,9 @@ def test_signals_are_heard_in_their_order(ends: tuple[Caller, socket.socket, int
     assert (caller.signals, caller.gives_up, caller.is_gone) == ([2, 15], True, False)
 
 
-def test_a_reply_to_nobody_is_no_trouble(ends: tuple[Caller, socket.socket, int]) -> None:
+def test_a_reply_to_a_closed_connection_is_no_error(
+    ends: tuple[Caller, socket.socket, int],
+) -> None:
     caller, shim, _ = ends
     shim.close()
     caller.reply(b"x\x00")

@@ -147,9 +147,7 @@ def test_who_waits_asks_after_the_one_who_asks_now(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_nobody_has_signed_tells_of_no_call_until_it_is_taken_over(
-    tmp_path: Path, line: bytes
-) -> None:
+def test_an_unsigned_claim_names_no_call_until_it_is_trusted(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / f"{KEY}.asking"
     path.write_bytes(line + b"\n")
 

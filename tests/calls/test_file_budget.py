@@ -150,7 +150,7 @@ def test_what_is_dropped_of_a_reservation_that_was_not_opened(
     assert "opened" in budget.ledger().reservations, "money is freed by nothing but a known end"
 
 
-def test_a_process_that_holds_the_lock_for_ever_stops_nobody_for_ever(
+def test_waiting_for_a_lock_that_is_held_for_ever_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_budget, "_PATIENCE", 0.05)

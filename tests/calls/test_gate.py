@@ -73,7 +73,7 @@ def test_a_long_order_arrives_whole() -> None:
         pytest.param("garbage", errno.ENOEXEC, id="nothing the kernel can run"),
     ],
 )
-def test_what_cannot_begin_is_told(program: str, number: int, tmp_path: Path) -> None:
+def test_what_cannot_begin_is_reported(program: str, number: int, tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("text\n")
     (tmp_path / "garbage").write_bytes(b"\x01\x02")
     (tmp_path / "garbage").chmod(0o755)
@@ -92,7 +92,7 @@ def test_what_cannot_begin_is_told(program: str, number: int, tmp_path: Path) ->
         pytest.param((1000).to_bytes(8, "big") + b"/bin/bash\x002\0/bin/bash", id="within it"),
     ],
 )
-def test_whoever_dies_before_the_order_is_given_starts_no_tool(sent: bytes, tmp_path: Path) -> None:
+def test_a_runner_that_dies_before_the_order_starts_no_tool(sent: bytes, tmp_path: Path) -> None:
     ours, theirs = socket.socketpair()
     with Gate() as gate:
         argv = (*gate.argv[:-1], str(theirs.fileno()))

@@ -155,7 +155,7 @@ def test_a_missing_tool_is_a_value(here: Stage) -> None:
     assert here.ends[0].trouble == "oracle is not on PATH"
 
 
-def test_a_missing_npx_is_told_as_a_shell_would(tmp_path: Path) -> None:
+def test_a_missing_npx_is_reported_as_by_a_shell(tmp_path: Path) -> None:
     npx = scripted_tool(tmp_path / "bin", "npx").program
     (npx.parent / "bash").symlink_to("/bin/bash")
     with stage(tmp_path, env={"PATH": str(npx.parent)}) as here:

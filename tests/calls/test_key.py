@@ -159,7 +159,7 @@ def test_engine(argv: str, given: OracleContext, engine: str) -> None:
         pytest.param("-m gemini-3-pro", "google", id="gemini"),
         pytest.param("-m grok-4.1", "xai", id="grok"),
         pytest.param("-m minimax/minimax-m2", "openrouter", id="a name with an owner"),
-        pytest.param("-m mystery", "openrouter", id="a model nobody knows"),
+        pytest.param("-m mystery", "openrouter", id="an unknown model"),
         pytest.param("-m mystery --base-url http://h/v1", "openai", id="a server of one's own"),
         pytest.param(
             "-m gpt-5 --base-url https://openrouter.ai/api", "openrouter", id="by address"

@@ -108,7 +108,7 @@ def test_a_slot_is_shared_among_processes_and_freed_by_death(tmp_path: Path) -> 
     assert take(limits, one) is not None
 
 
-def test_whoever_waits_is_woken_in_order(tmp_path: Path) -> None:
+def test_waiting_calls_are_woken_in_order(tmp_path: Path) -> None:
     limits, one = limits_in(tmp_path, SystemClock()), Limit(max_concurrent=1)
     served: list[int] = []
     waiting = threading.Barrier(2)

@@ -1,4 +1,4 @@
-"""An answer that the cache does not have, and that was paid for all the same."""
+"""An answer that the cache does not have, although it was paid for."""
 
 import shutil
 from pathlib import Path
@@ -14,7 +14,7 @@ EDITED = b"edited since\n"
 
 
 def answered(tmp_path: Path) -> tuple[Office, ScriptedShim]:
-    """A call that ended well, and a cache that somebody removed."""
+    """A call that ended well, and a cache that was removed."""
     office, shim = Office(tmp_path), ScriptedShim(answering())
     session(office, "completed", f"\nAnswer:\n{ANSWER.decode()}\n{COST}")
     assert office.call(shim) == 0
@@ -60,7 +60,7 @@ def test_the_copy_in_the_run_directory_will_do(tmp_path: Path) -> None:
     assert (len(shim.orders), office.out()) == (1, ANSWER)
 
 
-def test_where_nobody_has_it_any_more_the_question_is_asked(tmp_path: Path) -> None:
+def test_an_answer_that_is_nowhere_is_asked_for_again(tmp_path: Path) -> None:
     office, shim = answered(tmp_path)
     shutil.rmtree(office.oracle_home / "sessions")
     office.put(OUT, EDITED)

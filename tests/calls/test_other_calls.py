@@ -86,7 +86,7 @@ def test_the_other_tools_are_recorded(
     )
 
 
-def test_the_crash_of_another_tool_is_told_by_its_error_line(tmp_path: Path) -> None:
+def test_the_crash_of_another_tool_is_reported_by_its_error_line(tmp_path: Path) -> None:
     crash = "TypeError: x is undefined\n    at f (/a.js:1:1)\n\nNode.js v24.1.0\n"
     office = Office(tmp_path)
 

@@ -77,7 +77,7 @@ def test_a_promised_file_with_all_its_sections_is_the_answer(
     assert (asked, office.out()) == (0, FULL)
     assert (office.last.adopted, office.last.ok, office.last.session) == (True, True, None)
     assert all(not made.is_open for made in office.invocations)
-    # It is not shared with other runs: nobody but the file says that a model wrote it.
+    # It is not shared with other runs: only the file says that a model wrote it.
     assert list(office.context.store.cache.entries()) == []
     shim = ScriptedShim(answering(OTHER))
     assert office.call(shim, *ASK) == 0

@@ -84,5 +84,5 @@ def test_what_is_spent_adds_up() -> None:
         pytest.param(0.35, "rate limited, next try in 350 ms (2 of 5)", id="less than one"),
     ],
 )
-def test_waiting_is_told(seconds: float, note: str) -> None:
+def test_waiting_is_reported(seconds: float, note: str) -> None:
     assert waiting_note(failure(), RetryAfter(seconds), 1, POLICY) == note

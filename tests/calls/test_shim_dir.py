@@ -76,7 +76,7 @@ def test_a_directory_that_is_not_fit_is_an_error_with_a_way_out(
     assert "TMPDIR" in raised.value.hint
 
 
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     with failing(3), pytest.raises(MachineError, match="No space left"):
         ShimDir.make(tmp_path, "", None)
 

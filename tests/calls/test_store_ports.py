@@ -50,7 +50,7 @@ def test_the_call_that_a_dead_holder_noted_is_seen_by_the_next(tmp_path: Path) -
 
 
 class LosingShim(ScriptedShim):
-    """Somebody else takes the claim between the intent and the start of the tool."""
+    """Another runner takes the claim between the intent and the start of the tool."""
 
     def __init__(self, claims: MemoryClaims) -> None:
         super().__init__(answering())

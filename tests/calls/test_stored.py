@@ -261,7 +261,7 @@ def test_a_prompt_from_stdin(tmp_path: Path) -> None:
     assert len(shim.orders) == 1
 
 
-def test_an_answer_that_cannot_be_cached_is_one_all_the_same(tmp_path: Path) -> None:
+def test_failing_to_cache_an_answer_is_no_error(tmp_path: Path) -> None:
     office, shim = Office(tmp_path), ScriptedShim(answering())
     office.put(".oraclepack/cache", b"a file in its place")
 

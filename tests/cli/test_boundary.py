@@ -30,7 +30,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("args", "hint"), WRONG)
-def test_wrong_usage_is_told_to_people(
+def test_wrong_usage_is_reported_as_text(
     capsys: pytest.CaptureFixture[str], args: list[str], hint: str
 ) -> None:
     got = answer(capsys, *args)
@@ -67,7 +67,7 @@ def test_wrong_usage_is_one_envelope_for_programs(
         pytest.param(["schema", "--json", "--nope"], "No such option", id="beside a wrong one"),
     ],
 )
-def test_wrong_use_of_the_json_flag_is_told_in_json(
+def test_wrong_use_of_the_json_flag_is_reported_in_json(
     capsys: pytest.CaptureFixture[str], args: list[str], told: str
 ) -> None:
     got = answer(capsys, *args)
@@ -159,7 +159,7 @@ def test_a_crash_leaves_a_private_log_and_says_where(
     assert stat.S_IMODE(logs[0].stat().st_mode) == 0o600
 
 
-def test_a_crash_is_told_even_where_no_log_can_be_written(
+def test_a_crash_is_reported_even_where_no_log_can_be_written(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
     (home / "file").write_text("", encoding="utf-8")
@@ -247,7 +247,7 @@ def test_help_is_an_answer_like_any_other(
         assert answer(capsys, *args, "--json").envelope["data"]["help"] + "\n" == text.out
 
 
-def test_the_version_is_told_by_the_boundary_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed_by_the_boundary_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(capsys, "--version").out.startswith("oraclepack ")
 
 

@@ -48,7 +48,7 @@ def test_the_data_keeps_its_schema(
     assert len(data["rules"]) == (1 if words else len(RULES))
 
 
-def test_sarif_is_told_of_every_rule() -> None:
+def test_sarif_lists_every_rule() -> None:
     texts = rule_texts()
 
     assert [text.id for text in texts] == [rule.id for rule in RULES]

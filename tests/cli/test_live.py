@@ -166,7 +166,9 @@ CAPPED = {"openai": Limit(1)}
         pytest.param("openai", CAPPED, 1000, id="one at a time"),
         pytest.param("browser", {}, 1000, id="a browser takes one at a time by itself"),
         pytest.param("openai", {"openai": Limit(8)}, 500, id="a limit that is not reached"),
-        pytest.param("openai", {"openai": Limit(None, 3)}, None, id="so many per minute: not told"),
+        pytest.param(
+            "openai", {"openai": Limit(None, 3)}, None, id="so many per minute: not shown"
+        ),
     ],
 )
 def test_the_time_left_respects_the_limits_of_providers(

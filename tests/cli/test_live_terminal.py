@@ -100,7 +100,7 @@ def test_where_no_table_is_wanted(
     assert "\x1b" not in got
 
 
-def test_a_mistake_is_told_without_a_table(tmp_path: Path) -> None:
+def test_a_mistake_is_reported_without_a_table(tmp_path: Path) -> None:
     code, got = on_terminal(tmp_path, "--steps", "77")
 
     assert code == 2

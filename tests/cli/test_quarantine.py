@@ -28,7 +28,7 @@ def put(root: Path, path: str, text: str) -> None:
 
 
 def a_project(root: Path) -> RunDir:
-    """A run whose step 02 failed; two of its outputs were set aside."""
+    """A run whose step 02 failed; two of its outputs are in quarantine."""
     names = ("02-a.md", "02-b.md")
     for name in names:
         put(root, kept_at(name), f"old {name}")

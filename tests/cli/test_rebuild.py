@@ -99,7 +99,7 @@ def test_of_a_damaged_run_nothing_is_touched(
     assert tree(tmp_path) == before
 
 
-def test_a_torn_last_line_is_told_and_left_where_it_is(
+def test_a_torn_last_line_is_reported_and_left_where_it_is(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     run, _ = a_finished_run(tmp_path)
@@ -126,7 +126,7 @@ def test_a_run_in_use_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path
     assert (got.code, one.code) == (6, 6)
     assert one.envelope["error"]["retry_after"] == 30.0
     assert "in use by process 7 on box" in got.out
-    assert (other.path / "run.json").exists(), "the others are rebuilt all the same"
+    assert (other.path / "run.json").exists(), "the others are rebuilt nevertheless"
     assert {k: v for k, v in tree(tmp_path).items() if k in before} == before
 
 

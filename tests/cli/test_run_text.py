@@ -57,7 +57,7 @@ def logs(root: Path) -> Path:
     return folder
 
 
-def test_after_a_failure_the_log_and_the_way_on_are_told(tmp_path: Path) -> None:
+def test_after_a_failure_the_log_and_the_way_on_are_reported(tmp_path: Path) -> None:
     folder = logs(tmp_path)
     (folder / "02.1.stderr.log").write_text("".join(f"line {n}\n" for n in range(30)))
     (folder / "03.1.stdout.log").write_text("out\n")

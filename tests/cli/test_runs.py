@@ -119,7 +119,7 @@ def test_a_journal_that_cannot_be_read_is_damage(
     assert "Is a directory" in data["runs"][0]["damage"]
 
 
-def test_who_works_on_a_run_is_told_and_who_was_killed(
+def test_live_and_killed_owners_of_a_run_are_shown(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     run = a_run(tmp_path, created("01"), session(), started("01"))

@@ -64,7 +64,7 @@ def test_a_run_is_taken_over_and_nothing_in_it_changes(
     )
 
 
-def test_where_nobody_can_be_asked_it_takes_a_word(
+def test_without_a_terminal_trust_needs_an_option(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     run = a_foreign_run(tmp_path)

@@ -93,7 +93,7 @@ NAMES = (
     b"-rf",
     f"--upload-pack={TOUCH}".encode(),
 )
-"""Files that are code, options or lines of output to whoever takes a name for more than a name."""
+"""Files that are code, options or lines of output where a name is taken for more than a name."""
 MODULES = (
     *("click", "json", "msgspec", "oraclepack", "platformdirs", "sitecustomize"),
     *("subprocess", "usercustomize"),
@@ -226,7 +226,7 @@ class HostileRepository:
         return theirs.run_id
 
     def _ship_programs(self) -> None:
-        """Programs and modules with names that somebody may look for in the current directory."""
+        """Programs and modules with names that a program may look for in the current directory."""
         for folder in ("", "bin", "node_modules/.bin", ".venv/bin", "src"):
             (self._root / folder).mkdir(parents=True, exist_ok=True)
             for name in PROGRAMS:

@@ -39,7 +39,7 @@ def git(root: Path, *words: str) -> None:
 
 
 class Repository:
-    """A repository of somebody else, with a pack that the user wants to run."""
+    """A foreign repository, with a pack that the user wants to run."""
 
     def __init__(self, place: Path, bash: str) -> None:
         self.root = place / "theirs"
@@ -331,7 +331,7 @@ def test_no_command_acts_on_a_foreign_run(
 
 
 @pytest.mark.usefixtures("oracle")
-def test_an_undo_that_somebody_else_prepared_is_not_finished(tmp_path: Path) -> None:
+def test_a_foreign_undo_is_not_finished(tmp_path: Path) -> None:
     """In an archive, since git keeps nothing of this name."""
     theirs = Repository(tmp_path, AGENT)
     change = j.TreeChanged(
@@ -387,7 +387,7 @@ def run(root: Path, **variables: str) -> dict[str, Any]:
 
 
 def unsigned(cache: Path) -> None:
-    """As oraclepack 0.1.0 wrote its entries, or anybody would."""
+    """As oraclepack 0.1.0 wrote its entries, or any other program could."""
     for path in cache.glob("*.json"):
         fields = json.loads(path.read_bytes())
         fields.pop("mac", None)
@@ -420,7 +420,7 @@ def test_answers_that_came_with_a_clone_are_not_served(tmp_path: Path, oracle: S
     assert len(oracle.calls) == 6, "what was paid for is not paid for again"
 
 
-def test_answers_that_nobody_signed_are_not_served_and_not_paid_for_again(
+def test_unsigned_answers_are_not_served_and_not_paid_for_again(
     tmp_path: Path, oracle: Scripted
 ) -> None:
     theirs = answered(tmp_path, oracle)

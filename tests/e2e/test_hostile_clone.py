@@ -463,7 +463,7 @@ def traced_harm(victim: Victim) -> list[str]:
 
 @pytest.fixture(scope="module")
 def other_host() -> Iterator[socket.socket]:
-    """Where the repository would have keys sent to; nobody may ever connect."""
+    """Where the repository would have keys sent to; no connection may ever arrive."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         yield server

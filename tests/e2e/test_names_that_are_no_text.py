@@ -1,4 +1,4 @@
-"""File names that are not UTF-8: they are told, recorded, and taken back like others."""
+"""File names that are not UTF-8: they are shown, recorded and restored like others."""
 
 import os
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_a_file_that_a_step_makes_is_recorded_and_taken_back(tmp_path: Path, cod
     assert_whole_journal(root)
 
 
-def test_a_file_that_a_step_should_not_have_made_is_told(tmp_path: Path) -> None:
+def test_a_file_that_a_step_should_not_have_made_is_reported(tmp_path: Path) -> None:
     asks = f"# 01) ask\noracle -p q --write-output a.md\nprintf w >{IN_BASH}\n"
     root = a_project(tmp_path, asks, "exit 0\n")
 
@@ -75,7 +75,9 @@ def test_a_project_in_such_a_directory_is_watched(tmp_path: Path) -> None:
     assert_whole_journal(root)
 
 
-def test_below_such_a_directory_outputs_are_still_told_from_other_files(tmp_path: Path) -> None:
+def test_below_such_a_directory_outputs_are_still_distinguished_from_other_files(
+    tmp_path: Path,
+) -> None:
     step = "# 01) do\ncodex exec 'do it' -o out.md\n"
     top = a_project(tmp_path, step, "echo half >out.md; echo w >other.md; exit 7\n")
     root = top / NAME

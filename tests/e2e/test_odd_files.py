@@ -68,7 +68,7 @@ def bounded(root: Path, *args: str) -> subprocess.CompletedProcess[str]:
     "odd", [pipe, endless, terminal, directory, huge], ids=lambda f: f.__name__
 )
 @pytest.mark.parametrize("place", PLACES)
-def test_what_is_no_ordinary_file_is_told_and_not_waited_for(
+def test_a_special_file_is_reported_and_not_waited_for(
     tmp_path: Path, place: str, odd: Callable[[Path], None]
 ) -> None:
     (tmp_path / ".git/refs").mkdir(parents=True)

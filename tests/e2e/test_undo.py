@@ -36,7 +36,7 @@ def done_but_for_the_cleaning(root: Path, attempt: str = "") -> Path:
 
 
 @pytest.mark.parametrize("code", [7, 0], ids=["of a failed step", "of a step that went well"])
-def test_an_undo_that_was_cut_off_is_told_and_finished(tmp_path: Path, code: int) -> None:
+def test_an_undo_that_was_cut_off_is_reported_and_finished(tmp_path: Path, code: int) -> None:
     root = a_project(tmp_path, STEP, f"{EDITS}exit {code}\n")
     before = contents(root)
     run(root, "run", "pack.md")
@@ -53,7 +53,7 @@ def test_an_undo_that_was_cut_off_is_told_and_finished(tmp_path: Path, code: int
     assert not place.exists()
 
 
-def test_an_undo_is_not_finished_over_somebodys_work(tmp_path: Path) -> None:
+def test_an_undo_is_not_finished_over_edited_files(tmp_path: Path) -> None:
     root = a_project(tmp_path, STEP, f"{EDITS}exit 7\n")
     run(root, "run", "pack.md")
     place = cut_off(root)

@@ -135,7 +135,7 @@ def test_an_unknown_config_key_is_named_with_its_neighbour(tmp_path: Path, home:
     assert tree(tmp_path, home) == before
 
 
-def test_a_named_pipe_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_a_named_pipe_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pack.md")
 
     ran = oraclepack(tmp_path, "validate", "pack.md")

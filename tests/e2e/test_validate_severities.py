@@ -1,6 +1,6 @@
 """What every rule weighs, by default and under `--strict`, written down a second time.
 
-A change of weight breaks somebody's build, so it takes two edits.
+A change of weight breaks builds of users, so it takes two edits.
 """
 
 import pytest

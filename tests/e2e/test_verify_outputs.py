@@ -64,7 +64,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def one_section_less(finished: Path) -> Iterator[Path]:
-    """The same run after somebody deleted a section of its first answer."""
+    """The same run after a section was deleted of its first answer."""
     answer = finished / FIRST
     before = answer.read_text(encoding="utf-8")
     start, end = before.index("## Risks and unknowns"), before.index("## Next exp")
@@ -234,7 +234,7 @@ def test_a_run_that_was_carried_away_is_refused(finished: Path, tmp_path: Path) 
     assert "is not inside a project's .oraclepack/runs" in ran.err
 
 
-def test_a_pack_that_changed_since_its_run_is_told(finished: Path) -> None:
+def test_a_pack_that_changed_since_its_run_is_reported(finished: Path) -> None:
     (run_dir,) = (finished / ".oraclepack/runs").iterdir()
     manifest = json.loads((run_dir / "run.json").read_bytes())
     pack = finished / manifest["pack_path"]
@@ -287,7 +287,7 @@ def test_a_rehearsed_file_in_the_project_fails(tmp_path: Path, answer: str, code
     assert [one["reason"] for one in ran.data["failures"]] == ["rehearsal"] * (code == 4)
 
 
-def test_several_packs_are_told_together(tmp_path: Path) -> None:
+def test_several_packs_are_reported_together(tmp_path: Path) -> None:
     root = a_project(tmp_path, TWO)
     (root / "other.md").write_text(pack_text("# 01) x\ntrue\n"), encoding="utf-8")
 

@@ -91,7 +91,7 @@ def test_an_output_alone_does_not_stop_the_rerun(tmp_path: Path) -> None:
     assert list(root.glob("**/_failed/*/step-01/1/done.md"))
 
 
-def test_the_files_a_step_touched_are_told(tmp_path: Path) -> None:
+def test_the_files_a_step_touched_are_reported(tmp_path: Path) -> None:
     root = a_project(tmp_path, STEP, f"{EDITS}exit 7\n")
 
     ran = run(root, "run", "pack.md")

@@ -47,7 +47,7 @@ oracle -p "{name} question {number}: why?" -m gpt-5.2 --engine api \\
 
 
 class FleetWorld:
-    """Everything below one directory; machines are told apart by their names."""
+    """Everything below one directory; machines are distinguished by their names."""
 
     def __init__(
         self, folder: Path, dsn: str = "", lease: float = 3.0, more: Mapping[str, str] | None = None

@@ -101,7 +101,7 @@ def test_a_lost_machine_leaves_unknown_calls_until_it_is_buried(world: FleetWorl
 
     world.worker(job, "other").wait(60)
     assert state_of(world) is JobState.UNDECIDED, world.log("other")
-    assert max(world.bill().values()) == 1, "nobody asks again by itself"
+    assert max(world.bill().values()) == 1, "no machine asks again by itself"
     assert world.command("fleet", "unknown") == 0
     assert "`fleet bury lost` gives it up" in world.log()
 

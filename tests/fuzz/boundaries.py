@@ -33,7 +33,7 @@ def _complete(text: str) -> bool:
 def steps_begin_where_bash_lets_them(lines: tuple[str, ...]) -> None:
     whole = _text(lines)
     if not _complete(whole):
-        return  # nobody can run it, and where its steps begin is a guess
+        return  # it cannot be run, and where its steps begin is a guess
     headers, notes = [], set()
     start = 0
     for row, line in enumerate(lines):

@@ -1,6 +1,6 @@
 """What we say the steps of a pack call, against what bash really calls in them.
 
-Of the prelude no calls are told: it is run for its state, and what it calls is not compared.
+Calls of the prelude are not compared: it is run for its state.
 """
 
 import tempfile

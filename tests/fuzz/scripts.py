@@ -155,7 +155,7 @@ def compound(by: Author) -> str:
         'echo "$(\n{i}\n)" > /dev/null',
         "{c} && {{\n{i}\n}}",
         "{c} || {{\n{i}\n}}",
-        # Without the last line bash becomes the last call, and nobody waits for it.
+        # Without the last line bash becomes the last call, and it is not waited for.
         "cat < <(\n{i}\n:\n) > /dev/null",
     )
     # Loops that share a variable may never end.

@@ -44,7 +44,7 @@ class Run:
 def bounded(
     script: str, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a bash text that nobody has read: it ends, and so does what it started."""
+    """Run a generated bash text: it ends, and so does what it started."""
     # Each process has a limit of its own, for those that outlive both the shell and us.
     argv = ["timeout", "-k", "1", "30", "bash", "-c", f"ulimit -t 20\n{script}"]
     with subprocess.Popen(

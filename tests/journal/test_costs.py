@@ -23,7 +23,11 @@ ASKED = Usage(input_tokens=17, output_tokens=154, cost_usd=0.0021)
         pytest.param(ASKED, PRICE, "0.002186", FigureSource.COMPUTED, id="tokens and a price"),
         pytest.param(ASKED, None, "0.0021", FigureSource.REPORTED, id="only the tool knows"),
         pytest.param(
-            Usage(input_tokens=17, output_tokens=154), None, None, FigureSource.UNKNOWN, id="nobody"
+            Usage(input_tokens=17, output_tokens=154),
+            None,
+            None,
+            FigureSource.UNKNOWN,
+            id="no calls",
         ),
         pytest.param(
             Usage(input_tokens=0, output_tokens=0, cost_usd=0.0),
@@ -102,7 +106,7 @@ REHEARSED = j.InvocationIntent(step="01", attempt=1, call=1, tool="oracle", prov
         pytest.param(Invocation(1, 1, OPEN), UNKNOWN, id="a call without an end"),
         pytest.param(Invocation(1, 1, REHEARSED), NO_COST, id="a rehearsal without an end"),
         pytest.param(outcome(provider="rehearsal"), NO_COST, id="a rehearsal"),
-        pytest.param(outcome(provider=None), NO_COST, id="a tool that asks nobody"),
+        pytest.param(outcome(provider=None), NO_COST, id="a tool that asks no model"),
         pytest.param(
             outcome(cache=Cache.HIT, attempts=0, saved=COST),
             CostTotal(saved=Decimal("0.5"), saved_calls=1),
@@ -138,7 +142,7 @@ REHEARSED = j.InvocationIntent(step="01", attempt=1, call=1, tool="oracle", prov
         pytest.param(
             outcome(usage=Usage(input_tokens=10, output_tokens=20, reasoning_tokens=0)),
             CostTotal(calls=1, unknown_calls=1, input_tokens=10, output_tokens=20),
-            id="tokens without a price; no reasoning is not told",
+            id="tokens without a price; no reasoning is not shown",
         ),
         pytest.param(
             outcome(usage=Usage(cost_usd=0.5), attempts=1),

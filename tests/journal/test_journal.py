@@ -135,7 +135,7 @@ def test_a_tail_that_could_not_be_cut_is_cut_later(tmp_path: Path) -> None:
     assert messages(tmp_path) == ["kept"]
 
 
-def test_a_read_only_place_is_told(tmp_path: Path) -> None:
+def test_a_read_only_place_is_reported(tmp_path: Path) -> None:
     with failing(1, errno.EROFS), pytest.raises(MachineError, match="Read-only") as caught:
         a_journal(tmp_path)
 

@@ -109,7 +109,7 @@ def test_a_torn_tail_is_dropped(tail: bytes) -> None:
         pytest.param(b'{"kind":"pack_begun","schema_version":3}', id="another kind"),
     ],
 )
-def test_a_newer_format_is_told_apart_from_damage(payload: bytes) -> None:
+def test_a_newer_format_is_not_reported_as_damage(payload: bytes) -> None:
     damage = read_lines(raw(payload)).damage
 
     assert damage is not None

@@ -1,1 +1,1 @@
-"""What keeps the repository good: pages that run, facts that are told, files that load for ever."""
+"""Checks of the repository: pages that run, facts that are documented, files that load for ever."""

@@ -2,7 +2,7 @@
 
 Run by hand once for each version, never by the tests; what it writes to `tests/data/past_runs` is
 kept as it is. Every shape is a project as a user of that version would have it on disk. Nothing in
-it tells of the machine: the program is told another host name before it starts, and the only files
+it describes the machine: the program gets another host name before it starts, and the only files
 that hold a path, the logs of steps, get another one. Checksums are the program's own.
 """
 

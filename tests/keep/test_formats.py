@@ -75,12 +75,12 @@ def test_the_table_tells_of_no_other_events() -> None:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_part_of_events_is_told_with_its_fields(part: str) -> None:
+def test_a_part_of_events_is_documented_with_its_fields(part: str) -> None:
     assert rows("The journal")[part] == list(PARTS[part].__struct_fields__)
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_a_file_is_told_with_all_its_fields(section: str) -> None:
+def test_a_file_is_documented_with_all_its_fields(section: str) -> None:
     named = set(re.findall(r"`([^`]+)`", text_of(section)))
 
     wanted = {name for shape in SECTIONS[section] for name in shape.__struct_fields__}

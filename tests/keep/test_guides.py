@@ -1,4 +1,4 @@
-"""The examples of the guides: packs are valid, YAML and settings can be read, words are told."""
+"""The examples of the guides: packs are valid, YAML and settings can be read."""
 
 import re
 import subprocess

@@ -28,7 +28,7 @@ def test_each_setting_is_listed_under_its_kind(scope: SettingScope) -> None:
     assert {name for name in names if f"`{name}`" not in shown} == set()
 
 
-def test_the_direction_of_each_limit_is_told() -> None:
+def test_the_direction_of_each_limit_is_documented() -> None:
     rows = dict(
         re.findall(r"^\| `([^`]+)` \| (.+) \|$", part(SettingScope.TIGHTEN_ONLY), re.MULTILINE)
     )

@@ -29,7 +29,7 @@ from tests.packs import some_steps
         pytest.param("-f folder/sub", [], id="a deeper directory"),
         pytest.param("-f gone.py", ["OP403"], id="not there"),
         pytest.param("-f ./gone.py", ["OP403"], id="not there, written otherwise"),
-        pytest.param("-f never-looked.py", [], id="nobody looked"),
+        pytest.param("-f never-looked.py", [], id="not looked up"),
         pytest.param("-f .env", ["OP404"], id="a secret"),
         pytest.param("-f 'keys/*.pem'", ["OP404"], id="a pattern for secrets"),
         pytest.param("-f '!.env'", [], id="a secret kept out"),
@@ -67,7 +67,7 @@ def test_attachments(files: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("bodies", "expected"),
     [
-        pytest.param(["oracle -p q -f gone.md"], 1, id="nobody makes it"),
+        pytest.param(["oracle -p q -f gone.md"], 1, id="no step makes it"),
         pytest.param(
             ["oracle -p a --write-output gone.md", "oracle -p q -f gone.md"], 0, id="made"
         ),
@@ -77,7 +77,7 @@ def test_attachments(files: str, expected: list[str]) -> None:
         pytest.param(["(cd sub && oracle -p q -f ../x.md)"], 0, id="in a subshell elsewhere"),
     ],
 )
-def test_missing_files_are_those_that_nobody_makes(bodies: list[str], expected: int) -> None:
+def test_missing_files_are_those_that_no_step_makes(bodies: list[str], expected: int) -> None:
     found = findings(some_steps(bodies), RULES, paths={"gone.md": MISSING, "../x.md": OUTSIDE})
 
     assert len(found) == expected

@@ -97,7 +97,9 @@ def test_what_bash_makes_of_lines(bash: str, expected: list[Row]) -> None:
             "mapfile -t x < <(cat <<'P'\nit's\nP\n)", [(1, "OP207"), (2, "OP206")], id="<(…)"
         ),
         pytest.param("(cat <<'P'\nit's\nP\n)", [], id="in a subshell"),
-        pytest.param("mapfile -t x < a\nmapfile -t y < b", [(1, "OP207")], id="mapfile, told once"),
+        pytest.param(
+            "mapfile -t x < a\nmapfile -t y < b", [(1, "OP207")], id="mapfile, reported once"
+        ),
         pytest.param("readarray x < a", [(1, "OP207")], id="readarray"),
         pytest.param("declare -A map", [(1, "OP207")], id="an associative array"),
         pytest.param("declare -a list", [], id="a plain array"),

@@ -70,7 +70,7 @@ def test_rules_are_chosen(
     assert {finding.rule for finding in findings} == expected
 
 
-def test_words_that_mean_no_rule_are_told() -> None:
+def test_words_that_name_no_rule_are_reported() -> None:
     assert unknown_words(("OP9", "twice", "OP7", "thrice"), TOY) == ("OP7", "thrice")
 
 

@@ -27,7 +27,7 @@ from tests.packs import some_steps
         pytest.param("oracle -p q --write-output .oraclepack/a.md", [], id="in our own folder"),
         pytest.param("oracle -p q --write-output docs/../a.md", [], id="a detour within"),
         pytest.param("oracle -p q --write-output /away/a.md", ["OP503"], id="absolute, outside"),
-        pytest.param("oracle -p q --write-output /unknown/a.md", [], id="absolute, nobody looked"),
+        pytest.param("oracle -p q --write-output /unknown/a.md", [], id="absolute, not looked up"),
         pytest.param("oracle -p q --write-output link/a.md", ["OP503"], id="a link leads away"),
         pytest.param('oracle -p q --write-output "$d/../a.md"', [], id="unknown"),
         pytest.param("cd sub\noracle -p q --write-output ../a.md", [], id="from elsewhere"),

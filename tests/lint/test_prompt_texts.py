@@ -63,7 +63,9 @@ def _found(bash: str, select: tuple[str, ...] = PROMPT_RULES) -> list[Row]:
             'oracle -p "$(printf "%s" "a `b`")"', [(1, "OP210")], id="printed into the prompt"
         ),
         pytest.param(
-            'p="a `b`"\noracle -p "$p"\noracle -p "$p"', [(1, "OP210")], id="a variable, told once"
+            'p="a `b`"\noracle -p "$p"\noracle -p "$p"',
+            [(1, "OP210")],
+            id="a variable, reported once",
         ),
         pytest.param('p="a"\np+=" `b`"\noracle -p "$p"', [(2, "OP210")], id="an appended text"),
         pytest.param('p=$(cat <<E\na `b`\nE\n)\noracle -p "$p"', [(2, "OP210")], id="from cat"),

@@ -43,7 +43,7 @@ def _numbered(*numbers: str) -> str:
         ),
         pytest.param(pack_text(f"{STEP}# 1) first look\n"), [], id="a numbered remark"),
         pytest.param(_numbered("01", "02", "03"), [], id="in order"),
-        pytest.param(_numbered("01", "03", "04"), [(6, "OP107")], id="a gap is told once"),
+        pytest.param(_numbered("01", "03", "04"), [(6, "OP107")], id="a gap is reported once"),
         pytest.param(
             _numbered("01", "03", "02", "04"), [(6, "OP107"), (8, "OP107")], id="two swapped"
         ),

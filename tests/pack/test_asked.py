@@ -88,7 +88,7 @@ def test_no_single_section_is_asked_for(text: str) -> None:
     assert requested_format(text).only is None
 
 
-def test_lines_are_told_from_the_first_one() -> None:
+def test_lines_are_counted_from_the_first_one() -> None:
     text = "Question\n\nAnswer format:\n1) Direct answer\n\n  Return only: Direct answer  "
 
     assert requested_format(text) == RequestedFormat(2, DIRECT, 5, "Return only: Direct answer")

@@ -156,7 +156,7 @@ def test_the_old_strict_mode_hears_no_only() -> None:
         pytest.param(DeclaredOutput("a.md", "Q", 50), "", None, id="nothing"),
     ],
 )
-def test_the_deciding_line_is_told(output: DeclaredOutput, text: str, line: int | None) -> None:
+def test_the_deciding_line_is_reported(output: DeclaredOutput, text: str, line: int | None) -> None:
     (contract,) = infer([output], text, step_line=40)
 
     assert contract.line == line

@@ -1,4 +1,4 @@
-"""Pack files by name: what can neither be told nor have files named after it is refused."""
+"""Pack files by name: names that cannot be printed or used for files are refused."""
 
 from pathlib import Path
 

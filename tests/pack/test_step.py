@@ -1,4 +1,4 @@
-"""What a step is about, whoever asks: `list`, `steps.json` or the backlog."""
+"""What a step is about, for `list`, `steps.json` and the backlog."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def everywhere(pack: Pack) -> set[Named]:
         pytest.param(
             "category=invariants", META, ("invariants", "src/meta.py"), id="each for itself"
         ),
-        pytest.param("a title", "", (None, None), id="nobody says"),
+        pytest.param("a title", "", (None, None), id="not given"),
     ],
 )
 def test_every_reader_has_the_same_category_and_reference(

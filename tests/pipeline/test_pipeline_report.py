@@ -58,7 +58,7 @@ SHORT_OF_WORK = "yield 0.50 (10 actionable from 20 answered) is below --min-yiel
             work(10, 20),
             0.6,
             (SHORT_OF_STEPS, SHORT_OF_WORK),
-            id="both are told",
+            id="both are reported",
         ),
         pytest.param(
             completed(1, 1),

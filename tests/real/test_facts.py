@@ -72,7 +72,7 @@ def faulty(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
         pytest.param("cut", 1, "terminated", "unknown", id="reset in the stream"),
     ],
 )
-def test_a_fault_is_told_by_its_text_alone(
+def test_a_fault_is_recognised_by_its_text_alone(
     fault: str, requests: int, said: str, reason: str, faulty: dict[str, Faulty]
 ) -> None:
     done, real_oracle, asked = faulty[fault]
@@ -133,7 +133,7 @@ def test_the_same_prompt_is_refused_while_it_runs_and_after_its_death(
     assert len(provider.requests) == 2
 
 
-def test_a_pro_model_detaches_unless_it_is_told_to_wait(
+def test_a_pro_model_detaches_unless_it_is_asked_to_wait(
     real_oracle: RealOracle, provider: Provider
 ) -> None:
     prompt = "A question that is long enough [[fault=hold]]"

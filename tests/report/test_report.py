@@ -399,7 +399,7 @@ def test_what_a_running_command_asks_is_shown(tmp_path: Path) -> None:
         at=asked.at,
     )
     write_journal(run.path, *events, asked, reserved, forecast)  # type: ignore[arg-type]
-    assert gather_report(run).decisions == ()  # nobody works on the run
+    assert gather_report(run).decisions == ()  # no command works on the run
 
     with locked(run.path):
         data = gather_report(run)

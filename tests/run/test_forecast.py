@@ -66,7 +66,7 @@ def test_the_cost_of_a_call_to_ask() -> None:
     [
         pytest.param({"fate": CallFate.CACHED}, False, False, id="answered before"),
         pytest.param({"provider": "browser"}, True, False, id="the browser has no price per token"),
-        pytest.param({"model": "my/model"}, True, False, id="nobody knows the price"),
+        pytest.param({"model": "my/model"}, True, False, id="an unknown price"),
         pytest.param({"fate": CallFate.REFUSED, "input_tokens": None}, False, False, id="refused"),
     ],
 )

@@ -58,7 +58,7 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
         ),
         pytest.param('{"step_statuses": {"01": {}}}', Maker.GO, "", id="a state of the Go tool"),
         pytest.param('{"pack_info": {"name": "p"}}', Maker.GO, "", id="a report of the Go tool"),
-        pytest.param('{"state": "mine"}', Maker.OTHER, "", id="a file of somebody's"),
+        pytest.param('{"state": "mine"}', Maker.OTHER, "", id="a foreign file"),
         pytest.param("[1]", Maker.UNREADABLE, "", id="a list"),
         pytest.param('{"steps": []}', Maker.UNREADABLE, "", id="an object that says nothing"),
         pytest.param('{"run_dir": ', Maker.UNREADABLE, "", id="damaged"),

@@ -25,7 +25,7 @@ def ours(pack_path: str) -> dict[str, object]:
         pytest.param({PLAIN[1]: ours("a/pack.md")}, OWN, id="of which only the report is left"),
         pytest.param({PLAIN[0]: ours("gone/pack.md")}, PLAIN, id="the other pack is gone"),
         pytest.param({PLAIN[0]: GO}, PLAIN, id="the Go tool's"),
-        pytest.param({PLAIN[0]: {"mine": 1}}, OWN, id="somebody else's"),
+        pytest.param({PLAIN[0]: {"mine": 1}}, OWN, id="a foreign file"),
         pytest.param({PLAIN[0]: "torn"}, PLAIN, id="a damaged file"),
         pytest.param({OWN[0]: ours("b/pack.md")}, OWN, id="it keeps the name that it has got"),
     ],

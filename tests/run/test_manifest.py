@@ -47,7 +47,7 @@ ONE_UNKNOWN = {
     "saved": None,
     "saved_calls": 0,
 }
-"""One call of which nobody knows the cost."""
+"""One call of unknown cost."""
 
 
 def a_step(step_id: str) -> Step:
@@ -143,7 +143,7 @@ def test_run_json() -> None:
     }
 
 
-def test_events_of_a_newer_program_are_told() -> None:
+def test_events_of_a_newer_program_are_reported() -> None:
     manifest = run_manifest(fold([*e.numbered(e.created("01")), Unknown(kind="dreamt", seq=2)]))
 
     assert manifest is not None
@@ -151,7 +151,7 @@ def test_events_of_a_newer_program_are_told() -> None:
     assert "dreamt" in manifest.warnings[-1].message
 
 
-def test_what_two_attempts_say_is_told_once() -> None:
+def test_a_warning_of_two_attempts_is_listed_once() -> None:
     said = j.WarningRecorded(message="a.md:1 is doubtful", step="01", code="doubtful")
     manifest = run_manifest(fold(e.numbered(e.created("01"), said, said)))
 

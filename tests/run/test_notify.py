@@ -121,7 +121,7 @@ def test_one_notification_for_each_event_whatever_is_killed(tmp_path: Path) -> N
     assert [one["event"] for one in told(heard)] == ["failed", "finished"], "killed before it began"
 
 
-def test_nothing_is_told_about_a_time_before_notifications_were_wanted(tmp_path: Path) -> None:
+def test_events_before_notifications_were_enabled_are_not_sent(tmp_path: Path) -> None:
     run, heard = a_run(tmp_path), tmp_path / "heard"
     story = a_story(ended(3))
 

@@ -30,7 +30,7 @@ def test_two_new_runs_of_the_same_moment_do_not_become_one(tmp_path: Path) -> No
     assert find_run(tmp_path, pack, wish, clock).run.run_id == f"{mine.run.run_id}__2"
 
 
-def test_an_invalid_pack_is_told_without_waiting_for_git(
+def test_an_invalid_pack_is_reported_without_waiting_for_git(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.mkfifo(tmp_path / "until")

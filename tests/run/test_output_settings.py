@@ -163,7 +163,7 @@ def test_a_bad_value_names_where_it_came_from(
     assert message in raised.value.message
 
 
-def test_an_env_file_that_cannot_be_read_is_told(project: Path) -> None:
+def test_an_env_file_that_cannot_be_read_is_reported(project: Path) -> None:
     (project / ".env").write_bytes(b"ORACLEPACK_OUTPUT_VERIFY=\xff\n")
 
     with pytest.raises(InputError, match=r"\.env: cannot be read"):

@@ -26,7 +26,7 @@ STEADY = j.SessionFinished(exit_code=0, duration_ms=90_000)
     ("events", "minutes"),
     [
         pytest.param([at(0, e.session()), at(5, END)], 5, id="from its start to its end"),
-        pytest.param([at(0, e.session()), at(5, STEADY)], 1.5, id="as the steady clock told"),
+        pytest.param([at(0, e.session()), at(5, STEADY)], 1.5, id="by the steady clock"),
         pytest.param([at(9, e.session()), at(5, END)], 0, id="never less than nothing"),
         pytest.param(
             [at(0, e.session()), *a_step(1, 4)], 4, id="a killed one: until last heard of"

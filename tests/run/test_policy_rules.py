@@ -140,7 +140,7 @@ def test_the_reply_after_a_rollback(
     assert verdict(told, completion(TWENTY, STOPPED, 0.0), ci=True) is ExitCode.STEP_FAILED
 
 
-def test_the_rollback_of_an_earlier_command_is_not_told() -> None:
+def test_the_rollback_of_an_earlier_command_is_not_reported() -> None:
     earlier = (
         j.RollbackStarted(steps=("01",)),
         j.RollbackFinished(status=RollbackStatus.COMPLETED),

@@ -1,4 +1,4 @@
-"""A patch is taken back whole, whoever is killed meanwhile, and never over somebody's work."""
+"""A patch is reverted whole, whatever is killed meanwhile, and never over edited files."""
 
 import os
 import shutil
@@ -111,7 +111,7 @@ def test_links_are_taken_back_as_what_they_say(root: Path, script: str) -> None:
     reversal = a_change(root, script)
     reversal.begin()
 
-    for _ in range(2):  # a kill may come when all is in place and nobody has told so
+    for _ in range(2):  # a kill may come when all is in place and not yet recorded
         assert not reversal.changed_since()
         reversal.finish()
         assert picture(root) == before
@@ -184,7 +184,7 @@ def test_one_refusal_of_the_disk_puts_nothing_else_into_the_tree(
         pytest.param("echo mine >>untracked.txt; touch c.bin", (), id="other files"),
     ],
 )
-def test_what_somebody_changed_meanwhile_is_told(
+def test_a_file_that_was_changed_meanwhile_is_reported(
     root: Path, meanwhile: str, strange: tuple[str, ...]
 ) -> None:
     reversal = a_change(root)
@@ -195,7 +195,7 @@ def test_what_somebody_changed_meanwhile_is_told(
     assert reversal.changed_since() == strange
 
 
-def test_a_link_of_the_step_that_somebody_changed_is_told(root: Path) -> None:
+def test_a_changed_link_of_the_step_is_reported(root: Path) -> None:
     reversal = a_change(root, "rm -r sub; ln -s nowhere sub")
     reversal.begin()
 
@@ -204,7 +204,7 @@ def test_a_link_of_the_step_that_somebody_changed_is_told(root: Path) -> None:
     assert reversal.changed_since() == ("sub",)
 
 
-def test_what_lies_behind_a_link_of_the_step_is_nobodys_concern(root: Path) -> None:
+def test_files_behind_a_link_of_the_step_are_ignored(root: Path) -> None:
     bash(root, f"{AROUND} mkdir sub/deep; echo d >sub/deep/d.txt")
     reversal = a_change(root, f"rm -r sub; {TO_OUTSIDE} sub")
     reversal.begin()

@@ -118,7 +118,7 @@ def test_a_state_file_needs_the_name_of_a_pack() -> None:
     assert protected(".state.json", "") is None
 
 
-def test_protected_and_lost_files_are_kept_and_told() -> None:
+def test_protected_and_lost_files_are_kept_and_reported() -> None:
     state = after(made("01", "prd.md"), made("02", "a.md", created=False), made("03", "b.md"))
 
     assert undo_list(state, failed=["03"], also=["b.md"]) == UndoList(

@@ -62,7 +62,7 @@ def test_requests(request_: ControlRequest, ok: bool, words: str) -> None:
     assert len(recorded) == int(ok), "a refused request changes nothing and is not recorded"
 
 
-def test_a_change_wakes_whoever_waits_and_holds_for_the_steps() -> None:
+def test_a_change_wakes_waiting_steps_and_applies_to_them() -> None:
     with Stop() as stop:
         control = a_control(stop)
         changed = control.changed

@@ -1,4 +1,4 @@
-"""Commands that write several files or none: what is kept, taken back, and told."""
+"""Commands that write several files or none: what is kept, rolled back and reported."""
 
 import errno
 import json
@@ -31,7 +31,7 @@ def test_all_pieces_are_written(tmp_path: Path) -> None:
     assert (tmp_path / "a/b.md").read_bytes() == b"1"
 
 
-def test_files_come_back_and_what_was_made_is_set_aside(tmp_path: Path) -> None:
+def test_files_are_restored_and_new_ones_are_quarantined(tmp_path: Path) -> None:
     (tmp_path / "old.md").write_bytes(b"old")
     pieces = [
         FileWrite("new", tmp_path / "a/b/new.md", b"1"),
@@ -205,7 +205,7 @@ def test_a_forged_record_takes_nothing_back_elsewhere(tmp_path: Path, path: str)
     assert not (tmp_path / "root/.git").exists()
 
 
-def test_a_record_that_somebody_else_wrote_is_left_alone(tmp_path: Path) -> None:
+def test_a_foreign_record_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("mine\n")
     place = tmp_path / ".oraclepack/_failed/generate/1"
     (place / "_before").mkdir(parents=True)
@@ -245,7 +245,7 @@ def test_a_second_rollback_has_a_place_of_its_own(tmp_path: Path) -> None:
     assert (tmp_path / ".oraclepack/_failed/test/2/a.md").read_bytes() == b"1"
 
 
-def test_a_file_outside_the_project_is_set_aside_inside(tmp_path: Path) -> None:
+def test_a_file_outside_the_project_is_quarantined_inside(tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()
     pieces = [FileWrite("one", tmp_path / "x.md", b"1"), FileWrite("two", root / "b.md", b"2")]
@@ -288,7 +288,7 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
         pytest.param(errno.ENOSPC, True, False, id="full, and not all could be taken back"),
     ],
 )
-def test_half_written_files_are_told_as_they_are(
+def test_half_written_files_are_reported_as_they_are(
     tmp_path: Path, code: int, undo: bool, retryable: bool
 ) -> None:
     (tmp_path / "old.md").write_bytes(b"old")

@@ -1,4 +1,4 @@
-"""The work tree as git trees: what a step did is told exactly and taken back exactly."""
+"""The work tree as git trees: what a step did is known exactly and undone exactly."""
 
 import shlex
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A scripted `oracle` to put on a test's PATH: it logs its calls and answers as told."""
+"""A scripted `oracle` to put on a test's PATH: it logs its calls and answers as requested."""
 
 import json
 import sys

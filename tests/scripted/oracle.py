@@ -1,14 +1,14 @@
 """Stands for a tool in tests. Installed by `tests.scripted`, never imported.
 
-What it does is told by its prompt: `[[fault=NAME first=N]]` faults the first N calls with that
+Its prompt says what it does: `[[fault=NAME first=N]]` faults the first N calls with that
 prompt, all of them without `first`. NAME is one of the rows of FAULTS, or
 
     empty   exit 0 and no file           cut     exit 0 and half an answer
     hang    until a signal ends it       deaf    the same, and only KILL ends it
     flood   prints 8 MB first            nowrite exit 0, says it saved, but did not
     slow    answers after 0.3 s          env     answers with its own environment
-    hold    until somebody opens the pipe `<program>.gate`
-    leak    fails, and its error tells the key
+    hold    until the pipe `<program>.gate` is opened
+    leak    fails, and its error contains the key
     short   exit 0 and a whole answer without a heading for the risks
     late    writes the answer, then hangs
 """

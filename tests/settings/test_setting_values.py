@@ -46,7 +46,7 @@ def test_precedence(stronger: ValueSource, weaker: ValueSource) -> None:
     assert found.origins["color"].where == f"{stronger.name}:color"
 
 
-def test_what_nobody_gives_is_the_default() -> None:
+def test_a_setting_that_is_not_given_has_its_default() -> None:
     settings = Settings()
 
     assert (settings[STRICT], settings[COLOR], settings[LINT_SELECT]) == (False, "auto", ())

@@ -98,14 +98,14 @@ def test_a_project_that_sets_what_it_may_not_stops_nothing(project: Path) -> Non
     ]
 
 
-def test_a_config_that_is_no_utf8_is_told(project: Path) -> None:
+def test_a_config_that_is_no_utf8_is_reported(project: Path) -> None:
     (project / "oraclepack.toml").write_bytes(b"# \xff")
 
     with pytest.raises(InputError, match="not valid TOML"):
         load_settings({})
 
 
-def test_a_config_that_cannot_be_read_is_told(project: Path) -> None:
+def test_a_config_that_cannot_be_read_is_reported(project: Path) -> None:
     (project / "oraclepack.toml").mkdir()
 
     with pytest.raises(InputError, match="cannot be read"):

@@ -208,7 +208,7 @@ def test_an_error_of_ours_leaves_no_shell_behind(bench: Bench) -> None:
     assert alive(attempt.token) == []
 
 
-def test_silence_is_told_once_and_stops_nothing(bench: Bench) -> None:
+def test_silence_is_reported_once_and_stops_nothing(bench: Bench) -> None:
     told: list[float] = []
     attempt = bench.attempt("sleep 0.7; echo done", idle_timeout=0.2)
 

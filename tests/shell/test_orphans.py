@@ -164,7 +164,7 @@ def test_a_process_that_only_has_the_same_number_is_left_alone() -> None:
         other.kill()
 
 
-def test_without_proc_a_number_alone_ends_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_proc_a_number_alone_ends_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "has_proc", lambda: False)
     with subprocess.Popen(["sleep", "30"], start_new_session=True) as other:
         assert end_leftovers(StartedProcess(other.pid, other.pid, "", "token")) == ()
@@ -198,7 +198,7 @@ def test_leftovers_are_found_where_there_is_no_subreaper(
 
 
 @pytest.mark.skipif(children_of_ours() is None, reason="the kernel does not list children")
-def test_a_child_that_is_just_being_started_is_nobodys_leftover() -> None:
+def test_a_child_that_is_being_started_is_no_leftover() -> None:
     ended = StartedProcess(0, 0, "", "of a step that has ended")
     of_other_tests = children_of_ours() or ()
     for pid in of_other_tests:

@@ -36,7 +36,7 @@ def test_a_profile_is_asked(tmp_path: Path, profile: str, kept: bool, ahead: boo
         assert keeps_bash_env(env, str(tmp_path)) is kept
 
 
-def test_a_profile_that_nobody_waits_for_is_ended_with_what_it_started(tmp_path: Path) -> None:
+def test_an_unneeded_profile_is_ended_with_its_children(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     env = surroundings_with(tmp_path, f"exec 3>{pipe}; sleep 600 & echo >&3; wait\n")
@@ -50,7 +50,7 @@ def test_a_profile_that_nobody_waits_for_is_ended_with_what_it_started(tmp_path:
     os.close(reader)
 
 
-def test_a_directory_that_is_gone_is_told_of_when_it_matters(tmp_path: Path) -> None:
+def test_a_missing_directory_is_reported_when_it_matters(tmp_path: Path) -> None:
     env = surroundings_with(tmp_path, "x=1\n")
 
     with environment_ahead(env, str(tmp_path / "gone")), pytest.raises(FileNotFoundError):

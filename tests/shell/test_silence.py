@@ -6,13 +6,13 @@ from oraclepack.shell.bash import IdleWatch
 from tests.clocks import SteppingClock
 
 
-def test_nobody_asked_to_be_told(tmp_path: Path) -> None:
+def test_without_a_timeout_nothing_is_reported(tmp_path: Path) -> None:
     silence = IdleWatch([str(tmp_path / "log")], None, SteppingClock())
 
     assert (silence.rest(), silence.notice()) == (None, None)
 
 
-def test_each_silence_is_told_once(tmp_path: Path) -> None:
+def test_each_silence_is_reported_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     silence = IdleWatch([str(log), str(tmp_path / "none")], 2.5, SteppingClock())
 

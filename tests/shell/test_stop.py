@@ -1,4 +1,4 @@
-"""The switch wakes whoever waits, and stays thrown."""
+"""The switch wakes waiting threads, and stays on."""
 
 import select
 
@@ -11,7 +11,7 @@ from oraclepack.shell.stop import Stop
 @pytest.mark.parametrize(
     ("asked", "level", "polite", "urgent"),
     [
-        pytest.param([], StopLevel.NONE, False, False, id="nobody asked"),
+        pytest.param([], StopLevel.NONE, False, False, id="not asked"),
         pytest.param([StopLevel.POLITE], StopLevel.POLITE, True, False, id="politely"),
         pytest.param([StopLevel.AT_ONCE], StopLevel.AT_ONCE, True, True, id="at once"),
         pytest.param(

@@ -1,4 +1,4 @@
-"""A machine that cannot go on is told from a fault of ours."""
+"""An exhausted machine is distinguished from a fault of ours."""
 
 import errno
 import os

@@ -72,7 +72,7 @@ def test_files_written_together_are_whole_wherever_the_disk_is_full(
     [
         pytest.param(None, None, 0o640, id="a new file obeys the umask"),
         pytest.param(0o755, None, 0o755, id="an old file keeps its mode"),
-        pytest.param(0o755, 0o600, 0o600, id="unless told otherwise"),
+        pytest.param(0o755, 0o600, 0o600, id="by default"),
         pytest.param(None, 0o666, 0o666, id="a mode is exact"),
     ],
 )
@@ -148,7 +148,7 @@ def test_an_interrupted_write_leaves_no_temporary_file(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-def test_a_missing_directory_is_told(tmp_path: Path) -> None:
+def test_a_missing_directory_is_reported(tmp_path: Path) -> None:
     with pytest.raises(MachineError, match="No such file") as caught:
         files.write_atomic(tmp_path / "gone" / "a.md", b"new")
 
@@ -195,7 +195,7 @@ def test_what_was_made_is_synced_although_the_next_is_in_the_way(tmp_path: Path)
     assert operations[-2:] == ["sync_directory"] * 2
 
 
-def test_a_file_in_the_way_of_a_directory_is_told(tmp_path: Path) -> None:
+def test_a_file_in_the_way_of_a_directory_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"")
 
     with pytest.raises(MachineError, match="cannot make the directory"):

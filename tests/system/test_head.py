@@ -71,7 +71,9 @@ def test_where_the_files_do_not_tell(root: Path, tmp_path: Path) -> None:
     assert head_commit(root) is None
 
 
-def test_a_repository_without_a_commit_is_told_from_one_with(root: Path, tmp_path: Path) -> None:
+def test_a_repository_without_a_commit_is_distinguished_from_one_with(
+    root: Path, tmp_path: Path
+) -> None:
     fresh, none = tmp_path / "fresh", tmp_path / "none"
     none.mkdir()
     git(tmp_path, "init", "-q", str(fresh))
@@ -98,7 +100,7 @@ def test_a_repository_that_moves_is_followed(root: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("said", ["ref: ../../secret", "ref: refs/../../secret", "not a commit"])
-def test_what_is_no_commit_is_not_told(root: Path, said: str) -> None:
+def test_what_is_no_commit_is_not_returned(root: Path, said: str) -> None:
     (root / "secret").write_text("1" * 40)
     (root / ".git/HEAD").write_text(f"{said}\n")
 

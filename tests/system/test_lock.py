@@ -33,7 +33,7 @@ sys.stdin.read()
 """
 
 
-def test_a_second_holder_is_told_the_first(tmp_path: Path) -> None:
+def test_a_second_holder_learns_the_first(tmp_path: Path) -> None:
     with locked(tmp_path):
         assert acquire(tmp_path, Holder(pid=2)) == ME
         assert holder_of(tmp_path) == ME
@@ -50,7 +50,7 @@ def test_a_released_lock_can_be_taken(tmp_path: Path) -> None:
     assert (tmp_path / NAME).exists()
 
 
-def test_nobody_holds_a_lock_that_was_never_taken(tmp_path: Path) -> None:
+def test_a_lock_that_was_never_taken_has_no_holder(tmp_path: Path) -> None:
     assert holder_of(tmp_path) is None
 
 
@@ -105,7 +105,7 @@ def test_a_holder_as_people_read_it() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3], ids=["open", "truncate", "write"])
-def test_a_refusing_disk_is_told_and_leaves_no_lock(tmp_path: Path, number: int) -> None:
+def test_a_refusing_disk_is_reported_and_leaves_no_lock(tmp_path: Path, number: int) -> None:
     with failing(number), pytest.raises(MachineError, match="lock"):
         acquire(tmp_path, ME)
 

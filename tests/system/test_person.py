@@ -24,7 +24,7 @@ def test_only_yes_is_yes(monkeypatch: pytest.MonkeyPatch, typed: str, expected: 
     os.close(ours)
 
 
-def test_nobody_waits_for_the_answer_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_answer_is_no_longer_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs) as keys:
         monkeypatch.setattr(sys, "stdin", keys)
@@ -33,5 +33,5 @@ def test_nobody_waits_for_the_answer_any_more(monkeypatch: pytest.MonkeyPatch) -
     os.close(ours)
 
 
-def test_a_pipe_is_nobody_to_ask() -> None:
+def test_a_pipe_cannot_be_asked() -> None:
     assert can_ask() is False

@@ -61,7 +61,7 @@ def test_the_project_of_a_run_directory(tmp_path: Path, place: str, expected: st
 @pytest.mark.parametrize(
     ("mode", "is_theirs", "is_root"),
     [
-        pytest.param(0o1777, True, False, id="planted where everybody may write"),
+        pytest.param(0o1777, True, False, id="planted where every user may write"),
         pytest.param(0o1777, False, True, id="the user's own there"),
         pytest.param(0o755, True, True, id="of another user, in a directory of their own"),
     ],

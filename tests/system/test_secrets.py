@@ -45,7 +45,7 @@ def test_names_of_secrets(name: str, expected: bool) -> None:
             f"{BLOT} {BLOT}",
             id="a very long one that begins with a short one",
         ),
-        pytest.param(["short"], "short", "short", id="too short to be told apart"),
+        pytest.param(["short"], "short", "short", id="too short to be recognised"),
         pytest.param(['a"b\\c\nd'], '{"k":"a\\"b\\\\c\\nd"}', f'{{"k":"{BLOT}"}}', id="in JSON"),
         pytest.param(["a.c.e.g"], "abcdefg a.c.e.g", f"abcdefg {BLOT}", id="no pattern"),
         pytest.param([], "anything", "anything", id="nothing secret"),

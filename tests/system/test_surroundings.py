@@ -59,7 +59,7 @@ def test_a_place_where_nothing_could_lie_is_passed_over(
         assert path.parent != place / name
 
 
-def test_no_place_at_all_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_place_at_all_is_reported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oraclepack.system.environment._places", lambda: [place / "missing"])
     with pytest.raises(MachineError, match="no directory for temporary files"), private_directory():
         pass

@@ -1,4 +1,4 @@
-"""The key that everything is signed with: made once, and used only where nobody else had it."""
+"""The key that everything is signed with: made once, and used only where no other user had it."""
 
 import stat
 import subprocess
@@ -140,7 +140,7 @@ def test_a_short_key_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch
 def test_a_key_that_came_with_a_repository_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a home inside of a clone, and a umask that lets nobody else read its files."""
+    """With a home inside of a clone, and a umask that lets no other user read its files."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     key_file().parent.mkdir(parents=True)
     key_file().write_text(SHARED)

@@ -1,4 +1,4 @@
-"""Scripted codex, gemini and task-master: each does its job, or the fault it is told to have."""
+"""Scripted codex, gemini and task-master: each does its job, or the requested fault."""
 
 import sys
 from pathlib import Path

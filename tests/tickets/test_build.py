@@ -142,7 +142,7 @@ def test_the_manifest_knows_every_input_and_output() -> None:
 @pytest.mark.parametrize(
     ("mode", "page"), [(TicketMode.PIPELINES, "pipelines"), (TicketMode.AUTOPILOT, "autopilot")]
 )
-def test_a_circle_is_told_in_both_plans(mode: TicketMode, page: str) -> None:
+def test_a_circle_is_reported_in_both_plans(mode: TicketMode, page: str) -> None:
     texts = {"a-1.md": "b-1\n", "b-1.md": "a-1\n\n- [ ] x\n"}
 
     made = built(texts, msgspec.structs.replace(OPTIONS, mode=mode))

@@ -84,7 +84,7 @@ VERDICT = Acceptance(
     ("turn", "said"),
     [
         pytest.param(_turn(), "Nothing was selected.", id="nothing selected"),
-        pytest.param(_turn(), "Nobody judged", id="nothing judged"),
+        pytest.param(_turn(), "not judged", id="nothing judged"),
         pytest.param(_turn(), "- T-1: Limit is ready", id="what is ready"),
         pytest.param(_turn(work=WORK), "- `T-1-A02` count", id="the work"),
         pytest.param(_turn(work=WORK, acceptance=VERDICT), "0 of 1 criteria", id="the verdict"),
@@ -114,7 +114,7 @@ def test_what_is_no_manifest(data: bytes | None) -> None:
     assert read_manifest(data) is None
 
 
-def test_an_unreadable_manifest_is_told_as_such() -> None:
+def test_an_unreadable_manifest_is_reported_as_such() -> None:
     path = f"{OUT}/manifest.json"
 
     (checked,) = compared({path: b"a"}, {path: b"{"}, None)

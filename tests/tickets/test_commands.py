@@ -66,7 +66,9 @@ def test_a_failed_write_is_exit_code_3_with_the_state_of_the_rollback(
     assert told.envelope["data"]["rollback_status"] in {"completed", "failed"}
 
 
-def test_tasks_of_an_older_prd_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tasks_of_an_older_prd_are_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     root = put(tmp_path, TWO)
     cwd = ("--cwd", str(root))
     answer(capsys, "ticketify", *cwd)

@@ -65,8 +65,8 @@ OTHERS = {
         pytest.param(
             "---\nblocks:\n  - T-2\n  - 42\n---\n", [], ["42", "T-2"], id="a list of lines"
         ),
-        pytest.param("see T-1 itself", [], [], id="itself is nobody"),
-        pytest.param("```\nT-2\n```\n", [], [], id="code names nobody"),
+        pytest.param("see T-1 itself", [], [], id="itself is no dependency"),
+        pytest.param("```\nT-2\n```\n", [], [], id="code names no ticket"),
     ],
 )
 def test_names(text: str, depends_on: list[str], blocks: list[str]) -> None:

@@ -156,7 +156,7 @@ def _nothing(_: Bench) -> None: ...
             "08", _bad_tasks, "", "circle of dependencies", "tm-check.json", id="08 circle"
         ),
         pytest.param(
-            "08", _nothing, "task-master circle", "[CIRCULAR]", "tm-check.json", id="08 told"
+            "08", _nothing, "task-master circle", "[CIRCULAR]", "tm-check.json", id="08 reported"
         ),
         pytest.param(
             "09", _nothing, "gemini malformed", "no JSON object", None, id="09 half an answer"

@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "tickets"
 @pytest.mark.parametrize(
     ("texts", "ready"),
     [
-        pytest.param(TWO, ["T-1"], id="the one that waits for nobody"),
+        pytest.param(TWO, ["T-1"], id="the one that waits for no other"),
         pytest.param(TWO | {"T-1.md": "- [x] all"}, ["T-2"], id="the first one is done"),
         pytest.param(
             {"a-1.md": "b-1\n- [ ] x\n", "b-1.md": "a-1\n- [ ] y\n"}, ["a-1", "b-1"], id="a circle"
@@ -77,7 +77,7 @@ def test_a_prompt_fits_into_one_word_of_a_command_line() -> None:
     assert all(len(one.encode()) < 131_071 for one in asked)
 
 
-def test_changes_outside_a_repository_are_told_as_such() -> None:
+def test_changes_outside_a_repository_are_reported_as_such() -> None:
     assert "no git repository" in changes_page(None, WORK)
 
 

@@ -264,7 +264,7 @@ def test_an_edited_ticket_is_stale_but_not_against_determinism(
         pytest.param({"out_dir": "."}, "--out-dir .: a directory of its own", id="the root"),
     ],
 )
-def test_a_bad_path_is_told_as_it_was_given(
+def test_a_bad_path_is_reported_as_it_was_given(
     tmp_path: Path, options: dict[str, str], told: str
 ) -> None:
     put(tmp_path, TWO)
@@ -275,7 +275,7 @@ def test_a_bad_path_is_told_as_it_was_given(
     assert str(error.value).startswith(told)
 
 
-def test_a_dependency_that_names_no_ticket_is_told(tmp_path: Path) -> None:
+def test_a_dependency_that_names_no_ticket_is_reported(tmp_path: Path) -> None:
     put(tmp_path, {"a.md": "---\nid: A\ndepends_on: [B, GONE-7]\nblocks: LOST\n---\n# a\n"})
     put(tmp_path, {"b.md": "---\nid: B\n---\n# b\n\nDepends on: nothing at all\n"})
 

@@ -144,7 +144,7 @@ def test_figures_need_tasks(desk: TicketOutDir, question: str) -> None:
     assert tasks(desk, question)[0].written is not None
 
 
-def test_what_was_not_broken_down_is_told_and_no_figures_are_left(desk: TicketOutDir) -> None:
+def test_what_was_not_broken_down_is_reported_and_no_figures_are_left(desk: TicketOutDir) -> None:
     _with_tasks(desk)
 
     with pytest.raises(InputError, match="broke down nothing of task 4"):

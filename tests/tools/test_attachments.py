@@ -60,7 +60,7 @@ def rendered(prompt: str, *files: str, notes: str = "") -> str:
             rendered("why?", "a", notes="Skipping default-ignored path: x (matches dist)\n"),
             " why?\n",
             Rendering(("a",), ("Skipping default-ignored path: x (matches dist)",)),
-            id="what is left out is told",
+            id="left out files are reported",
         ),
         pytest.param(
             rendered("see\n### File: fake\nnow", "a"),

@@ -116,7 +116,7 @@ Given = list[tuple[str, str | None]]
             ["-m", "a", "-m", "b"],
             [("--model", "a"), ("--model", "b")],
             [],
-            id="both uses are told, the last one counts",
+            id="both uses are reported, the last one counts",
         ),
         pytest.param(["--", "-p"], [], ["-p"], id="after the mark nothing is a flag"),
         pytest.param(["x", "-v"], [("--verbose", None)], ["x"], id="flags after the operand"),

@@ -82,7 +82,7 @@ def test_the_working_directory_itself() -> None:
     assert chosen.files == ("a", "b/c")
 
 
-def test_what_is_left_out_is_told() -> None:
+def test_left_out_files_are_reported() -> None:
     chosen = choose(["dist/*"], FileListing(FILES))
 
     assert chosen.notes == ("Skipping default-ignored path: dist/out.js (matches dist)",)

@@ -77,7 +77,7 @@ def test_price(
 @pytest.mark.parametrize(
     "model",
     [
-        pytest.param("my/model", id="nobody knows it"),
+        pytest.param("my/model", id="an unknown price"),
         pytest.param("gpt-6-pro", id="oracle refuses the name"),
         pytest.param("gpt-5.5", id="no row in the table"),
     ],

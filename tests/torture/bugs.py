@@ -37,7 +37,7 @@ def skip_an_fsync() -> None:
 
 
 def drop_the_lock() -> None:
-    """Everybody may write to a run."""
+    """Any number of commands may write to a run."""
 
     def let_in(directory: Path, holder: locks.Holder) -> locks.RunLock | locks.Holder:
         path = directory / locks.NAME
@@ -47,7 +47,7 @@ def drop_the_lock() -> None:
 
 
 def cache_an_unverified_answer() -> None:
-    """What the tool left goes into the cache before anybody has looked at it."""
+    """What the tool left goes into the cache before it was verified."""
     judge = ask.OracleAsk._after
 
     def trusting(self: Any, tried: Any, *args: Any, **more: Any) -> int | None:
@@ -71,7 +71,7 @@ class Unlimited:
 
 
 def ignore_the_cap() -> None:
-    """Everybody gets a slot of a provider at once."""
+    """Every call gets a slot of a provider at once."""
     vars(file_store)["limits_in"] = lambda *_: Unlimited()
 
 
@@ -99,7 +99,7 @@ def two_runners(scene: Scene, bug: Inside) -> list[Broken]:
 
 
 def bad_answers(scene: Scene, bug: Inside) -> list[Broken]:
-    """Answers that are cut or lack a part fail their steps, and go aside once asked again."""
+    """Answers that are cut or lack a part fail their steps, and are quarantined by the next run."""
     bash = "mkdir -p out\n" + "".join(
         asking(number).replace("?", f"? [[fault={fault} first=1]]", 1)
         for number, fault in ((1, "partial"), (2, "cut"))
@@ -218,7 +218,7 @@ def put_in_bugs(scene: Scene) -> Tally:
             continue
         facts |= {f"{bug.what} | {bug.where} | {one}": seen[one] for one in sorted(seen)}
         if not seen[bug.breaks]:
-            missed.append(Broken(Promise.ENDING, f"nobody noticed the bug: {bug.what}"))
+            missed.append(Broken(Promise.ENDING, f"no attack noticed the bug: {bug.what}"))
     return Tally(len(BUGS), 0, tuple(missed), facts)
 
 

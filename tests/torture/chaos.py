@@ -24,7 +24,7 @@ from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 TRANSIENT = ("rate_hint", "rate", "overloaded", "timeout", "server", "refused", "reset", "partial")
 TRANSIENT_ANSWERS = ("cut", "empty", "blank")
 FINAL = frozenset({"quota", "auth", "context", "unknown", "nowrite", "elsewhere"})
-"""Nobody asks again after these until the next command."""
+"""After these the question is not asked again until the next command."""
 EVERYTHING = (*TRANSIENT, *TRANSIENT_ANSWERS, *sorted(FINAL), "lacking", "flood")
 ROUNDS = 40
 SHORT = 0.1
@@ -157,7 +157,7 @@ def _tries(ground: Ground, weather: Weather) -> Iterable[Broken]:
             if one["fault"] in final:
                 yield Broken(Promise.PAID_TWICE, f"{prompt} was asked after {one['fault']!r}")
             if one["fault"] == "rate_hint" and after["begun"] - one["ended"] < HINT - 0.05:
-                yield Broken(Promise.ENDING, f"{prompt} did not wait as it was told")
+                yield Broken(Promise.ENDING, f"{prompt} did not wait as requested")
 
 
 def _caps(ground: Ground, weather: Weather) -> Iterable[Broken]:

@@ -51,7 +51,7 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """Everything in a project and its home that nobody may touch."""
+    """Everything in a project and its home that must stay unchanged."""
 
     marks: dict[str, Mark]
     owned: tuple[str, ...] = OWNED
@@ -196,7 +196,7 @@ def traces_told(ground: Ground, secrets: Sequence[str]) -> list[Broken]:
     files = [path for place in places for path in sorted(place.rglob("*"))]
     for path in (*files, *ground.root.glob("*.json")):
         data = _read(path)
-        found += [Broken(Promise.TOLD, str(path)) for one in secrets if one.encode() in data]
+        found += [Broken(Promise.DISCLOSED, str(path)) for one in secrets if one.encode() in data]
     return found
 
 

@@ -114,7 +114,7 @@ def _refused(program: Program, worker: Program) -> Iterator[Broken]:
 
 
 def _still_held(root: Path) -> Iterator[Broken]:
-    """Locks that nobody would ever give back, and claims on questions that were answered."""
+    """Locks that would never be released, and claims on questions that were answered."""
     for run_dir in sorted((root / ".oraclepack/runs").glob("*")):
         holder = holder_of(run_dir)
         if holder is not None:
@@ -236,7 +236,7 @@ def _without_answers(ground: Ground, project: Project) -> Iterator[Broken]:
 
 
 def _slow() -> str:
-    """A question that everybody asks and one of the project's own, each slow to answer."""
+    """A question that every project asks and one of the project's own, each slow to answer."""
     ask = "oracle -e api --write-output out/{0}.md -p '{1} [[fault=slow]]'\n"
     own = ask.format("own", "'\"$PWD\"'")
     return f"# 01) shared\n{ask.format('shared', 'Everybody asks this')}# 02) own\n{own}"

@@ -38,7 +38,7 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def is_broken(self) -> bool:
-        """It cannot be continued; a person must be told."""
+        """It cannot be continued; the user must be informed."""
         return self.reading.damage is not None or self.known == 0
 
     @property

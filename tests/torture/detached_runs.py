@@ -34,7 +34,7 @@ _PATIENCE = 60.0
 def kill_detached(scene: Scene) -> Tally:
     """A run is detached, watched and steered by others, and the runner, the watcher and the client
     that steers it are killed at random moments, one, two or all of them. Nothing is paid for twice,
-    the next command ends the run as one that nobody disturbed, and no process and no socket is
+    the next command ends the run as an undisturbed one, and no process and no socket is
     left.
     """
     site = Site.of(scene, SHAPES["asking"])

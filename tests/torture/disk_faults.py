@@ -96,7 +96,7 @@ def unclear(ran: Ran) -> list[Broken]:
     else:
         error = reply["error"] or {}
         if ran.code and not error.get("message"):
-            wrong.append(f"no error told: {ran.out}")
+            wrong.append(f"no error reported: {ran.out}")
     return [Broken(Promise.ENDING, one) for one in wrong]
 
 

@@ -101,7 +101,7 @@ def _played(project: Path, tool: str, arguments: dict[str, Any]) -> Iterator[Bro
     result = called(services(project, allow_run=tool == "start_run"), tool, **arguments)
     text = json.dumps(result.structured_content)
     if OUTSIDE in text or "root:x:" in text or "PATH=" in text:
-        yield Broken(Promise.TOLD, f"{tool} {str(arguments)[:80]} told what lies outside")
+        yield Broken(Promise.DISCLOSED, f"{tool} {str(arguments)[:80]} disclosed what lies outside")
     if not result.is_error and tool in {name for name, _ in RUNS}:
         yield Broken(Promise.CAP, f"{tool} {str(arguments)[:80]} ran")
     if result.is_error and not result.structured_content["error"]["code"]:

@@ -163,8 +163,9 @@ BACK = (*RUN, "--rollback-on-failure")
 
 
 def during_the_call(scene: Scene) -> Tally:
-    """While a tool is called, it or somebody swaps its output or the folder for links that lead
-    out, pipes, devices, folders; we neither hang nor follow, and what is outside stays."""
+    """While a tool is called, it or another process replaces its output or the folder by links
+    that lead out, pipes, devices, folders; we neither hang nor follow, and nothing outside
+    changes."""
     bash = "mkdir -p out\n# 01) one\noracle -p 'Why?' --write-output out/1.md\n# 02) two\nfalse\n"
     trials = _Trials(scene, bash)
     for number, (what, does) in enumerate(list(MEANWHILE.items())[: scene.some(len(MEANWHILE))]):
@@ -229,8 +230,8 @@ def odd_packs(scene: Scene) -> Tally:
 
 
 def odd_homes(scene: Scene) -> Tally:
-    """TMPDIR and HOME are missing, files, read-only (unless root plays), relative, too long, or
-    hold colons and line ends: the pack runs all the same, or is refused with a reason."""
+    """TMPDIR and HOME are missing, files, read-only (unless run by root), relative, too long, or
+    hold colons and line ends: the pack runs nevertheless, or is refused with a reason."""
     trials = _Trials(scene)
     for variable in ("TMPDIR", "HOME"):
         for name in PLACES[: scene.some(len(PLACES))]:

@@ -168,7 +168,7 @@ def misread(journal: Written, damaged: bytes) -> Iterator[tuple[Promise, str]]:
     if reading.events[:known] != journal.events[:known] or reading.good_bytes < good:
         yield Promise.LOST, f"forgot some of {known} intact lines"
     if reading.damage is None and reading.torn != rest:
-        yield Promise.CORRUPT, f"told of {len(reading.torn)} bytes, dropped {len(rest)}"
+        yield Promise.CORRUPT, f"reported {len(reading.torn)} bytes, dropped {len(rest)}"
     if reading.damage is None and b"\n" in rest[:-1]:
         yield Promise.CORRUPT, "took lines of damage for one torn line"
     if reading.damage is not None and reading.damage.line != known + 1:

@@ -139,7 +139,7 @@ def _recovery(site: Site, first: int) -> int:
 
 
 def last_words(shape: Shape) -> tuple[str, ...]:
-    """How the next command goes on: what was to be run again is told once only."""
+    """How the next command goes on: what is to be run again is reported once only."""
     return () if shape.finished else shape.words
 
 

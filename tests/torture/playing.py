@@ -86,7 +86,7 @@ def _result(future: Future[tuple[Tally, float]]) -> tuple[Tally, float]:
     """An attack that fails by itself has proved nothing: that counts as broken."""
     try:
         return future.result()
-    except Exception as trouble:  # noqa: BLE001 - told, and the other attacks go on
+    except Exception as trouble:  # noqa: BLE001 - reported, and the other attacks go on
         what = f"the attack itself failed: {trouble!r}"
         return Tally(0, broken=(Broken(Promise.ENDING, what),)), 0.0
 

@@ -22,9 +22,9 @@ from tests.torture.shapes import Shape
 from tests.torture.tally import Scene
 
 WHOLE = frozenset({"ok", "hold", "slow", "halfway"})
-"""What a provider thinks up an answer for and bills, whether or not anybody hears it."""
+"""What a provider thinks up an answer for and bills, whether or not it is received."""
 HALF = frozenset({"cut", "cut_clean", "error_event", "empty"})
-"""What it may bill as well, and what nobody can use."""
+"""What it may bill as well, although it is of no use."""
 _API = 'oracle --engine api --base-url "$BASE_URL" '
 WAITING = f"{_API}-m gpt-5.2 "
 DETACHED = f"{_API}-m gpt-5.5-pro --no-wait "

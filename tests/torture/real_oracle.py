@@ -1,4 +1,4 @@
-"""The real oracle is asked, and whoever takes part is killed: the provider's bill decides."""
+"""The real oracle is called while processes are killed; the provider's bill decides."""
 
 import itertools
 import random
@@ -96,7 +96,7 @@ class Trial:
         return [Rule("", *one) for one in faults.get(self.moment, [("hold", 1)])]
 
     def has_begun(self, office: Office, ground: Ground) -> bool:
-        """Whether everybody who may be killed is there."""
+        """Whether every process that may be killed is there."""
         if self.moment.startswith("starting"):
             return len(_known_tools(ground)) == len(self.rules) and bool(office.tools(ground))
         return bool(office.provider.requests)

@@ -1,4 +1,4 @@
-"""Rollbacks that are killed, that meet a failing disk, or find files changed by somebody else."""
+"""Rollbacks that are killed, that meet a failing disk, or find changed files."""
 
 import errno
 import os
@@ -211,8 +211,8 @@ def rollback_killed(scene: Scene) -> Tally:
 
 def disk_fails_in_rollback(scene: Scene) -> Tally:
     """From some operation of a rollback on, the disk refuses everything (full, broken, read-only,
-    too many files): what was not taken back is told, nothing is lost, and the next command ends
-    what was begun."""
+    too many files): what was not rolled back is reported, nothing is lost, and the next command
+    finishes it."""
     template = prepared(scene, "failing")
     first, last, _ = operations(scene, template)
     numbers = spread(first, last, scene.some(40))
@@ -228,7 +228,7 @@ def disk_fails_in_rollback(scene: Scene) -> Tally:
         reported += ran.code == 3
         trial.mend_and_check(index)
         broken += trial.end()
-    return Tally(len(numbers), 0, tuple(broken), {"told as a failed rollback": reported})
+    return Tally(len(numbers), 0, tuple(broken), {"reported as a failed rollback": reported})
 
 
 MEANWHILE = {
@@ -253,9 +253,9 @@ MEANWHILE = {
 
 
 def changed_meanwhile(scene: Scene) -> Tally:
-    """Before a rollback somebody edits, removes or replaces files of the run: by directories,
+    """Before a rollback, files of the run are edited, removed or replaced: by directories,
     pipes, links that lead out. Nothing they wrote is lost, nothing outside is touched, nothing
-    hangs, and what could not be taken back is told."""
+    hangs, and what could not be rolled back is reported."""
     template = prepared(scene, "meanwhile")
     broken: list[Broken] = []
     failed = 0
@@ -283,7 +283,7 @@ def changed_meanwhile(scene: Scene) -> Tally:
             trial.say(Promise.CORRUPT, f"{what}: restored as if it were the older file")
         broken += trial.end()
         shutil.rmtree(outside)
-    return Tally(len(chosen), 0, tuple(broken), {"told as a failed rollback": failed})
+    return Tally(len(chosen), 0, tuple(broken), {"reported as a failed rollback": failed})
 
 
 ATTACKS: dict[str, Attack] = {

@@ -4,12 +4,12 @@ Like the real one it keeps a session record from before it asks until after it w
 refuses a prompt that another session is asking. Whenever an answer is billed, a line is added to
 `$PROVIDER/billed.jsonl`; whenever a question arrives, one to `$PROVIDER/asked.jsonl`.
 
-Faults are told as to the scripted oracle beside it, by `[[fault=NAME first=N]]` in the prompt, or
-by chance: `PROVIDER_FAULTS="seed rate name,name,…"`. `PROVIDER_HOLD=moment` holds the first call
-that comes to a moment, one of MOMENTS, until somebody opens the pipe `$PROVIDER/gate`.
+Faults are requested as from the scripted oracle, by `[[fault=NAME first=N]]` in the prompt, or by
+chance: `PROVIDER_FAULTS="seed rate name,name,…"`. `PROVIDER_HOLD=moment` holds the first call
+that comes to a moment, one of MOMENTS, until the pipe `$PROVIDER/gate` is opened.
 `PROVIDER_LATER` is by how many seconds its clock is off.
 """
-# It prints for a living, and pathlib would double its start-up.
+# It prints on purpose, and pathlib would double its start-up.
 # ruff: noqa: SIM115
 
 import json

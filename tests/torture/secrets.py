@@ -1,4 +1,4 @@
-"""Secrets of odd shapes, told by steps and tools wherever they can: in nothing that we write."""
+"""Secrets of odd shapes that steps and tools print everywhere: none is in what we write."""
 
 import json
 import re
@@ -32,7 +32,7 @@ SECRETS = {
 }
 NAMES = ("OPENAI_API_KEY", "ci_token", "App_Secret", "DB_PASSWORD_OLD")
 ANSWERS = ("logs", "outputs", "aside", "backups", "answers", "_failed", "out", "steps")
-"""Folders for what steps and tools told: their words, not ours."""
+"""Folders with the output of steps and tools, which is not ours."""
 BASH = "".join(
     (
         step(1, ask("Use $S?", "out/1.md", "--base-url", '"http://x/$S"')),
@@ -70,7 +70,7 @@ CRASH = (*RUN, "--new-run")
 
 
 def crash(text: str) -> None:
-    """Inside the program: fail as nobody foresaw, with the secret in the reason."""
+    """Inside the program: fail unexpectedly, with the secret in the reason."""
 
     def fail(_operation: str, _path: str) -> NoReturn:
         raise RuntimeError(text)
@@ -78,7 +78,7 @@ def crash(text: str) -> None:
     disk.set_hook(fail)
 
 
-def told(ground: Ground, words: Iterable[str]) -> list[Path]:
+def leaks(ground: Ground, words: Iterable[str]) -> list[Path]:
     """Every file that we wrote and that holds one of the words; what the commands printed too."""
     found = []
     for path in sorted(ground.folder.rglob("*")):
@@ -95,10 +95,11 @@ def _answer(parts: tuple[str, ...]) -> bool:
     return in_cache or bool({*ANSWERS} & {*parts}) or parts[-1].startswith("new-")
 
 
-def never_told(scene: Scene) -> Tally:
-    """Keys of odd shapes (patterns, quotes, lines, controls, 4,000 characters, no UTF-8) are told
-    by steps and tools on stdout and stderr, in prompts, flags, errors, names and processes; no part
-    of one is in any file that oraclepack writes, its crash log included, nor in what it prints."""
+def never_disclosed(scene: Scene) -> Tally:
+    """Keys of odd shapes (patterns, quotes, lines, controls, 4,000 characters, no UTF-8) are
+    printed by steps and tools on stdout and stderr, in prompts, flags, errors, names and processes;
+    no part of one is in any file that oraclepack writes, its crash log included, nor in
+    what it prints."""
     broken: list[Broken] = []
     commands = 0
     chosen = list(SECRETS.items())[: scene.some(len(SECRETS))]
@@ -121,7 +122,9 @@ def never_told(scene: Scene) -> Tally:
                     Broken(Promise.ENDING, f"{what}: {words}: {ran.code} {ran.err[-300:]}")
                 )
         found = _not_crashed(asked, secret)
-        found += [Broken(Promise.TOLD, _line(path)) for path in told(asked, (MARK, "CCCC", "DDDD"))]
+        found += [
+            Broken(Promise.DISCLOSED, _line(path)) for path in leaks(asked, (MARK, "CCCC", "DDDD"))
+        ]
         found += [*corrupt(asked), *left(asked)]
         if secret.isascii():  # otherwise the scripted tool cannot even write its question down
             found += paid_twice(asked)
@@ -163,7 +166,7 @@ def weak_ones(scene: Scene) -> Tally:
         if codes != [0, 0, 0]:
             broken.append(Broken(Promise.ENDING, f"{word!r}: {codes} {again.err[-200:]}"))
         kinds = [json.loads(line)["e"]["kind"] for line in _journal(ground)]
-        # A path that is itself a secret is told to nobody, so its step is answered from the cache.
+        # A path that is itself a secret is not recorded, so its step is answered from the cache.
         if kinds.count("step_started") > 2 and word != "answers":
             broken.append(Broken(Promise.ENDING, f"{word!r}: steps ran again: {kinds}"))
         found = (*corrupt(ground), *paid_twice(ground))
@@ -175,4 +178,4 @@ def _journal(ground: Ground) -> list[str]:
     return (ground.project.run_dir / "journal.jsonl").read_text().splitlines()
 
 
-ATTACKS: dict[str, Attack] = {"secrets": never_told, "weak-secrets": weak_ones}
+ATTACKS: dict[str, Attack] = {"secrets": never_disclosed, "weak-secrets": weak_ones}

@@ -19,7 +19,7 @@ class Promise(StrEnum):
     TOUCHED = "files changed that are not ours"
     LEFT = "processes left behind"
     ENDING = "runs that did not end like an undisturbed one"
-    TOLD = "secrets written or printed"
+    DISCLOSED = "secrets written or printed"
     CAP = "limits exceeded"
     ALTERED = "texts from outside changed or made active"
     UNAPPROVED = "runs without approval"

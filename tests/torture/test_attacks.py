@@ -1,4 +1,4 @@
-"""Some attacks in a short form; `make torture` plays all in full and tells the figures."""
+"""Some attacks in a short form; `make torture` runs all in full and writes the figures."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,7 +71,7 @@ def test_there_are_ten_deliberate_bugs() -> None:
     assert len({bug.what for bug in BUGS}) == 10
 
 
-def test_what_was_not_played_is_not_told_in_figures() -> None:
+def test_an_attack_that_was_not_run_has_no_figures() -> None:
     missing = Tally(0, not_played="there is no such tool")
 
     assert line("real", missing, 0.0) == "real: not played: there is no such tool"

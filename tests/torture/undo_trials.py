@@ -146,14 +146,14 @@ class Trial:
             self.say(Promise.TOUCHED, "by a run that was refused")
 
     def _edited(self) -> None:
-        """What somebody wrote meanwhile is told and left; given back, the undo goes on."""
+        """An edited file is reported and left; once restored, the undo goes on."""
         place = self.ground.root / "edited.txt"
         held = place.read_bytes()
         place.write_bytes(b"somebody's\n")
         was = faces(self.ground.root)
         ran = self.undo()
         if ran.code != 2 or "edited.txt" not in ran.envelope["error"]["message"]:
-            self.say(Promise.ENDING, f"an edit was not told: {ran.code} {told(ran)}")
+            self.say(Promise.ENDING, f"an edit was not reported: {ran.code} {told(ran)}")
         if faces(self.ground.root) != was:
             self.say(Promise.TOUCHED, "by an undo that was refused")
         place.write_bytes(held)

@@ -125,7 +125,7 @@ def die_cleaning(number: int) -> None:
 
 def disk_fails_in_undo(scene: Scene) -> Tally:
     """At some operation of an `undo`, or from there on, the disk refuses (full, broken): that is
-    told, no file is lost, and the next `undo` ends it."""
+    reported, no file is lost, and the next `undo` ends it."""
     site = Site(scene)
     numbers = spread(1, len(site.operations), scene.some(TROUBLES))
     broken: list[Broken] = []

@@ -187,7 +187,7 @@ def test_an_enormous_issue_is_cut(per: IssuesPer) -> None:
     assert len(issue.title) <= 80
 
 
-def test_an_issue_calls_nobody() -> None:
+def test_an_issue_mentions_no_user() -> None:
     text = direct("Ask @ada and @org/team, not a@b.c or `@dec` (`src/cache.py:3`).", "Add x.")
     issue = of_answer(text)[-1]
     body = of_answer(direct("Tell @ada and `@dec`."))[0].body
@@ -286,7 +286,7 @@ def test_a_rehearsal_says_so() -> None:
     assert "rehearsal" in actionize(pack).artifacts[1].text
 
 
-def test_counts_are_told() -> None:
+def test_counts_are_shown() -> None:
     assert {status.value for status in WorkStatus} == {"actionable", "blocked", "conflict", "noop"}
 
 

@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_figures_are_told(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_the_figures_are_shown(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     args = ("actionize", "--answers", str(folder / "answers"), "--pack", str(folder / "pack.md"))
 
     got = answer(capsys, *args, "--export", "github,taskmaster", "--json")

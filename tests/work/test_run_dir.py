@@ -97,7 +97,7 @@ def test_outputs_that_are_no_words_are_no_answer(project: Project) -> None:
     assert project.records()["01-01"].status is WorkStatus.NOOP
 
 
-def test_an_answer_that_is_gone_or_changed_is_told(project: Project) -> None:
+def test_an_answer_that_is_gone_or_changed_is_reported(project: Project) -> None:
     project.answer("01", FIX)
     project.answer("02", FIX)
     (project.run / "outputs/01-q.md").unlink()
@@ -180,14 +180,14 @@ def test_a_directory_that_is_no_run_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [b"{}", b'{"pack_id":"\xec"}'], ids=["no field", "no UTF-8"])
-def test_a_damaged_manifest_is_told(tmp_path: Path, left: bytes) -> None:
+def test_a_damaged_manifest_is_reported(tmp_path: Path, left: bytes) -> None:
     (tmp_path / "run.json").write_bytes(left)
 
     with pytest.raises(InputError, match="cannot be read"):
         actionize_request(ActionizeRequest(run_dir=str(tmp_path)), tmp_path)
 
 
-def test_a_damaged_journal_is_told(project: Project) -> None:
+def test_a_damaged_journal_is_reported(project: Project) -> None:
     project.answer("01", FIX)
     project.actionize()
     journal = project.run / "journal.jsonl"
@@ -254,7 +254,7 @@ def test_a_file_that_is_not_the_refused_answer_is_not_read(project: Project) -> 
     assert project.records()["01-01"].status is WorkStatus.BLOCKED
 
 
-def test_every_way_to_have_no_answer_is_told(project: Project) -> None:
+def test_every_way_to_have_no_answer_is_reported(project: Project) -> None:
     skipped = msgspec.structs.replace(finished("02", Status.SKIPPED), skip_reason="SKIP: no codex")
     project.events += [started("01"), started("02"), skipped]
     (project.root / "pack.md").unlink()

@@ -131,7 +131,7 @@ def test_an_expired_lease_never_frees_money(runner: Make, database: Database) ->
     heir = two.claimed()
     assert heir.left == an_intent(), "the next one knows of the call"
     heir.release()
-    assert three.claimed().left == an_intent(), "and it stays known until somebody decides"
+    assert three.claimed().left == an_intent(), "and it stays known until it is decided"
 
     zombie.settle()
     zombie.release()

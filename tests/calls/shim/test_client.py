@@ -121,7 +121,7 @@ def test_without_a_gateway_it_fails_and_calls_nothing(shims: ShimDir) -> None:
     assert b"oracle: oraclepack, which stands in its place here, is not running any more" in err
 
 
-def test_a_gateway_that_dies_meanwhile_is_told(shims: ShimDir, listener: socket.socket) -> None:
+def test_a_gateway_that_dies_meanwhile_is_reported(shims: ShimDir, listener: socket.socket) -> None:
     process = call(shims, "-p", "q")
     _, _, err = answered(listener, process, lambda _: b"")
 
@@ -129,7 +129,7 @@ def test_a_gateway_that_dies_meanwhile_is_told(shims: ShimDir, listener: socket.
     assert b"ended while this call was running" in err
 
 
-def test_it_becomes_what_it_is_told_to(
+def test_it_becomes_the_named_program(
     shims: ShimDir, listener: socket.socket, tmp_path: Path
 ) -> None:
     real = tmp_path / "npx"
@@ -143,7 +143,7 @@ def test_it_becomes_what_it_is_told_to(
     assert process.returncode == -15
 
 
-def test_what_it_cannot_become_is_told(shims: ShimDir, listener: socket.socket) -> None:
+def test_what_it_cannot_become_is_reported(shims: ShimDir, listener: socket.socket) -> None:
     process = call(shims)
     _, _, err = answered(listener, process, lambda _: b"e/nowhere/npx")
 

@@ -106,7 +106,7 @@ def test_a_prelude_waits_for_its_answer(tmp_path: Path, zygote: Zygote) -> None:
     assert [one.error for one in outcomes(project)] == [None]
 
 
-def test_a_question_that_outlives_its_step_is_told(tmp_path: Path, zygote: Zygote) -> None:
+def test_a_question_that_outlives_its_step_is_reported(tmp_path: Path, zygote: Zygote) -> None:
     held = KILLED.replace("fault=slow", "fault=hold")
     project = a_project(tmp_path, zygote, step(1, held, "sleep 60"))
     gate = Gate(project)

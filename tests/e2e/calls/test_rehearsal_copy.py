@@ -222,7 +222,7 @@ def test_a_link_to_a_file_that_is_too_large_is_refused_with_it(
         project_copy.plan_copy(tmp_path / "project", os.environ)
 
 
-def test_a_work_tree_that_git_is_told_to_look_for_elsewhere_is_not_copied(
+def test_a_work_tree_that_is_configured_elsewhere_is_not_copied(
     tmp_path: Path, zygote: Zygote
 ) -> None:
     project = a_project(tmp_path, zygote, step(1, "ls elsewhere.txt || pwd"))

@@ -60,7 +60,7 @@ def test_a_step_whose_third_call_fails_makes_two_more(tmp_path: Path, zygote: Zy
     assert [one.cache for one in outcomes(project)[3:]] == ["hit", "hit", "miss", "miss"]
 
 
-def test_waits_are_told_once_each(tmp_path: Path, zygote: Zygote) -> None:
+def test_waits_are_reported_once_each(tmp_path: Path, zygote: Zygote) -> None:
     bash = step(1, ask("Why? [[fault=overloaded first=2]]", "out/1.md", "-e", "api"))
     project = a_project(tmp_path, zygote, bash)
 
@@ -75,7 +75,7 @@ def test_waits_are_told_once_each(tmp_path: Path, zygote: Zygote) -> None:
     assert outcomes(project)[0].attempts == 3
 
 
-def test_a_wait_for_a_slot_is_told(tmp_path: Path, zygote: Zygote) -> None:
+def test_a_wait_for_a_slot_is_reported(tmp_path: Path, zygote: Zygote) -> None:
     bash = step(1, ask("Why? [[fault=hold]]", "out/1.md", "-e", "api"))
     begun = 'until [[ -s "$TOOLS/oracle.calls.jsonl" ]]; do sleep 0.02; done'
     bash += step(2, begun, ask("How?", "out/2.md", "-e", "api"))

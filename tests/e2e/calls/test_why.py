@@ -60,7 +60,7 @@ def test_what_was_only_rehearsed_can_be_compared_too(project: Project) -> None:
     assert "  file:a.py changed from " in said
 
 
-def test_the_hashes_of_its_commands_are_told(project: Project) -> None:
+def test_the_hashes_of_its_commands_are_shown(project: Project) -> None:
     project.run()
     ran = project.start("why", "pack.md", "1", "--json").wait()
 

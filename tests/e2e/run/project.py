@@ -60,7 +60,7 @@ class Program:
     err: Path
 
     def wait(self, patience: float = PATIENCE) -> Ran:
-        """How it ended. What hangs is killed, and told as a TimeoutError."""
+        """How it ended. What hangs is killed, and raises a TimeoutError."""
         hangs = not self._ends_within(patience)
         if hangs:
             self.signal(signal.SIGKILL)

@@ -71,7 +71,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize("back", [False, True], ids=["kept", "taken back"])
 @pytest.mark.parametrize(("words", "prepare", "refused", "completed", "failed", "schema"), COMMANDS)
-def test_what_a_command_completed_is_told_whether_or_not_it_was_taken_back(
+def test_completed_steps_are_reported_whether_or_not_they_were_rolled_back(
     tmp_path: Path,
     zygote: Zygote,
     words: str,

@@ -88,7 +88,7 @@ def test_the_forecast_stands_beside_the_cost_and_no_call_is_no_forecast(project:
         pytest.param("11.99", True, True, 1, id="above it, and the answer is yes"),
         pytest.param("12", False, True, 0, id="not above it"),
         pytest.param("none", False, True, 0, id="never asked"),
-        pytest.param("0", None, True, 0, id="nobody is there to be asked"),
+        pytest.param("0", None, True, 0, id="no terminal to ask at"),
     ],
 )
 def test_above_a_sum_the_person_is_asked(

@@ -91,7 +91,7 @@ def test_it_may_not_leave_the_project(project: Project, place: str, fault: str) 
 
 
 @pytest.mark.parametrize("dry", [False, True], ids=["run", "dry run"])
-def test_literal_paths_are_told(tmp_path: Path, zygote: Zygote, *, dry: bool) -> None:
+def test_literal_paths_are_reported(tmp_path: Path, zygote: Zygote, *, dry: bool) -> None:
     project = a_project(tmp_path, zygote, "mkdir -p out\n" + asks(1, "out"))
 
     ran = project.start("run", "pack.md", "--out-dir", "x", *(["--dry-run"] if dry else [])).wait()

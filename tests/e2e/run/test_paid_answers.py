@@ -51,7 +51,9 @@ def data(ran: Ran) -> dict[str, Any]:
     return told
 
 
-def test_a_corrected_answer_is_taken_and_nobody_is_asked(tmp_path: Path, zygote: Zygote) -> None:
+def test_a_corrected_answer_is_accepted_without_asking_again(
+    tmp_path: Path, zygote: Zygote
+) -> None:
     project = a_short_project(tmp_path, zygote)
     given = (project.root / ANSWER).read_text()
     text = correct(project)
@@ -87,7 +89,7 @@ def test_an_answer_that_still_misses_its_contract_is_not_asked_for_again(
     assert "oraclepack run PACK --rerun 01 --refresh" in suggestion
 
 
-def test_the_ways_on_are_told_to_people_and_by_why(tmp_path: Path, zygote: Zygote) -> None:
+def test_the_ways_to_continue_are_printed_and_shown_by_why(tmp_path: Path, zygote: Zygote) -> None:
     project = a_short_project(tmp_path, zygote)
 
     ran = project.start("run", "pack.md").wait()

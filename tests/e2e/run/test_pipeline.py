@@ -149,7 +149,7 @@ def test_the_policy_tells_its_figures(tmp_path: Path, zygote: Zygote) -> None:
     assert kinds[-1] == "session_finished"
 
 
-def test_a_threshold_without_ci_is_told_to_be_idle(tmp_path: Path, zygote: Zygote) -> None:
+def test_a_threshold_without_ci_is_reported_as_idle(tmp_path: Path, zygote: Zygote) -> None:
     project = a_project(tmp_path, zygote, "# 01) one\ntrue\n")
 
     ran = pipeline(project, "--json", "--min-yield", "1")

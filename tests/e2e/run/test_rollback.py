@@ -187,7 +187,7 @@ def test_a_failed_step_leaves_a_link_a_link(tmp_path: Path, zygote: Zygote, does
         ("mv out away; ln -s ../outside out", "its directory leads out of the project"),
     ],
 )
-def test_what_cannot_be_taken_back_is_told(project: Project, meanwhile: str, why: str) -> None:
+def test_what_cannot_be_rolled_back_is_reported(project: Project, meanwhile: str, why: str) -> None:
     outside = project.root.parent / "outside"
     outside.mkdir()
     (outside / "03-topic-3.md").symlink_to("nowhere")

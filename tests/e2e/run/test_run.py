@@ -103,7 +103,7 @@ def test_a_failing_step_stops_the_run_and_keeps_what_was_done(
     assert len(project.oracle.calls) == 4
 
 
-def test_a_failed_steps_earlier_output_is_set_aside_before_it_runs_again(
+def test_a_failed_steps_earlier_output_is_quarantined_before_it_runs_again(
     tmp_path: Path, zygote: Zygote
 ) -> None:
     once = "if [[ ! -e once ]]; then echo half >out/01-topic-1.md; touch once; exit 1; fi\n"
@@ -118,7 +118,7 @@ def test_a_failed_steps_earlier_output_is_set_aside_before_it_runs_again(
     assert "Direct answer" in (project.root / "out/01-topic-1.md").read_text()
 
 
-def test_what_a_failed_attempt_did_not_touch_is_not_set_aside(
+def test_files_that_a_failed_attempt_did_not_touch_are_not_quarantined(
     tmp_path: Path, zygote: Zygote
 ) -> None:
     once = "if [[ ! -e once ]]; then touch once; exit 1; fi\n"
@@ -214,7 +214,7 @@ def test_a_step_that_skips_itself_over_an_older_output_is_skipped(
     assert done.data["skipped_steps"] == ["01"]
 
 
-def test_a_crash_in_a_step_is_told_by_its_error_line(tmp_path: Path, zygote: Zygote) -> None:
+def test_a_crash_in_a_step_is_reported_by_its_error_line(tmp_path: Path, zygote: Zygote) -> None:
     crash = "Error: no way\n    at f (/a.js:1:1)\n\nNode.js v24.1.0"
     project = a_project(tmp_path, zygote, f"# 01) crash\ncat >&2 <<'END'\n{crash}\nEND\nexit 9\n")
 
@@ -238,7 +238,7 @@ LIMITED = "RATE_LIMITED: Rate limit reached for gpt-5.2. Please try again in 20s
             "later",
             True,
             None,
-            id="an overload passes, nobody says when",
+            id="an overload passes at an unknown time",
         ),
         pytest.param(
             ["quota"],

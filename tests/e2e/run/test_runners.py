@@ -33,7 +33,7 @@ def token_of(project: Project, step: str) -> str:
     return found[-1]
 
 
-def test_the_second_runner_is_told_who_works(project: Project) -> None:
+def test_the_second_runner_learns_the_owner(project: Project) -> None:
     meeting = Meeting(project.root / "meet")
     first = project.start("run", "pack.md", "--json")
     meeting.wait()

@@ -130,7 +130,7 @@ def test_a_unique_answer_of_an_older_run_stays(project: Project) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        pytest.param("notes.md", "mine", "it holds notes.md", id="a file of somebody else"),
+        pytest.param("notes.md", "mine", "it holds notes.md", id="a foreign file"),
         pytest.param(
             "actionizer/backlog.md",
             "<!-- keep: notes -->\nmine\n<!-- /keep -->\n",

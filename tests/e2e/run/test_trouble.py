@@ -72,7 +72,7 @@ def newer(lines: list[bytes]) -> list[bytes]:
         pytest.param(newer, "it is written in format 9", id="a newer schema"),
     ],
 )
-def test_a_damaged_journal_is_told_and_left_alone(
+def test_a_damaged_journal_is_reported_and_left_alone(
     stopped: Project, damage: object, message: str
 ) -> None:
     assert callable(damage)
@@ -96,7 +96,7 @@ def test_a_damaged_journal_is_told_and_left_alone(
 
 
 @pytest.mark.parametrize("lost", [Path.unlink, lambda path: path.write_bytes(b"")])
-def test_a_lost_journal_is_told_and_nothing_overwritten(
+def test_a_lost_journal_is_reported_and_nothing_overwritten(
     stopped: Project, lost: Callable[[Path], object]
 ) -> None:
     lost(stopped.run_dir / "journal.jsonl")
@@ -193,7 +193,7 @@ def test_a_run_directory_that_cannot_be_made(project: Project, tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["pack.state.json", "pack.report.json"])
 @pytest.mark.parametrize("words", [("run",), ("run", "--dry-run"), ("pipeline",)], ids=" ".join)
-def test_a_directory_in_the_place_of_a_file_of_ours_is_told_before_anything_is_asked(
+def test_a_directory_in_the_place_of_our_file_is_reported_before_asking(
     project: Project, name: str, words: tuple[str, ...]
 ) -> None:
     (project.root / name).mkdir()

@@ -102,7 +102,7 @@ def become(request: Request) -> None:
 
 
 class Fault:
-    """What the disk does to the program, told by the number of the operation."""
+    """What the disk does to the program, by the number of the operation."""
 
     def __init__(
         self,

@@ -233,7 +233,7 @@ def test_a_header_with_thousands_of_digits_is_no_crash() -> None:
 
 
 @pytest.mark.parametrize("before", ["cat <<E\nE", "time {\ntrue\n}"], ids=["heredoc", "time"])
-def test_nesting_deeper_than_anybody_writes_is_no_crash(before: str) -> None:
+def test_very_deep_nesting_is_no_crash(before: str) -> None:
     deep = f"{'( ' * 900}true{' )' * 900}"
 
     assert len(a_pack(f"# 01) a\n{before}\n{deep}\n# 02) b\ntrue\n").steps) == 2

@@ -246,7 +246,7 @@ def test_a_changed_attachment_is_a_warning() -> None:
     assert first.warnings == (f"{changed}; --rerun changed asks again",)
 
 
-def test_a_step_without_roi_is_kept_and_told() -> None:
+def test_a_step_without_roi_is_kept_and_reported() -> None:
     made = planned(selection=Selection(roi_threshold=1))
 
     assert [step.warnings for step in made.steps] == [
@@ -254,7 +254,7 @@ def test_a_step_without_roi_is_kept_and_told() -> None:
     ] * 3
 
 
-def test_nothing_selected_is_told() -> None:
+def test_nothing_selected_is_reported() -> None:
     made = planned(selection=Selection(rerun="failed"))
 
     assert made.to_run == ()

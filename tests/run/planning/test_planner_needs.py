@@ -69,7 +69,7 @@ def test_several_missing_tools_are_all_named() -> None:
             "oracle is not on PATH, and step 02 calls it",
             id="only steps that run count",
         ),
-        pytest.param(Selection(steps="1"), CHAIN, None, id="nobody asks for it"),
+        pytest.param(Selection(steps="1"), CHAIN, None, id="it was not asked for"),
         pytest.param(
             Selection(),
             a_pack(some_steps(["command -v oracle || { echo SKIP; exit 0; }\noracle -p x"])),
@@ -108,7 +108,7 @@ def chained(*events: j.Event) -> RunState:
             chained(*well(CHAIN, "01"), *well(CHAIN, "02")),
             Selection(rerun="01"),
             (),
-            id="nothing is told of a step that is not selected",
+            id="no warning about a step that is not selected",
         ),
         pytest.param(
             chained(begun(CHAIN, "01"), finished("01", Status.FAILED), *well(CHAIN, "02")),
@@ -118,7 +118,7 @@ def chained(*events: j.Event) -> RunState:
         ),
     ],
 )
-def test_what_is_told_about_needed_steps(
+def test_warnings_about_needed_steps(
     state: RunState, selection: Selection, expected: tuple[str, ...]
 ) -> None:
     assert planned(state, selection, pack=CHAIN).steps[1].warnings == expected

@@ -37,7 +37,7 @@ GAPS = a_plan(
         pytest.param(WALL, progress(["01"]), 4, ["02"], id="a barrier starts alone"),
         pytest.param(WALL, progress(["01"], [], ["02"]), 4, [], id="nothing runs beside a barrier"),
         pytest.param(WALL, progress(["01", "02"]), 4, ["03"], id="what is behind it comes after"),
-        pytest.param(GAPS, progress(), 4, ["02", "04"], id="what does not run holds nobody up"),
+        pytest.param(GAPS, progress(), 4, ["02", "04"], id="what does not run delays no step"),
         pytest.param(FREE, progress([], ["01"], ["02"]), 4, [], id="a failure starts nothing new"),
     ],
 )
@@ -60,7 +60,7 @@ WEB = a_plan(
     [
         pytest.param(progress([], ["01"]), ["04"], id="only what does not need it, in order"),
         pytest.param(progress(["04"], ["01"]), ["05"], id="a barrier does not wait for the lost"),
-        pytest.param(progress(["04"], ["01", "05"]), ["06"], id="a failed barrier stops nobody"),
+        pytest.param(progress(["04"], ["01", "05"]), ["06"], id="a failed barrier stops no step"),
         pytest.param(progress(["04", "05", "06"], ["01"]), [], id="what needs it never starts"),
     ],
 )

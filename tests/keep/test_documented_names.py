@@ -1,7 +1,7 @@
 """Every setting, rule, exit code, event, schema, directive and variable stands on its page.
 
 The names are gathered from the declarations themselves, not from the tables that the pages are made
-from: what somebody forgot to put into a table is noticed too.
+from: what was forgotten in a table is noticed too.
 """
 
 import importlib
@@ -91,7 +91,7 @@ def variables() -> set[str]:
     return set(re.findall(r'"(_?ORACLEPACK_[A-Z_]*[A-Z])"', text))
 
 
-class Told(NamedTuple):
+class DocumentedKind(NamedTuple):
     """A kind of thing, where its names come from, and how its page tells of one."""
 
     names: Callable[[], set[str]]
@@ -101,14 +101,14 @@ class Told(NamedTuple):
 
 
 KINDS = {
-    "setting": Told(settings, "settings.md", r"^\| `NAME` \|.*$"),
-    "rule": Told(rules, "rules.md", r"^### NAME\b.*$"),
-    "exit code": Told(exit_codes, "cli.md", r"^\| NAME \|.*$"),
-    "event": Told(events, "formats.md", r"^\| `NAME` \|.*$"),
-    "schema": Told(schemas, "cli.md", r"^\| `oraclepack schema NAME` \|.*$"),
-    "directive": Told(directives, "writing-packs.md", r"^\| `NAME` \|.*$"),
-    "spelling": Told(spellings, "writing-packs.md", r'"NAME"'),
-    "variable": Told(variables, "settings.md", r"`NAME`"),
+    "setting": DocumentedKind(settings, "settings.md", r"^\| `NAME` \|.*$"),
+    "rule": DocumentedKind(rules, "rules.md", r"^### NAME\b.*$"),
+    "exit code": DocumentedKind(exit_codes, "cli.md", r"^\| NAME \|.*$"),
+    "event": DocumentedKind(events, "formats.md", r"^\| `NAME` \|.*$"),
+    "schema": DocumentedKind(schemas, "cli.md", r"^\| `oraclepack schema NAME` \|.*$"),
+    "directive": DocumentedKind(directives, "writing-packs.md", r"^\| `NAME` \|.*$"),
+    "spelling": DocumentedKind(spellings, "writing-packs.md", r'"NAME"'),
+    "variable": DocumentedKind(variables, "settings.md", r"`NAME`"),
 }
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -118,32 +118,34 @@ def text_of(pages: str) -> str:
     return "\n".join(page.read_text(encoding="utf-8") for page in sorted(DOCS.glob(pages)))
 
 
-def untold(told: Told, text: str) -> list[str]:
+def undocumented(entry: DocumentedKind, text: str) -> list[str]:
     """The names that the text does not tell of."""
-    return sorted(name for name in told.names() if not is_told(told, name, text))
+    return sorted(name for name in entry.names() if not is_documented(entry, name, text))
 
 
-def is_told(told: Told, name: str, text: str) -> bool:
-    return row_of(told, name).search(text) is not None
+def is_documented(entry: DocumentedKind, name: str, text: str) -> bool:
+    return row_of(entry, name).search(text) is not None
 
 
-def row_of(told: Told, name: str) -> re.Pattern[str]:
-    return re.compile(told.row.replace("NAME", re.escape(name)), re.MULTILINE)
+def row_of(entry: DocumentedKind, name: str) -> re.Pattern[str]:
+    return re.compile(entry.row.replace("NAME", re.escape(name)), re.MULTILINE)
 
 
 @every_kind
-def test_nothing_is_left_untold(kind: str) -> None:
-    told = KINDS[kind]
+def test_nothing_is_left_undocumented(kind: str) -> None:
+    entry = KINDS[kind]
 
-    assert untold(told, text_of(told.pages)) == [], f"tell of this {kind} in docs/{told.pages}"
+    assert undocumented(entry, text_of(entry.pages)) == [], (
+        f"document this {kind} in docs/{entry.pages}"
+    )
 
 
 @every_kind
 def test_what_is_missing_is_noticed(kind: str) -> None:
-    told = KINDS[kind]
-    text = text_of(told.pages)
-    for name in told.names():
-        assert not is_told(told, name, row_of(told, name).sub("", text))
+    entry = KINDS[kind]
+    text = text_of(entry.pages)
+    for name in entry.names():
+        assert not is_documented(entry, name, row_of(entry, name).sub("", text))
 
 
 @pytest.mark.parametrize(
@@ -167,10 +169,10 @@ def test_an_event_outside_of_the_table_is_found() -> None:
         """Of this test alone: what is declared under Event itself, other tests would see."""
 
     class Middle(Base, frozen=True, tag="run_created"):
-        """Told of."""
+        """Documented."""
 
     class Forgotten(Middle, frozen=True, tag="forgotten"):
         """Declared, but part of no table."""
 
-    told = KINDS["event"]._replace(names=lambda: events(Base))
-    assert untold(told, text_of("formats.md")) == ["forgotten"]
+    entry = KINDS["event"]._replace(names=lambda: events(Base))
+    assert undocumented(entry, text_of("formats.md")) == ["forgotten"]
