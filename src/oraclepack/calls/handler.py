@@ -4,7 +4,8 @@ A question is answered from the cache, else by adopting the call of a command th
 by asking. `CallHandler.answer` holds that order; each stage is a function below it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -96,27 +97,39 @@ class CallHandler:
         """See to one call; the exit code with which it ends for the step."""
         call = replace(call, began_at=rfc3339(self._context.clock.now()))
         with self._context.shared.answering((call.step, call.attempt, call.number)):
-            context = self._context.with_secrets_of(call.env)
-            try:
-                reading = read_call(context, call, shim)
-            except StoreError as trouble:
-                error = _without_store(shim, trouble)
-                ledger.conclude_other(context, call, OF_TOOL.get(call.tool), error, _REFUSED_EXIT)
-                return _REFUSED_EXIT
+            reading = self._read(call, shim)
             if isinstance(reading, int):
                 return reading
             context, prepared = reading
             try:
                 with asking_alone(context, prepared, shim) as claim:
-                    return _answer(context, prepared, shim, claim)
+                    if claim is None:
+                        return _end(context, prepared, STOPPED, STOPPED_EXIT)
+                    unanswered = _unanswered(context, prepared, shim, claim)
+                    if isinstance(unanswered, int):
+                        return unanswered
+                    asking, force = unanswered
+                    with _settled(asking, claim):
+                        return asking.ask(force=force)
             except StoreError as trouble:
                 error = _without_store(shim, trouble)
                 return _end(context, prepared, error, _REFUSED_EXIT)
 
+    def _read(self, call: LiveCall, shim: Shim) -> tuple[CallContext, PreparedCall] | int:
+        """What the call asks for; an exit code where it is answered already, or cannot be."""
+        context = self._context.with_secrets_of(call.env)
+        try:
+            return read_call(context, call, shim)
+        except StoreError as trouble:
+            error = _without_store(shim, trouble)
+            ledger.conclude_other(context, call, OF_TOOL.get(call.tool), error, _REFUSED_EXIT)
+            return _REFUSED_EXIT
 
-def _answer(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim | None) -> int:
-    if claim is None:
-        return _end(context, prepared, STOPPED, STOPPED_EXIT)
+
+def _unanswered(
+    context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim
+) -> tuple[OracleAsk, bool] | int:
+    """Answer from the cache or an earlier call; else the question, and whether it is forced."""
     exit_code = cached(context, prepared, shim, claim)
     if exit_code is not None:
         settle_earlier(context, prepared, claim.left)
@@ -127,15 +140,20 @@ def _answer(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Cla
     asking = begin_asking(context, prepared, shim, claim, unanswered)
     if asking is None:
         return _end(context, prepared, _HELD_BACK, 1)
+    return asking, unanswered.adoption.force
+
+
+@contextmanager
+def _settled(asking: OracleAsk, claim: Claim) -> Iterator[None]:
+    """Settle the claim once the question was asked, unless it is still open."""
     try:
-        exit_code = asking.ask(force=unanswered.adoption.force)
+        yield
     except StoreError:
         if asking.has_tried and not asking.is_open:
             claim.settle()
         raise
     if not asking.is_open:
         claim.settle()
-    return exit_code
 
 
 def _without_store(shim: Shim, trouble: StoreError) -> StepError:
