@@ -4,6 +4,7 @@ import io
 import os
 import pty
 import re
+import select
 import shlex
 import shutil
 import subprocess
@@ -58,6 +59,51 @@ def test_on_a_terminal_there_is_a_table(tmp_path: Path) -> None:
     assert got.count("\x1b[?25l") == got.count("\x1b[?25h")
     assert "to continue: oraclepack run pack.md --cwd ." in got
     assert got.count("exit code 7: oh") == 1, "the cause is given once"
+
+
+OURS = """
+import sys
+from oraclepack.cli.live.screen import Painter
+painter = Painter(lambda text: (sys.stderr.write(text), sys.stderr.flush()), len)
+for number in range(10_000):
+    painter.paint([f"row {number}"], 80)
+    sys.stdin.readline()
+"""
+RICH = """
+import sys
+from rich.console import Console
+from rich.live import Live
+with Live(console=Console(stderr=True, force_terminal=True), auto_refresh=False) as live:
+    for number in range(10_000):
+        live.update(f"row {number}", refresh=True)
+        sys.stdin.readline()
+"""
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("code", "is_left_visible"),
+    [pytest.param(OURS, True, id="our painter"), pytest.param(RICH, False, id="rich.live")],
+)
+def test_a_killed_display_leaves_the_cursor_visible(code: str, is_left_visible: bool) -> None:
+    """Why rich.live does not paint the table: it hides the cursor from begin to end."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm"},
+    )
+    os.close(theirs)
+    got = b""
+    while b"row" not in got or select.select([ours], [], [], 0.2)[0]:
+        got += os.read(ours, 65536)
+    process.kill()
+    process.communicate()
+    os.close(ours)
+
+    assert b"\x1b[?25l" in got
+    assert (got.rfind(b"\x1b[?25h") > got.rfind(b"\x1b[?25l")) is is_left_visible
 
 
 @pytest.mark.parametrize("command", ["run", "pipeline"])
