@@ -166,11 +166,21 @@ class FleetWorld:
             with (self.folder / "bill.flow").open("a") as flow:
                 flow.write(f"- {pid}\n")
 
+    def note_dead_tools(self) -> None:
+        """Tools that were killed have no end in the account of calls in flight."""
+        pids = {line.split()[1] for line in self._flow() if line.startswith("+")}
+        pids -= {line.split()[1] for line in self._flow() if line.startswith("-")}
+        with (self.folder / "bill.flow").open("a") as flow:
+            flow.writelines(f"- {pid}\n" for pid in pids if not Path("/proc", pid).exists())
+
+    def _flow(self) -> list[str]:
+        return (self.folder / "bill.flow").read_text().splitlines()
+
     def most_at_once(self) -> int:
         """The largest number of calls that were in flight at the same moment."""
         flying: set[str] = set()
         most = 0
-        for line in (self.folder / "bill.flow").read_text().splitlines():
+        for line in self._flow():
             sign, pid = line.split()
             flying = flying | {pid} if sign == "+" else flying - {pid}
             most = max(most, len(flying))

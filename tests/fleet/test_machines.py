@@ -15,6 +15,7 @@ from oraclepack.calls.postgres.migrations import migrate
 from oraclepack.fleet.fleet_job import FleetJob, JobState
 from oraclepack.fleet.fleet_run import jobs_of, sources_of
 from oraclepack.fleet.postgres_jobs import PostgresJobStore
+from tests.fleet.fleet_account import account
 from tests.fleet.fleet_world import FleetWorld, until
 from tests.postgres_server import NoServerError, PostgresServer, serving_postgres
 
@@ -66,10 +67,7 @@ def rows(world: FleetWorld, query: str) -> list[tuple[object, ...]]:
 
 
 def nothing_is_left(world: FleetWorld) -> None:
-    assert rows(world, "select * from claim") == []
-    assert rows(world, "select * from slot") == []
-    living = "select id from runner where ended is null and lease_until > clock_timestamp()"
-    assert rows(world, living) == []
+    assert account(world) == []
 
 
 def test_a_killed_runner_is_continued_on_its_machine(world: FleetWorld) -> None:
