@@ -235,6 +235,10 @@ def test_jobs_in_files(tmp_path: Path) -> None:
     store.add([second, first])
     (tmp_path / "f/order").write_text(f"{first.id}\nlost-on-the-way\n{second.id}\n{first.id}\n")
     assert [job.id for job in store.jobs("f")] == [first.id, second.id]
+    (tmp_path / "f" / second.id / "job.json").write_bytes(b"")  # a power cut
+    assert [job.id for job in store.jobs("f")] == [first.id]
+    store.add([first, second])
+    assert [job.id for job in store.jobs("f")] == [first.id, second.id]
     taken = store.take("f", first.id)
     assert taken is not None
     assert store.take("f", first.id) is None

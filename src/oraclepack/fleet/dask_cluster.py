@@ -5,6 +5,7 @@ A task may run twice or not at all when machines die: the store decides who runs
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -18,6 +19,8 @@ from urllib.parse import urlsplit
 
 from oraclepack import __version__
 from oraclepack.errors import MachineError, UsageError
+from oraclepack.system import files
+from oraclepack.system.environment import state_directory
 
 if TYPE_CHECKING:
     import distributed
@@ -70,6 +73,11 @@ def check_dask(scheduler: str, *, insecure: bool) -> None:
         raise UsageError(
             "fleets need Dask, which is not installed", hint='pip install "oraclepack[fleet]"'
         )
+    if scheduler == "kubernetes" and not insecure:
+        raise UsageError(
+            "the scheduler that dask-kubernetes starts has no TLS: every pod could run code in it",
+            hint="close its network by a NetworkPolicy, then add --insecure",
+        )
     if scheduler in {"local", "slurm", "kubernetes"}:
         return
     check_scheduler(scheduler, insecure=insecure)
@@ -114,7 +122,7 @@ def connected(scheduler: str, at_once: int, *, insecure: bool = False) -> Iterat
     check_dask(scheduler, insecure=insecure)
     import distributed
 
-    with _cluster(scheduler, at_once) as target:
+    with _cluster(scheduler, at_once, insecure=insecure) as target:
         try:
             client = distributed.Client(target, timeout=30, set_as_default=False)
         except OSError as trouble:
@@ -131,7 +139,7 @@ def connected(scheduler: str, at_once: int, *, insecure: bool = False) -> Iterat
 
 
 @contextmanager
-def _cluster(scheduler: str, at_once: int) -> Iterator[object]:
+def _cluster(scheduler: str, at_once: int, *, insecure: bool) -> Iterator[object]:
     if scheduler == "local":
         import distributed
 
@@ -147,7 +155,7 @@ def _cluster(scheduler: str, at_once: int) -> Iterator[object]:
             yield cluster
         return
     if scheduler == "slurm":
-        with _jobqueue(at_once) as cluster:
+        with _slurm(at_once, insecure=insecure) as cluster:
             yield cluster
         return
     if scheduler == "kubernetes":
@@ -158,18 +166,50 @@ def _cluster(scheduler: str, at_once: int) -> Iterator[object]:
 
 
 @contextmanager
-def _jobqueue(at_once: int) -> Iterator[object]:
+def _slurm(at_once: int, *, insecure: bool) -> Iterator[object]:
+    """Workers as jobs of Slurm, as `jobqueue.yaml` of Dask describes them."""
     try:
+        import dask
         from dask_jobqueue.slurm import SLURMCluster
     except ImportError:
         raise UsageError(
-            "--scheduler slurm needs dask-jobqueue", hint="pip install dask-jobqueue"
+            "--scheduler slurm needs dask-jobqueue", hint="pip install dask-jobqueue cryptography"
         ) from None
-    # A requeued job would start its packs again while the first ones may still run.
-    with SLURMCluster(
-        worker_extra_args=["--resources", f"{RESOURCE}=1"],
-        job_extra_directives=["--no-requeue"],
-    ) as cluster:
+    if shutil.which("sbatch") is None:
+        raise MachineError("sbatch is not on PATH", hint="run this where Slurm jobs are submitted")
+    if not insecure and find_spec("cryptography") is None:
+        raise UsageError(
+            "the scheduler listens on the network, and TLS needs cryptography",
+            hint="pip install cryptography, or --insecure where the network is closed",
+        )
+    names = (
+        "cores",
+        "memory",
+        "worker-extra-args",
+        "job-extra-directives",
+        "shared-temp-directory",
+    )
+    given = {name: dask.config.get(f"jobqueue.slurm.{name}", None) for name in names}
+    keys = state_directory() / "fleet-tls"
+    files.make_private(keys)
+    try:
+        cluster = SLURMCluster(
+            cores=given["cores"] or 1,
+            memory=given["memory"] or "2GB",
+            worker_extra_args=[
+                *(given["worker-extra-args"] or ()),
+                *("--resources", f"{RESOURCE}=1"),
+            ],
+            # A requeued job would start its packs again while the first ones may still run.
+            job_extra_directives=[*(given["job-extra-directives"] or ()), "--no-requeue"],
+            security=None if insecure else True,
+            shared_temp_directory=given["shared-temp-directory"] or str(keys),
+        )
+    except ValueError as trouble:
+        raise UsageError(
+            f"--scheduler slurm: {trouble}", hint="see ~/.config/dask/jobqueue.yaml"
+        ) from None
+    with cluster:
         cluster.scale(at_once)
         yield cluster
 

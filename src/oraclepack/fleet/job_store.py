@@ -117,7 +117,7 @@ class FileJobStore:
                 self._add(self._folder(fleet), members)
 
     def _add(self, fleet: Path, jobs: Sequence[FleetJob]) -> None:
-        new = [job for job in jobs if not (fleet / job.id / _JOB).exists()]
+        new = [job for job in jobs if not files.read(fleet / job.id / _JOB)]
         if not new:
             return
         # First the order: an id without a job is skipped, a job without a place never listed.
@@ -126,7 +126,8 @@ class FileJobStore:
         files.write_atomic(fleet / _ORDER, order + names.encode())
         for job in new:
             files.make_private(fleet / job.id)
-            _write(fleet / job.id, job)
+            # A job that a power cut forgets is missing, and is submitted again.
+            _write(fleet / job.id, job, durable=False)
 
     def jobs(self, fleet: str) -> tuple[FleetJob, ...]:
         order = files.read(self._folder(fleet) / _ORDER) or b""
@@ -202,7 +203,7 @@ class FileJobStore:
         """A job. One that runs and whose lock is free was killed with its worker."""
         folder = self._folder(fleet) / job_id
         data = files.read(folder / _JOB)
-        if data is None:
+        if not data:
             return None
         try:
             job = msgspec.json.decode(data, type=FleetJob)
@@ -268,5 +269,6 @@ def unknown_in_run(job: FleetJob) -> Iterator[UnknownCall]:
         )
 
 
-def _write(folder: Path, job: FleetJob) -> None:
-    files.write_atomic(folder / _JOB, canonical_file(job), mode=files.PRIVATE_FILE)
+def _write(folder: Path, job: FleetJob, *, durable: bool = True) -> None:
+    data = canonical_file(job)
+    files.write_atomic(folder / _JOB, data, mode=files.PRIVATE_FILE, durable=durable)
