@@ -14,6 +14,7 @@ import pytest
 from oraclepack.calls.postgres.database import Database
 from oraclepack.calls.postgres.migrations import migrate
 from tests.fleet.fleet_world import FleetWorld, until
+from tests.keep.pages import fences
 from tests.postgres_server import NoServerError, PostgresServer, serving_postgres
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(240)]
@@ -195,3 +196,37 @@ def test_move_never_keeps_a_job_on_its_machine(shared: FleetWorld) -> None:
     assert not shared.bill(), "it was begun on machine one"
     assert shared.command(*elsewhere, "--move", "safe", machine="two") == 0, shared.log("two")
     assert len(shared.bill()) == 2
+
+
+def test_an_observer_sees_how_a_fleet_stands_and_cannot_run_one(shared: FleetWorld) -> None:
+    words = four_packs(shared)
+    assert shared.command(*words, "--max-cost", "100") == 0, shared.log()
+    with psycopg.connect(shared.dsn, autocommit=True) as connection:
+        connection.execute("create role board login in role oraclepack_observer")
+    shared.dsn = shared.dsn.replace("user=owner", "user=board")
+    found = status(shared)
+    assert found["totals"]["by_state"] == {"done": 4}
+    assert float(found["standing"]["spent"]) > 0
+    assert shared.command("fleet", "unknown") == 0
+    assert shared.command("fleet", "limits") == 0
+    assert shared.command(*words, "--name", "other") == 2
+    assert "permission denied" in shared.log()
+
+
+def test_the_statements_of_the_operations_page_remove_what_is_over(shared: FleetWorld) -> None:
+    words = four_packs(shared)
+    assert shared.command(*words, "--name", "weekly-2026-46") == 0, shared.log()
+    (block,) = (one.content for one in fences("docs/fleet-operations.md") if one.info == "sql")
+    with psycopg.connect(shared.dsn, autocommit=True) as connection:
+        before = connection.execute("select count(*), sum(length(archive)) from job").fetchone()
+        assert before is not None
+        assert before[0] == 4
+        assert before[1] > 1000
+        connection.execute("update runner set ended = ended - interval '31 days'")
+        for statement in block.split(";"):
+            if statement.strip():
+                connection.execute(statement.encode())
+        assert connection.execute("select count(archive) from job").fetchone() == (0,)
+        assert connection.execute("select count(*) from runner").fetchone() == (0,)
+    assert shared.command(*words, "--name", "weekly-2026-46") == 0, "done stays done"
+    assert set(shared.bill().values()) == {1}
