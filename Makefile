@@ -7,7 +7,7 @@ WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 ENOUGH := import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)
 
-.PHONY: setup demo picture test real retest check packages format docs site bench money soak coverage fuzz torture prices clean
+.PHONY: setup demo picture test real retest check packages format docs site bench bench-fleet money soak coverage fuzz torture prices clean
 
 setup: $(READY)
 
@@ -73,6 +73,9 @@ money: $(READY)
 	@test -x $(RIVALS)/bin/snakemake || { $(PYTHON) -m venv $(RIVALS) && $(RIVALS)/bin/python -m pip --disable-pip-version-check -q install snakemake; } \
 	  || echo "snakemake cannot be installed: it is left out"
 	ORACLEPACK_BENCH_PATH="$(CURDIR)/$(RIVALS)/bin" $(BIN)/python -m bench.money --write
+
+bench-fleet: $(READY)
+	$(BIN)/python -m bench.fleet_page --growth --write
 
 coverage: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) -q --cov --cov-report=term
