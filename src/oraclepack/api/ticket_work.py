@@ -28,7 +28,7 @@ class TicketifyOptions(TypedDict, total=False):
     force: bool
     """Replace a PRD that was edited."""
     regenerate: bool
-    """Have Task Master's results made anew."""
+    """Let Task Master make its results again."""
     rollback_on_failure: bool
 
 
@@ -47,5 +47,5 @@ def check_tickets(
 
 
 def ticket_steps(root: str | Path, out_dir: str) -> TicketSteps:
-    """What the steps of the ticket action pack ask: prompt, take, tasks, report."""
+    """What the steps of the ticket action pack call: prompt, take, tasks, report."""
     return TicketSteps(Path(root), out_dir)

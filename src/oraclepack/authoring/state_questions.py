@@ -134,7 +134,7 @@ def _decision_order(
     owner = receiver[1] if receiver else "self|this"
     conditions = []
     for mark in marks:
-        # Conditions that exclude nothing have no order that decides.
+        # Only branches that end the function make the order of conditions matter.
         if mark.kind is not MarkKind.BRANCH or "closure" in mark.flags or "ends" not in mark.flags:
             continue
         words = mark.detail.split() if shows_condition(file, mark) else []
@@ -212,7 +212,7 @@ def _module_state(file: SurveyedFile, source: ParsedSource) -> Iterator[Question
             continue
         owners = [source.owner_of(m) for m in marks[:4]]
         names = [source.qualified(o) for o in owners if o is not None]
-        # A number in what makes it is a bound.
+        # A number in the expression that makes it is a bound.
         grows = "mutable" in values[name].flags and not _BOUND.search(
             file.lines[values[name].line - 1]
         )
@@ -232,7 +232,7 @@ def _module_state(file: SurveyedFile, source: ParsedSource) -> Iterator[Question
             " growth over a long run",
             "state of the process outlives the request that made it",
             places(file.path, values[name].line, *(m.line for m in marks[:4])),
-            # A single value that one function sets is a note to itself.
+            # A single value that one function sets is private to it.
             3 if grows else 1 + (len({m.owner for m in marks}) > 1),
             75,
         )

@@ -38,7 +38,7 @@ class CacheEntry(msgspec.Struct, frozen=True, kw_only=True):
     session: str | None = None
     usage: Usage | None = None
     tool_version: str | None = None
-    """Not part of the key: a patch release must not buy everything again."""
+    """Not part of the key: after a patch release of the tool no answer is paid for again."""
     mac: str = ""
     """The signature: a MAC with the user's key over all other fields."""
 
@@ -85,9 +85,9 @@ class CallExplanation(msgspec.Struct, frozen=True, kw_only=True):
     how: str = ""
     """What became of the call: asked, answered from the cache, adopted, failed."""
     nearest: str | None = None
-    """The stored question that is most like it; of a cached one, that of an earlier asking."""
+    """The most similar stored question; for a cached one, the one that was asked earlier."""
     changes: tuple[PartChange, ...] = ()
-    """In what it differs from that one."""
+    """The parts in which it differs from that one."""
     reason: str = ""
 
 
@@ -107,7 +107,7 @@ class CachePruneReport(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     kept: int
     foreign: int = 0
-    """How many of those that were kept are foreign: they are not ours to remove."""
+    """How many of those that stay are foreign: they are never removed."""
     dry_run: bool = False
 
 

@@ -67,7 +67,7 @@ def paid_elsewhere(context: CallContext, prepared: PreparedCall) -> PaidAnswer |
 
 
 def accepted_now(data: bytes, missing: tuple[str, ...]) -> PaidAnswer:
-    """An answer that a person has just accepted; nothing is to record where it lacks nothing."""
+    """An answer that a person has just accepted; `acceptance` only where it lacks a section."""
     acceptance = j.OutputRevised(
         step="",
         attempt=0,
@@ -114,7 +114,7 @@ def record_acceptance(context: CallContext, prepared: PreparedCall, paid: PaidAn
 
 
 def _as_declared(context: CallContext, prepared: PreparedCall) -> str:
-    """The output's path as the pack writes it: verification knows it by that."""
+    """The output's path as the pack writes it, which verification uses as its name."""
     step = context.pack.step(prepared.call.step)
     for output in step.outputs if step else ():
         path = output.path.value
@@ -186,7 +186,7 @@ def _after(run: RunDir, held: _RunAnswer | None, event: j.InvocationOutcome) -> 
     """What a run has for a question once a call of it has ended."""
     path, code = event.output_path, event.error.code if event.error else None
     if code is None:
-        # Taken as it was: from a person, from another run, or from this one.
+        # Accepted unchanged: from a person, from another run, or from this one.
         is_taken = event.adopted and (held is not None or event.source_run is not None)
         sha256 = event.sha256 if is_taken else None
     elif code in UNMET:
@@ -213,7 +213,7 @@ def _place(step: str, path: str | None) -> tuple[str, str]:
 def _forget(
     revised: dict[tuple[str, str], j.OutputRevised], place: tuple[str, str], sha256: str
 ) -> None:
-    """What a person made of an output is no more once something else is written there."""
+    """A person's edit of an output ends when something else is written there."""
     if place in revised and revised[place].sha256 != sha256:
         del revised[place]
 

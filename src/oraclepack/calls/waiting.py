@@ -15,14 +15,14 @@ from oraclepack.system.machine import Whereabouts, this_machine, whereabouts
 from oraclepack.tools.tool_names import ORACLE
 
 _LOOK_AGAIN = 0.2
-"""Seconds between two looks whether a paused run goes on."""
+"""Seconds between two checks whether a paused run has been resumed."""
 
 
 @contextmanager
 def recorded_wait(
     context: CallContext, call: LiveCall, shim: Shim, code: Wait, message: str, wait: CallWait
 ) -> Iterator[Callable[[float], bool]]:
-    """The shim's pause. The first use records that the wait began, leaving that it ended."""
+    """The shim's pause. The first use records the beginning of the wait, leaving it the end."""
     number = 0
 
     def pause(seconds: float) -> bool:
@@ -109,14 +109,14 @@ class WaitDeadline:
 
 
 def unkeyed_claim(context: CallContext, step: str, attempt: int, number: int) -> str:
-    """The name of the claim of a call whose question has no key: it is like no other call."""
+    """The name of the claim of a call whose question has no key; no other call has it."""
     place = f"{this_machine().host}:{context.root}".encode("utf-8", "backslashreplace")
     run = f"{context.run_id}:{sha256_bytes(place)[:12]}"
     return f"unkeyed:{run}:{step}:{attempt}:{number}"
 
 
 def settle_unkeyed(context: CallContext, intent: j.InvocationIntent) -> None:
-    """The end of a call without a key that an earlier command made is known."""
+    """Settle a call without a key that an earlier command made: its end is known."""
     if intent.key is None and context.store.claims.spans_machines:
         name = unkeyed_claim(context, intent.step, intent.attempt, intent.call)
         claim = context.store.claims.acquire(name, lambda _: False)

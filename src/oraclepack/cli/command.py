@@ -71,7 +71,7 @@ class CommandInfo(msgspec.Struct, frozen=True):
     effect: str = "read"
     """`read`, `write`, `execute` or `destructive`."""
     starts: str = ""
-    """Which programs it starts, or whom it talks to."""
+    """Which programs it starts, or which servers it contacts."""
 
 
 class LazyCommand(msgspec.Struct, frozen=True):
@@ -211,7 +211,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     A parameter `settings` receives the resolved settings.
     Parameters named `pack` or `packs` decide to which project the settings belong.
     Without an `effect` a command that changes something is one that writes.
-    `timed` is for commands that run something: their duration is worth milliseconds.
+    `timed` is for commands that run something: their reply has a duration in milliseconds.
     """
     codes = {ExitCode.DONE, ExitCode.INTERNAL, ExitCode.INVALID, ExitCode.INTERRUPTED}
     facts = CommandInfo(
@@ -246,7 +246,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
 def _answering(function: Callable[..., Reply], facts: CommandInfo) -> Callable[..., Reply]:
     takes_settings = "settings" in function.__annotations__
 
-    def answer(**params: Any) -> Reply:  # whatever the command declared
+    def answer(**params: Any) -> Reply:  # the parameters that the command declared
         request = click.get_current_context().ensure_object(CommandLine)
         request.timed = facts.timed
         request.data = facts.data
@@ -278,7 +278,10 @@ def _adopt(request: CommandLine, settings: api.Settings, facts: CommandInfo) -> 
 
 
 def _concerns(facts: CommandInfo, setting: api.Setting[Any]) -> bool:
-    """An ignored value of a project is worth a warning: it counts here, or it was no honest one."""
+    """Whether an ignored value of a project is worth a warning.
+
+    It is where the command uses the setting, or where only a user may set it.
+    """
     if setting.project.scope is api.SettingScope.USER_ONLY:
         return True
     makes_calls = cs.ENGINE in facts.settings

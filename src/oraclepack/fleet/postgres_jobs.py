@@ -85,7 +85,7 @@ class PostgresJobStore:
         return None
 
     def _refuse_mixture(self, fleet: str, fingerprint: str) -> None:
-        """Workers of different kinds give the same question different keys, and pay twice."""
+        """Refuse a worker that would give the same question another key, and pay twice."""
         others = self.database.rows(
             "select distinct runner.host from job join runner on runner.id = job.runner"
             " where job.fleet = %s and job.state = 'running' and runner.fingerprint <> %s"
@@ -143,7 +143,7 @@ class PostgresJobStore:
 
 
 class PostgresTakenJob:
-    """A `TakenJob`, good for as long as its token is the last one."""
+    """A `TakenJob`; valid as long as its token is the newest."""
 
     def __init__(
         self, database: Database, runner: str, job: FleetJob, token: int, archive: bytes | None

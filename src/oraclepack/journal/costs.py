@@ -38,18 +38,18 @@ class CostTotal(msgspec.Struct, frozen=True, kw_only=True):
     """What calls cost. Calls of unknown cost are counted, they are not 0."""
 
     cost: Decimal | None = None
-    """US dollars: the sum of what is known; null where nothing is."""
+    """US dollars: the sum of the known costs; null where none is known."""
     source: FigureSource = FigureSource.UNKNOWN
-    """Where the sum comes from: its least sure part."""
+    """The source of the sum: that of its least certain part."""
     calls: int = 0
-    """Calls that cost money, or may have."""
+    """Calls that cost money, or may have cost some."""
     unknown_calls: int = 0
     """Those of them whose cost is not known."""
     input_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
     saved: Decimal | None = None
-    """What answers had cost that were given before, and not paid for again; null: not known."""
+    """What reused answers had cost when they were paid for; null: not known."""
     saved_calls: int = 0
 
     def plus(self, other: "CostTotal") -> "CostTotal":
@@ -152,7 +152,7 @@ def forecast_text(forecast: ForecastRecorded) -> str:
         )
     parts += [f"{forecast.unpriced_calls} of unknown price"] if forecast.unpriced_calls else []
     if forecast.unrecorded_steps:
-        parts.append("by the text of the pack; `oraclepack plan` looks closer")
+        parts.append("by the text of the pack; `oraclepack plan` is more exact")
     return ", ".join(parts)
 
 

@@ -41,7 +41,7 @@ def serve_http(services: Services, host: str, port: int, token: str) -> None:
     """Answer clients at http://HOST:PORT/mcp until we are stopped."""
     import uvicorn
 
-    refuse_open_door(host, token)
+    refuse_public_host(host, token)
     enter_first_root(services)
     config = uvicorn.Config(
         http_app(services, host, token), host=host, port=port, log_level="warning", access_log=False
@@ -49,8 +49,8 @@ def serve_http(services: Services, host: str, port: int, token: str) -> None:
     uvicorn.Server(config).run()
 
 
-def refuse_open_door(host: str, token: str) -> None:
-    """Beyond this machine only with a token, and never with a short one."""
+def refuse_public_host(host: str, token: str) -> None:
+    """Refuse to serve beyond this machine without a token, or with a short one."""
     if token and len(token) < _SHORTEST_TOKEN:
         raise api.UsageError(f"{BEARER_VARIABLE}: at least {_SHORTEST_TOKEN} characters are needed")
     if host not in _LOOPBACK and not token:

@@ -16,7 +16,7 @@ StepId = NewType("StepId", str)
 """Two digits, "01" to "99": the name of a step in the journal, on disk and on screen."""
 
 PRELUDE = "prelude"
-"""The name in a step's place of what stands before the first one."""
+"""The id of the prelude, where a step's id is expected."""
 
 HEADER_FIELDS = ("ROI", "impact", "confidence", "effort", "horizon", "category", "reference")
 """The attributes of a step header, in the order people write them."""
@@ -180,7 +180,7 @@ class Fence(msgspec.Struct, frozen=True):
 
 
 class CoverageLine(msgspec.Struct, frozen=True):
-    """One line of the coverage check: a category and what is said of it."""
+    """One line of the coverage check: a category and its text."""
 
     category: str
     verdict: str
@@ -215,7 +215,7 @@ class OutDirSite(msgspec.Struct, frozen=True):
 
 
 class Pack(msgspec.Struct, frozen=True):
-    """The one exact reading of a pack that everything else stands on."""
+    """A parsed pack; all commands work with this value."""
 
     path: str
     text: str
@@ -226,7 +226,7 @@ class Pack(msgspec.Struct, frozen=True):
     prelude: Prelude | None
     steps: tuple[Step, ...]
     swallowed: tuple[Comment, ...] = ()
-    """Comments that look like step headers but stand inside a construct."""
+    """Comments that look like step headers but are inside a construct."""
     misnumbered: tuple[Comment, ...] = ()
     """Comments that look like step headers but have no two-digit number."""
     coverage: Coverage | None = None
@@ -249,6 +249,6 @@ class Pack(msgspec.Struct, frozen=True):
 
 
 def plain_text(raw: str) -> str:
-    """The text that counts: LF line ends, no byte order mark."""
+    """The normalised text: LF line ends, no byte order mark."""
     text = raw.removeprefix("\ufeff")
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -16,7 +16,7 @@ class Flag(msgspec.Struct, frozen=True):
     value: Word | None
     span: Span
     role: str | None = None
-    """What its value names, if it matters to us (`flag_tables.Role`): prompt, output, …"""
+    """What its value names (`flag_tables.Role`), if we use it: prompt, output, …"""
 
 
 class FlagProblem(msgspec.Struct, frozen=True):
@@ -78,13 +78,13 @@ class ToolCall(msgspec.Struct, frozen=True):
     wrappers: tuple[str, ...] = ()
     """What it is called through, outermost first: `env`, `timeout`, `sh -c`, …"""
     escapes: str | None = None
-    """Why oraclepack cannot stand between the step and the tool, if it cannot."""
+    """Why oraclepack cannot intercept the call, if it cannot."""
     guarded: bool = False
     """The step asks first whether the tool is there (`command -v codex`)."""
     attachments: tuple[Attachment, ...] = ()
     prompt: Prompt | None = None
     expansions: tuple[Expansion, ...] = ()
-    """What bash expands in the texts that it asks with: prompts, operands, standard input."""
+    """What bash expands in the texts of the question: prompts, operands, standard input."""
 
     def values(self, name: str) -> tuple[Word, ...]:
         """The values given to a flag, in order."""

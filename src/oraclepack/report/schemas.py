@@ -120,7 +120,7 @@ RENAMED = {
     "verified-packs": "verify-packs-report",
     "why-told": "why-report",
 }
-"""What the schemas were called in 0.1.0, whose version they had until then."""
+"""The names of schemas in 0.1.0; under those they had version 1."""
 
 SchemaNames = dict[str, str]
 """What `schema` answers without a name: each schema's name and its `$id`."""
@@ -205,6 +205,6 @@ def _ticketify() -> dict[str, Any]:
     )
 
 
-def _shape(place: str) -> Any:  # noqa: ANN401 - whatever stands there
+def _shape(place: str) -> Any:  # noqa: ANN401 - a type or a function
     module, _, attribute = place.partition(":")
     return getattr(importlib.import_module(module), attribute)

@@ -1,6 +1,6 @@
 """`report --site`: a page for every run of one or several projects, and an index with the trend.
 
-Pages of runs that did not change since are kept, so that a site grows by what is new. What the
+Pages of unchanged runs are not written again. What the
 index needs of each run is remembered in `site.json`.
 """
 
@@ -32,7 +32,7 @@ class SitePage(msgspec.Struct, frozen=True):
     """What is remembered of a run's page."""
 
     key: str
-    """Changes when the run or the form of its page does."""
+    """Changes with the run and with the format of its page."""
     row: RunRow
 
 

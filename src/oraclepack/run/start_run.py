@@ -50,11 +50,11 @@ class StartedRun(msgspec.Struct, frozen=True, kw_only=True):
     run_dir: str
     """Relative to the project root."""
     console_log: str
-    """What the command says; relative to the project root."""
+    """The output of the command; relative to the project root."""
 
 
 class StartFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a detached command has not begun."""
+    """Why a detached command did not begin."""
 
     exit_code: int
     code: str
@@ -66,7 +66,7 @@ class StartFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StartFailureFields(TypedDict):
-    """The same as arguments."""
+    """The same as keyword arguments."""
 
     exit_code: int
     code: str
@@ -100,8 +100,8 @@ def start_detached(
 ) -> StartedRun:
     """Start `run` or `pipeline` in a session of its own; returns once its run has begun.
 
-    `more` are words of the command line beyond settings and arguments. Raises what kept the run
-    from beginning: then nothing goes on.
+    `more` are words of the command line beyond settings and arguments. Raises the error that
+    prevented the run; then no process is left.
     """
     words = (*command_line(command, pack, settings, arguments), *more)
     # -P: what lies in the current directory is the project's, and must not be imported.
@@ -215,7 +215,7 @@ class DetachedReport:
         fcntl.fcntl(descriptor, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
 
     def begun(self, run_id: str, run_dir: Path) -> None:
-        """The run has begun: from here on everything that is said goes to its console log."""
+        """The run has begun: from here on all output goes to its console log."""
         if self._descriptor < 0:
             return
         name = console_name(os.getpid())
@@ -236,7 +236,7 @@ class DetachedReport:
         self._say(_Report(started=started))
 
     def failed(self, **failure: Unpack[StartFailureFields]) -> None:
-        """The command ends; the parent hears of it only where no run has begun."""
+        """The command ends; the parent is informed only where no run has begun."""
         if self._descriptor >= 0:
             self._say(_Report(failure=StartFailure(**failure)))
 

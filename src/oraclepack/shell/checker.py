@@ -13,7 +13,7 @@ from oraclepack.shell.anonymous_files import file_in_memory
 from oraclepack.system.programs import find_program, kill_group
 
 MOST_BYTES = 8_000_000
-"""What is kept of a program's words; a checker that says more has lost its way."""
+"""Bytes of a program's output that are read; more is of no use."""
 
 
 class CheckerOutput(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class CheckerOutput(msgspec.Struct, frozen=True):
 
 
 class Checker:
-    """A program at work on a text. Of the environment it is given nothing but a language."""
+    """A program that checks a text. It gets no environment except a language."""
 
     def __init__(self, argv: Sequence[str], text: str, language: str = "C") -> None:
         self._trouble = ""
@@ -61,7 +61,7 @@ class Checker:
 
 
 def _start(argv: Sequence[str], given: int, language: str) -> "subprocess.Popen[bytes]":
-    # BASH_ENV, SHELLOPTS, SHELLCHECK_OPTS and people's own language would all change the verdict.
+    # BASH_ENV, SHELLOPTS, SHELLCHECK_OPTS and the user's language would change the result.
     return subprocess.Popen(
         argv,
         stdin=given,
@@ -106,7 +106,7 @@ def complete(text: str) -> bool:
 
 
 def complaints(words: str) -> Iterator[Complaint]:
-    # Nearly always bash has nothing to say.
+    # Usually bash prints nothing.
     for match in _COMPLAINT.finditer(words) if words else ():
         line, message = int(match["line"]), match["said"]
         heredoc = _HEREDOC.match(message)

@@ -19,7 +19,7 @@ from oraclepack.system.clock import Clock
 from oraclepack.system.files import cannot
 
 BETWEEN = b"\0after\0\0"
-"""Stands between the two records: the end of the last text, and a key that is none."""
+"""Separates the two records: the end of the last text, and a key that no variable has."""
 
 VOLATILE = frozenset(
     b"_ BASHOPTS BASHPID BASH_ALIASES BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_CMDS BASH_COMMAND "
@@ -94,7 +94,7 @@ def _of_kinds(changed: Records, kinds: bytes) -> Iterable[bytes]:
 
 
 def _forget(key: bytes) -> bytes:
-    """Remove a thing, because the prelude did, or because it would colour its new definition."""
+    """Remove a definition that the prelude removed, or that would affect the new one."""
     kind, name = key[:1], key[1:]
     if kind == b"v":
         return b"unset -n %b; unset -v %b\n" % (name, name)
@@ -121,11 +121,9 @@ def _switched(
 def _warnings(was: Records, now: Records) -> tuple[str, ...]:
     warnings = []
     if was.get(b"d") != now.get(b"d"):
-        warnings.append(
-            "the prelude changes the directory; every step starts where it would anyway"
-        )
+        warnings.append("the prelude changes the directory; every step still starts in its own")
     if now.get(b"redirected"):
-        warnings.append("the prelude redirects its output; each step writes to its own log anyway")
+        warnings.append("the prelude redirects its output; each step still writes to its own log")
     return tuple(warnings)
 
 
@@ -157,7 +155,7 @@ def run_prelude(
 def exit_trap(snapshot: Path) -> Path | None:
     """The script that sets the prelude's EXIT trap, if it has one.
 
-    The trap tidies up after the whole pack: to be run as the code of a last attempt that
+    The trap cleans up after the whole pack: it is run as the code of a last attempt that
     restores the snapshot, when no step needs the prelude any more.
     """
     place = _exit_place(snapshot)

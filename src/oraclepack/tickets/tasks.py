@@ -1,4 +1,4 @@
-"""Task Master's tasks: read from its file, judged more strictly than its own exit codes do."""
+"""Task Master's tasks: read from its file, and checked more strictly than by its exit codes."""
 
 import re
 from collections import Counter
@@ -15,12 +15,12 @@ STATUSES = ("pending", "in-progress", "done", "deferred", "cancelled", "blocked"
 PRIORITIES = ("low", "medium", "high", "critical")
 TAG = "master"
 _MOVABLE = frozenset({"pending", "in-progress"})
-"""A task in another state is not brought back to `review`."""
+"""Only tasks in these states are moved to `review`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task or subtask, as far as we look at it. Ids are text: Task Master writes both."""
+    """The fields of a task or subtask that we use. Ids are text: Task Master writes both."""
 
     id: str
     title: str
@@ -32,7 +32,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class MalformedTasks:
-    """A file that is not what Task Master writes, and in what."""
+    """A file that Task Master did not write in this form, and the difference."""
 
     reason: str
 

@@ -90,7 +90,7 @@ OWNED = (
 
 
 VERSION = 1
-"""Of every file below; raised when a reader would have to change."""
+"""The version of every file below; raised when readers have to change."""
 
 MOST_TICKETS = 200
 
@@ -136,11 +136,11 @@ class Mention:
     name: str
     line: int
     is_claim: bool = False
-    """It stands where only tickets stand: behind "Depends on" or "Blocks"."""
+    """It follows "Depends on" or "Blocks", where only tickets are named."""
     blocks: bool = False
     """The other ticket waits for this one, not the other way round."""
     in_front: bool = False
-    """It stands in the front matter, where nothing but a ticket can be meant."""
+    """It is in the front matter, where only tickets are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ class KnownTicket:
     depends_on: tuple[str, ...] = ()
     blocks: tuple[str, ...] = ()
     unknown: tuple[Mention, ...] = ()
-    """What its front matter names, and no ticket is called."""
+    """Names in its front matter that belong to no ticket."""
 
 
 class TicketOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -296,7 +296,7 @@ class CriterionStatus(StrEnum):
 
 
 class Criterion(msgspec.Struct, frozen=True, kw_only=True):
-    """A criterion, the verdict on it, and what the verdict stands on."""
+    """A criterion, the verdict on it, and the evidence for the verdict."""
 
     action_id: NonEmpty
     met: CriterionStatus
@@ -318,7 +318,7 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """`gemini-review.json`: what a reviewer said, or that it was not there."""
+    """`gemini-review.json`: what a reviewer said, or that there was none."""
 
     version: int = VERSION
     tool: str
@@ -343,9 +343,9 @@ class TasksReport(msgspec.Struct, frozen=True, kw_only=True):
     statuses: Mapping[str, int]
     problems: tuple[TaskProblem, ...] = ()
     prd_sha256: Sha256 | None = None
-    """The PRD they were made of; null if they were there before."""
+    """The PRD they were made from; null if they existed before."""
     task_id: str | None = None
-    """The task that the work selected belongs to."""
+    """The task that the selected work belongs to."""
 
 
 class FileState(StrEnum):
@@ -391,7 +391,7 @@ class AuditedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
-    """`audit.json`: every file of the ticket road."""
+    """`audit.json`: every file of `ticketify` and of its pack."""
 
     version: int = VERSION
     ok: bool

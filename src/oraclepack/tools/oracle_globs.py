@@ -1,4 +1,4 @@
-"""Which of the files there are oracle would attach, where the tool itself is not asked.
+"""Which existing files oracle would attach, computed without calling the tool.
 
 Only a rehearsal relies on this imitation; for a real call the tool lists the files.
 """
@@ -32,7 +32,7 @@ def base_of(pattern: str) -> str:
 
 
 def choose(values: Sequence[str], listing: FileListing) -> MatchedFiles:
-    """What the values of `--file` come to, once one of them is no plain file."""
+    """The files that the values of `--file` name, once one of them is no plain file."""
     included = [_pattern(value, listing) for value in values if not value.startswith("!")]
     refused = [glob(_pattern(value[1:], listing)) for value in values if value.startswith("!")]
     matches = [glob(pattern) for pattern in included]
@@ -67,7 +67,7 @@ def _names_hidden(pattern: str) -> bool:
 
 
 def _is_ignored(path: str, listing: FileListing) -> bool:
-    """By the `.gitignore` files, read as crudely as the tool reads them."""
+    """Whether the `.gitignore` files exclude it, read in the tool's simplified way."""
     for folder, lines in listing.ignores.items():
         inner = path.removeprefix(f"{folder}/") if folder else path
         if folder and inner == path:

@@ -42,7 +42,7 @@ from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, StepQ
 from oraclepack.work.evidence import QuestionFile
 
 WORDS = (".md", ".markdown", ".txt", "")
-"""Endings of files that hold an answer in words."""
+"""Suffixes of files with an answer in prose."""
 
 _ANSWER = re.compile(r"(?P<step>\d\d)(?:[-_ .].*)?\.(?:md|markdown|txt)", re.IGNORECASE)
 
@@ -191,7 +191,7 @@ class LoadedAnswers(msgspec.Struct, frozen=True):
 
 
 def from_directory(answers: Path, pack_path: Path, root: Path) -> LoadedAnswers:
-    """Answers made without oraclepack: `01-*.md` … beside nothing but their pack."""
+    """Answers made without oraclepack: `01-*.md` … and their pack."""
     pack = read_pack(pack_path)
     if not pack.steps:
         raise InputError(
@@ -269,7 +269,7 @@ def answers_of_state(
 
 
 def _refuse_odd_names(directory: Path, run: RunManifest, entries: Iterable[StepEntry]) -> None:
-    """Task ids are made of these, and marks in the backlog of task ids."""
+    """Task ids contain these, and the marks in the backlog contain task ids."""
     odd = [one.step_id for one in entries if not _STEP_ID.fullmatch(one.step_id)]
     if odd or not _HASH.fullmatch(run.pack_hash):
         what = f"{odd[0]!r} is not the number of a step" if odd else "the pack's hash is none"
@@ -312,7 +312,7 @@ def _decoded(path: Path, shape: type[Shape]) -> Shape | None:
 
 
 def _pack_of(run: RunManifest, root: Path) -> tuple[Pack | None, tuple[str, ...]]:
-    """The pack of a run, if it is still what it was."""
+    """The pack of a run, if it was not edited since."""
     try:
         pack = read_pack(root / run.pack_path)
     except InputError as error:
@@ -435,7 +435,7 @@ def _is_words(output: OutputEntry) -> bool:
 
 
 def _remark(entry: StepEntry) -> str:
-    """What a person accepted is work like any other, and says so."""
+    """An accepted answer gives work like any other, with a remark."""
     acceptance = entry.accepted[0] if entry.accepted else None
     if acceptance is None:
         return ""

@@ -26,7 +26,7 @@ class ClaimLostError(StoreError):
 
 
 class PostgresClaim:
-    """A `Claim` whose every act names its token."""
+    """A `Claim` whose statements all name its token."""
 
     is_unsigned = False
 
@@ -41,7 +41,7 @@ class PostgresClaim:
         """The call of an earlier holder that has no known end."""
 
     def note(self, intent: InvocationIntent) -> None:
-        """Open the gate for a call whose process waits behind it. Raises StoreError.
+        """Allow a call whose process waits for it to be paid for. Raises StoreError.
 
         Before the process is known nothing can be paid for: then only the claim is checked.
         """
@@ -52,7 +52,7 @@ class PostgresClaim:
         self._claims.open_gate(self._key, self._token, intent, self.left, self._asker)
 
     def withdraw(self) -> None:
-        """The gate was opened, perhaps, and nothing went through it."""
+        """Payment may have been allowed, and nothing was paid for."""
         is_first = self._gates <= 1
         self._claims.finish(self._restore if self.left and is_first else self._settle)
 
@@ -76,7 +76,7 @@ class PostgresClaim:
         )
 
     def _restore(self) -> None:
-        """The earlier call, whose end is not known, is the last one again."""
+        """Make the earlier call, whose end is not known, the last one again."""
         assert self.left is not None
         self._claims.database.rows(
             "update claim set asker = %s, intent = %s where key = %s and token = %s",
@@ -85,7 +85,7 @@ class PostgresClaim:
         )
 
     def _release(self) -> None:
-        """What nothing was paid for disappears; what may have been paid for loses its holder."""
+        """Delete the claim if nothing was paid for; else only remove its holder."""
         values = (self._key, self._token)
 
         def work(cursor: psycopg.Cursor[Row]) -> None:
@@ -119,7 +119,7 @@ class PostgresClaims:
         return taken
 
     def _take(self, key: str, token: int) -> PostgresClaim | None:
-        # Repeated after a lost commit, it meets its own token.
+        # If the commit was lost, the repeated statement finds its own token.
         rows = self.database.rows(
             "insert into claim (key, token, holder, state)"
             " values (%s, %s, %s, 'held')"
@@ -140,7 +140,7 @@ class PostgresClaims:
         earlier: InvocationIntent | None,
         asker: str | None,
     ) -> None:
-        """From here on the call may be paid for. No row, no money."""
+        """From here on the call may be paid for; without a row it must not be made."""
         text = canonical_line(intent).decode()
 
         def work(cursor: psycopg.Cursor[Row]) -> None:
@@ -164,11 +164,11 @@ class PostgresClaims:
                     ),
                 )
 
-        # Repeating it is safe: the same token opens the same gate.
+        # Repeating it is safe: the same token allows the same call.
         self.database.transaction(work)
 
     def finish(self, work: Callable[[], None]) -> None:
-        """Do it now, or as soon as the store answers: the answer itself is not in danger."""
+        """Do it now, or as soon as the store answers: no answer depends on it."""
         self._lease.finish(work)
 
 

@@ -107,7 +107,7 @@ def other_fence(subject: Subject) -> Iterator[Problem]:
             {"expected": "answer"}
     """
     if subject.pack.block is None:
-        return  # one of them is meant to be the bash block, and another rule says so
+        return  # one of them is meant to be the bash block; another rule reports that
     for fence in subject.pack.fences:
         if fence.marker and not fence.is_bash:
             label = f" ({fence.language})" if fence.language else ""

@@ -1,4 +1,4 @@
-"""A Markdown file to the `Pack` that everything else stands on."""
+"""Parses a Markdown file into a `Pack`."""
 
 import re
 from collections.abc import Callable
@@ -54,10 +54,9 @@ def parse_pack(
     complete: Complete | None = None,
     on_block: Callable[[Fence], None] | None = None,
 ) -> Pack:
-    """Read a pack. What cannot be read is left for the rules to report.
+    """Read a pack. The rules report what cannot be read.
 
-    Only bash of a size that no author writes is an error: to read it would take too long.
-
+    Only an extremely large bash block is an error: parsing it would take too long.
     `on_block` receives the block before it is parsed, so that other checks can start.
     """
     text = plain_text(raw)
@@ -113,7 +112,7 @@ def with_out_dir(pack: Pack, out_dir: str, complete: Complete | None = None) -> 
     """The pack as it is when its answers go to another directory than its own.
 
     The script is the same except for the values of its assignments to `out_dir`. The file, and
-    so the pack's hash, is what it was.
+    so the pack's hash, does not change.
     """
     block = pack.block
     if block is None:
@@ -133,10 +132,10 @@ def with_out_dir(pack: Pack, out_dir: str, complete: Complete | None = None) -> 
 
 
 def _replaced(pack: Pack) -> list[OutDirSite]:
-    """The assignments that must say something else: all of the prelude, and in steps the same.
+    """The assignments whose value must be replaced: those of the prelude, and equal ones in steps.
 
-    One that is made of the variable itself, such as `$out_dir/x`, takes the value it is given;
-    `${out_dir:-docs}` says no more than that the variable has a value.
+    One that uses the variable itself, such as `$out_dir/x`, follows its new value; so does
+    `${out_dir:-docs}`.
     """
     first = pack.steps[0].span.line if pack.steps else 0
     sites = [one for one in pack.out_dir_sites if _is_plain(one)]
@@ -153,7 +152,7 @@ def _is_plain(site: OutDirSite) -> bool:
 
 
 def uses_out_dir(pack: Pack) -> bool:
-    """Whether the script says `$out_dir` anywhere: else the variable changes nothing."""
+    """Whether the script uses `$out_dir` anywhere; otherwise the variable has no effect."""
     code = [pack.prelude.code] if pack.prelude else []
     return any(_MENTIONS_OUT_DIR.search(part) for part in (*code, *(s.code for s in pack.steps)))
 
@@ -203,7 +202,7 @@ def _step(
 
 
 def _script(place: Locator, variables: Variables, tree: "Tree | None") -> tuple[Script, Variables]:
-    # There is a tree already where the stretch could be read as it is.
+    # A stretch that could be parsed unchanged has a tree already.
     return read_script(place if tree else readable(place), variables, tree)
 
 

@@ -23,7 +23,7 @@ class Rerun(StrEnum):
 
 
 class RoiMode(StrEnum):
-    """On which side of the threshold the steps lie that are kept."""
+    """On which side of the threshold steps are selected."""
 
     OVER = "over"
     """At least the threshold."""
@@ -40,10 +40,10 @@ class Selection(msgspec.Struct, frozen=True):
     """A list such as `01,03-07`."""
     resume_from: str | None = None
     roi_threshold: float | None = None
-    """Zero and less is no threshold, as in the older tool."""
+    """Zero and less is no threshold, as in the Go tool."""
     roi_mode: RoiMode = RoiMode.OVER
     refresh: bool = False
-    """Ask again, whatever was answered before."""
+    """Ask again, also what was answered before."""
 
 
 class RunArguments(msgspec.Struct, frozen=True):
