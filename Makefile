@@ -83,6 +83,11 @@ coverage: $(READY)
 torture: $(READY)
 	$(BIN)/python -m tests.torture --seed 1 --write RELIABILITY.md
 
+# Random attacks with random seeds, for an hour by default.
+SOAK_MINUTES ?= 60
+soak: $(READY)
+	$(BIN)/python -m tests.torture.soak --minutes $(SOAK_MINUTES)
+
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz --count 2000 --seed 1
 

@@ -63,7 +63,7 @@ def play_all(
             done, _ = wait(waiting, _TELL_EVERY, FIRST_COMPLETED)
             for future in done:
                 name = waiting.pop(future)
-                results[name] = _result(future)
+                results[name] = result_of(future)
                 tell(line(name, *results[name]))
             if not done:
                 busy = ", ".join(name for future, name in waiting.items() if future.running())
@@ -82,7 +82,7 @@ def line(name: str, tally: Tally, seconds: float) -> str:
     )
 
 
-def _result(future: Future[tuple[Tally, float]]) -> tuple[Tally, float]:
+def result_of(future: Future[tuple[Tally, float]]) -> tuple[Tally, float]:
     """An attack that fails by itself has proved nothing: that counts as broken."""
     try:
         return future.result()

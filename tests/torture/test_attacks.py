@@ -1,6 +1,7 @@
 """Some attacks in a short form; `make torture` runs all in full and writes the figures."""
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from tests.torture.attacks import ATTACKS
 from tests.torture.bug_scenes import NotPlayedError
 from tests.torture.bugs import BUGS, Bug, caught
 from tests.torture.playing import line
-from tests.torture.tally import Scene, Tally
+from tests.torture.soak import LEAST, LEFT_OUT, MOST, Turn, summary, turns
+from tests.torture.tally import Broken, Promise, Scene, Tally
 
 SHARE = 0.004
 """Of the trials; an attack does at least one of each kind."""
@@ -76,3 +78,26 @@ def test_an_attack_that_was_not_run_has_no_figures() -> None:
 
     assert line("real", missing, 0.0) == "real: not played: there is no such tool"
     assert "real  not played\n" in table({"real": missing})
+
+
+def test_a_soak_plays_every_attack_before_it_repeats_one() -> None:
+    count = len(ATTACKS) - len(LEFT_OUT)
+    first = list(islice(turns(7), count))
+
+    assert {turn.name for turn in first} == ATTACKS.keys() - LEFT_OUT
+    assert first == list(islice(turns(7), count)), "the same seed gives the same turns"
+    assert all(LEAST <= turn.share <= MOST for turn in first)
+
+
+def test_a_soak_says_how_to_repeat_what_was_broken() -> None:
+    turn = Turn("detached", 5, 0.01)
+    tally = Tally(2, 1, broken=(Broken(Promise.LOST, "an answer"),))
+
+    text = summary([(turn, tally), (turn, Tally(0, not_played="no server"))])
+
+    assert text.splitlines() == [
+        "2 attacks of 1 kinds, 2 trials, 1 kills, 1 broken promises",
+        "not run here: detached",
+        "     1  answers lost",
+        "again: python -m tests.torture --only detached --seed 5 --share 0.01",
+    ]
