@@ -39,6 +39,7 @@ def offered(folder: Path, words: str) -> list[str]:
         pytest.param("oraclepack run pack.md --resume-from 02", ["02"], id="where to begin"),
         pytest.param("oraclepack run pack.md --run-id 2026", [RUN_ID], id="a run"),
         pytest.param("oraclepack runs show ", [RUN_ID], id="a run to show"),
+        pytest.param("oraclepack run pa", ["pa"], id="a pack: bash completes the file name"),
         pytest.param("oraclepack explain OP21", ["OP210", "OP211", "OP212"], id="a rule"),
     ],
 )

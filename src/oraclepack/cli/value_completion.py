@@ -1,4 +1,4 @@
-"""What a shell is offered when it completes steps, runs and rules."""
+"""What a shell is offered when it completes packs, steps, runs and rules."""
 
 from __future__ import annotations
 
@@ -31,6 +31,13 @@ def step_list(*words: str) -> Offer:
         return named + _items(steps)
 
     return offer
+
+
+def pack_files(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem[str]]:
+    """Packs are files: the shell completes their names, and knows how to quote them."""
+    return click.Path().shell_complete(ctx, parameter, incomplete)
 
 
 def step_id(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:

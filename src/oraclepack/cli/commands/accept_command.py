@@ -8,7 +8,7 @@ from oraclepack import api
 from oraclepack.api import run_settings as rs
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
-from oraclepack.cli.value_completion import run_ids
+from oraclepack.cli.value_completion import pack_files, run_ids
 from oraclepack.cli.value_completion import step_id as complete_step
 from oraclepack.errors import ExitCode
 
@@ -24,7 +24,7 @@ from oraclepack.errors import ExitCode
         "oraclepack accept pack.md 03 --file out/03-risks-unknowns.md",
     ),
 )
-@click.argument("pack")
+@click.argument("pack", shell_complete=pack_files)
 @click.argument("step", metavar="NN", shell_complete=complete_step)
 @click.option("--reason", metavar="TEXT", default="", help="Why; kept in the journal.")
 @click.option(

@@ -7,6 +7,7 @@ import click
 from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply, ReplyError
+from oraclepack.cli.value_completion import pack_files
 from oraclepack.errors import ExitCode
 
 TEMPLATES = ("single", "chunked", "runbook")
@@ -22,7 +23,7 @@ TEMPLATES = ("single", "chunked", "runbook")
         "oraclepack upgrade --work-lines old-pack.md",
     ),
 )
-@click.argument("pack")
+@click.argument("pack", shell_complete=pack_files)
 @click.option("--write", is_flag=True, help="Write the strict form into the file.")
 @click.option(
     "--work-lines",
@@ -80,7 +81,7 @@ def _advice(report: api.UpgradeReport) -> str:
         "oraclepack new --template runbook docs/release.md",
     ),
 )
-@click.argument("pack")
+@click.argument("pack", shell_complete=pack_files)
 @click.option(
     "--template",
     type=click.Choice(TEMPLATES),

@@ -23,6 +23,7 @@ from oraclepack.cli.run_options import (
 )
 from oraclepack.cli.run_reply import names_cause, started_reply
 from oraclepack.cli.run_text import RunLocation, idle_thresholds
+from oraclepack.cli.value_completion import pack_files
 from oraclepack.errors import ExitCode
 from oraclepack.system.printable import single_lines
 
@@ -62,7 +63,7 @@ from oraclepack.system.printable import single_lines
         "oraclepack pipeline pack.md --report",
     ),
 )
-@click.argument("pack")
+@click.argument("pack", shell_complete=pack_files)
 @picking
 @export_option
 @allow_rehearsal_option

@@ -13,6 +13,7 @@ from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_options import picking, run_arguments
 from oraclepack.cli.text import clock, columns, size, some_of
+from oraclepack.cli.value_completion import pack_files
 from oraclepack.system.printable import single_lines
 
 _SHOWN = 5
@@ -33,7 +34,7 @@ _SHOWN = 5
         "oraclepack plan pack.md --format github > comment.md",
     ),
 )
-@click.argument("pack")
+@click.argument("pack", shell_complete=pack_files)
 @picking
 @click.option(
     "--format",

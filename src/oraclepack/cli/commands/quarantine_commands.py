@@ -9,6 +9,7 @@ from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import columns, size
+from oraclepack.cli.value_completion import pack_files
 from oraclepack.errors import ExitCode
 from oraclepack.system.printable import single_lines
 
@@ -21,7 +22,7 @@ from oraclepack.system.printable import single_lines
     exit_codes=(ExitCode.LOCKED,),
     examples=("oraclepack undo pack.md 10",),
 )
-@click.argument("pack")
+@click.argument("pack", shell_complete=pack_files)
 @click.argument("step", metavar="NN")
 @click.option("--run-id", metavar="ID", help="Of this run (see `oraclepack runs list`).")
 def undo(pack: str, step: str, run_id: str | None, settings: api.Settings) -> Reply:
@@ -50,7 +51,7 @@ quarantine = Group(
     data="quarantine",
     examples=("oraclepack quarantine list", "oraclepack quarantine list pack.md --json"),
 )
-@click.argument("pack", required=False)
+@click.argument("pack", required=False, shell_complete=pack_files)
 @paged
 def list_entries(
     pack: str | None, limit: int | None, cursor: str | None, settings: api.Settings

@@ -16,6 +16,7 @@ from oraclepack.cli.packs_reply import packs_plan_reply, packs_reply
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_options import picking, run_arguments
 from oraclepack.cli.run_reply import plan_reply, run_reply, started_reply
+from oraclepack.cli.value_completion import pack_files
 from oraclepack.errors import ExitCode, UsageError
 
 
@@ -47,7 +48,7 @@ from oraclepack.errors import ExitCode, UsageError
         "oraclepack run pack.md --ci --min-completion 0.9",
     ),
 )
-@click.argument("packs", nargs=-1, required=True, metavar="PACK|DIR...")
+@click.argument("packs", nargs=-1, required=True, metavar="PACK|DIR...", shell_complete=pack_files)
 @picking
 @click.option("--dry-run", is_flag=True, help="Only show what would be done with every step.")
 def run(packs: tuple[str, ...], *, settings: api.Settings, dry_run: bool, **flags: object) -> Reply:

@@ -10,6 +10,7 @@ from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import call_line, columns, differing
+from oraclepack.cli.value_completion import pack_files
 from oraclepack.cli.value_completion import step_id as complete_step
 from oraclepack.errors import InputError
 from oraclepack.system.printable import one_line, single_lines
@@ -21,7 +22,7 @@ from oraclepack.system.printable import one_line, single_lines
     settings=(cs.ENGINE,),
     examples=("oraclepack why pack.md 07", "oraclepack why pack.md 07 --json"),
 )
-@click.argument("pack")
+@click.argument("pack", shell_complete=pack_files)
 @click.argument("step", metavar="NN", shell_complete=complete_step)
 def why(pack: str, step: str, settings: api.Settings) -> Reply:
     """Explain why a step ran, was skipped, or would run.
@@ -46,7 +47,7 @@ def why(pack: str, step: str, settings: api.Settings) -> Reply:
     data="listing",
     examples=("oraclepack list pack.md", "oraclepack list --json pack.md"),
 )
-@click.argument("pack")
+@click.argument("pack", shell_complete=pack_files)
 @click.option("--contracts", is_flag=True, help="Show which sections each output must have.")
 @paged
 def list_steps(

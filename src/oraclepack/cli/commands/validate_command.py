@@ -8,6 +8,7 @@ from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.finding_text import as_text, fixed_line
 from oraclepack.cli.reply import Reply, ReplyError
+from oraclepack.cli.value_completion import pack_files
 from oraclepack.errors import ExitCode
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -25,7 +26,7 @@ FORMATS = ("text", "json", "sarif", "github")
         "oraclepack validate --format sarif docs/ > packs.sarif",
     ),
 )
-@click.argument("packs", nargs=-1, required=True, metavar="PACK|DIR...")
+@click.argument("packs", nargs=-1, required=True, metavar="PACK|DIR...", shell_complete=pack_files)
 @click.option("--format", "form", type=click.Choice(FORMATS), help="How to print the findings.")
 @click.option("--fix", is_flag=True, help="Fix what can be fixed without changing the meaning.")
 def validate(

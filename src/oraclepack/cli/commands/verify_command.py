@@ -8,6 +8,7 @@ from oraclepack import api
 from oraclepack.api import run_settings as rs
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply, ReplyError
+from oraclepack.cli.value_completion import pack_files
 from oraclepack.errors import ExitCode, UsageError
 from oraclepack.system.printable import single_lines
 
@@ -30,7 +31,7 @@ from oraclepack.system.printable import single_lines
         "oraclepack verify-outputs --run-dir .oraclepack/runs/2026-01-09__3f2c1ab__b7a0cf10",
     ),
 )
-@click.argument("packs", nargs=-1, metavar="[PACK|DIR]...")
+@click.argument("packs", nargs=-1, metavar="[PACK|DIR]...", shell_complete=pack_files)
 @click.option("--run-dir", metavar="DIR", help="Check the outputs of this run.")
 def verify(packs: tuple[str, ...], run_dir: str | None, settings: api.Settings) -> Reply:
     """Check outputs against their contract. Starts no process.
