@@ -18,6 +18,7 @@ from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.registry import SETTINGS
 from oraclepack.system.digests import canonical_file
 from tests.flow_picture import flow_picture, paid_once_picture
+from tests.man_page import man_page
 
 ROOT = Path(__file__).parent.parent
 
@@ -226,6 +227,7 @@ FILES: list[tuple[str, Callable[[], str]]] = [
     ("docs/settings.md", settings_page),
     ("docs/rules.md", lambda: rules_page(RULES)),
     ("docs/llms.txt", llms_page),
+    ("docs/oraclepack.1", man_page),
     ("docs/data-flow.svg", flow_picture),
     ("docs/paid-once.svg", paid_once_picture),
 ]
