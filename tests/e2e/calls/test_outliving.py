@@ -7,7 +7,7 @@ import pytest
 
 from oraclepack.journal import events as j
 from tests.e2e.calls.office import Gate, ask, events, outcomes, step, until, warnings
-from tests.e2e.run.project import Project, Zygote, a_project
+from tests.e2e.run.project import Project, Zygote, a_project, asking
 
 BEGUN = 'until [[ -s "$TOOLS/oracle.calls.jsonl" ]]; do sleep 0.02; done'
 KILLED = f"{ask('Why? [[fault=slow]]', 'out/a.md')} &\n{BEGUN}\nkill -KILL $!"
@@ -74,6 +74,24 @@ def test_a_polite_stop_takes_the_answer_that_is_being_asked_for(
     assert "stopping: waiting for 1 call; press Ctrl-C again to cancel it" in stopped.err
     assert project.run("--no-validate").code == 0
     assert project.oracle.prompts == ["Why? [[fault=hold]]", "How?"], "asked once each"
+
+
+def test_a_kill_that_follows_a_stop_costs_nothing(tmp_path: Path, zygote: Zygote) -> None:
+    """TERM and some seconds later KILL, as CI systems do it."""
+    question = asking(1).replace("Question 1?", "Question 1? [[fault=hold first=1]]")
+    project = a_project(tmp_path, zygote, f"mkdir -p out\n{question}")
+    gate = Gate(project)
+
+    program = project.start("run", "pack.md", "--json", "--no-validate")
+    until(lambda: bool(project.oracle.calls))
+    program.signal(signal.SIGTERM)
+    until(lambda: awaited(project) == [1])
+    program.signal(signal.SIGKILL)
+    program.wait()
+    gate.open()
+
+    assert project.run("--no-validate").code == 0
+    assert len(project.oracle.calls) == 1
 
 
 def test_an_answer_that_came_with_the_cancelling_is_taken_by_the_next_run(
