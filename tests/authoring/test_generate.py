@@ -180,6 +180,21 @@ def test_a_profile_prefers_its_questions(tmp_path: Path, profile: str) -> None:
     assert share(chosen) > share(plain)
 
 
+def test_central_files_do_not_displace_what_a_profile_prefers(tmp_path: Path) -> None:
+    result, _ = made(build("service", tmp_path / "r"), profile="security", count=4)
+
+    names = PROFILES["security"]
+    assert all(
+        s.category in names or s.question_id.startswith(tuple(names)) for s in result.data.steps
+    )
+
+
+def test_nothing_changed_is_said_so(tmp_path: Path) -> None:
+    result, _ = made(build("library", tmp_path / "r"), since="HEAD")
+
+    assert "nothing changed since the fork point from HEAD; no pack was written" in result.warnings
+
+
 def test_a_number_of_questions_can_be_asked_for(tmp_path: Path) -> None:
     root = build("library", tmp_path / "r")
 

@@ -1,6 +1,6 @@
 """What `generate` says about the packs it made: the report, the manifest, the notices."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from oraclepack.authoring.pack_writing import (
 )
 from oraclepack.authoring.question_candidate import QuestionCandidate
 from oraclepack.authoring.repository_survey import RepositorySurvey
+from oraclepack.authoring.syntax_tables import GRAMMARS
 from oraclepack.authoring.ticket_questions import TicketText
 from oraclepack.run.transaction import TransactionReport
 
@@ -144,12 +145,7 @@ def notices_of(
             "this clone is shallow and a full one may give another pack; "
             "`git fetch --unshallow` brings the history"
         )
-    if survey.unread:
-        languages = ", ".join(f"{count} {name}" for name, count in survey.unread.items())
-        notices.append(
-            f"not read for want of a grammar: {languages} files; "
-            '`pip install "oraclepack[languages]"` brings those there are'
-        )
+    notices += _unread(survey)
     if survey.left_out and not survey.subjects:
         places = ", ".join(f"{count} in {name}" for name, count in survey.left_out.items())
         notices.append(
@@ -161,7 +157,13 @@ def notices_of(
             f"{survey.unparsed} source files were not parsed, as the repository is very large;"
             " those that are imported or changed most were; `--focus` and `--exclude` choose others"
         )
-    if not packs:
+    silent = [name for name in material.tickets if name not in {pack.group for pack in packs}]
+    if request.group and packs and silent:
+        notices.append(f"no question about the tickets of: {', '.join(sorted(silent))}")
+    if request.since and not survey.changed:
+        since = f"nothing changed since the fork point from {request.since}"
+        notices.append(f"{since}; no pack was written")
+    elif not packs:
         notices.append("nothing here gives evidence for a question; no pack was written")
     elif not request.group and len(packs[0].questions) < request.count:
         count_found = len(packs[0].questions)
@@ -170,3 +172,18 @@ def notices_of(
             " up, and `validate --strict` wants twenty"
         )
     return tuple(notices)
+
+
+def _unread(survey: RepositorySurvey) -> Iterator[str]:
+    """Which languages could not be read, and what would help."""
+    for is_known, remedy in (
+        (True, '; `pip install "oraclepack[languages]"` brings it'),
+        (False, ", which oraclepack has none for"),
+    ):
+        languages = ", ".join(
+            f"{count} {name}"
+            for name, count in survey.unread.items()
+            if (name in GRAMMARS) is is_known
+        )
+        if languages:
+            yield f"not read for want of a grammar: {languages} files{remedy}"

@@ -110,7 +110,7 @@ def select_questions(
             continue
         score = score_candidate(survey, candidate)
         preferred = PROFILES.get(wish.profile, set())
-        weight = 1.6 if {candidate.key, candidate.category} & preferred else 1.0
+        weight = 2.0 if {candidate.key, candidate.category} & preferred else 1.0
         if score.value >= _LEAST_VALUE:
             scored.append((score.value * weight, score, candidate))
     scored.sort(
@@ -167,6 +167,7 @@ class _Chooser:
         self._scored = scored
         self._count = wish.count
         self._is_focused = wish.is_focused
+        self._preferred = PROFILES.get(wish.profile, set())
         self._quoted: set[Place] = set()
         self._kinds: Counter[str] = Counter()
         self._files: Counter[str] = Counter()
@@ -191,7 +192,12 @@ class _Chooser:
     def take_central(self) -> None:
         for path in self._survey.central[:_CENTRAL]:
             if self._survey.importers(path) and not self._files[path]:
-                self._take_best_of(lambda c, path=path: c.reference == path)  # type: ignore[misc]
+                self._take_best_of(
+                    lambda c, path=path: c.reference == path and self._is_preferred(c)  # type: ignore[misc]
+                )
+
+    def _is_preferred(self, candidate: QuestionCandidate) -> bool:
+        return not self._preferred or bool({candidate.key, candidate.category} & self._preferred)
 
     def take_best(self) -> None:
         while len(self.chosen) < self._count and self._take_best_of(lambda _: True):
