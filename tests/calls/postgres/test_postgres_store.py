@@ -7,9 +7,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 from msgspec.structs import replace
 
@@ -42,7 +45,7 @@ from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.machine import Machine, this_machine
 from tests.calls.office import ANSWER, Office, ScriptedShim, answering
-from tests.postgres_server import PostgresServer
+from tests.postgres_server import PostgresServer, serving_postgres
 
 pytestmark = pytest.mark.heavy
 KEY = "a" * 64
@@ -432,3 +435,83 @@ def test_a_malformed_connection_string_is_not_repeated() -> None:
     with pytest.raises(UsageError) as caught:
         check_dsn("postgresql://me:hunter2@[::1/packs")
     assert "hunter2" not in f"{caught.value.message} {caught.value.hint}"
+
+
+@pytest.mark.parametrize("is_refused", [False, True], ids=["stored later", "refused later"])
+def test_an_answer_that_came_during_an_outage_is_stored_before_its_claim_ends(
+    tmp_path: Path, is_refused: bool
+) -> None:
+    with serving_postgres() as server:
+        owner = Database(server.dsn)
+        migrate(owner)
+        one = Runner(server, ELSEWHERE)
+        claim = one.claimed()
+        claim.note(an_intent())
+        server.crash()
+        with pytest.raises(StoreError, match="cannot be reached"):
+            answers_of(one, tmp_path).put(an_entry(b"late\n"), b"late\n")
+        claim.settle()
+        claim.release()
+        server.start()
+        assert owner.rows("select state from claim") == [("asking",)]
+        if is_refused:
+            owner.rows("alter table answer rename to hidden_answer")
+        one.lease.close()
+        if is_refused:
+            owner.rows("alter table hidden_answer rename to answer")
+        answers = owner.rows("select data from answer")
+        claims = owner.rows("select state, holder from claim")
+        owner.close()
+    assert answers == ([] if is_refused else [(b"late\n",)])
+    assert claims == ([("asking", None)] if is_refused else [])
+
+
+@pytest.mark.parametrize("is_refused", [False, True], ids=["stored", "refused"])
+def test_a_claim_ends_only_with_its_answer_in_the_store(
+    runner: Make, database: Database, tmp_path: Path, is_refused: bool
+) -> None:
+    one = runner("one")
+    claim = one.claimed()
+    claim.note(an_intent())
+    if is_refused:
+        database.rows("alter table answer rename to hidden_answer")
+    try:
+        with pytest.raises(StoreError) if is_refused else nullcontext():
+            answers_of(one, tmp_path).put(an_entry(b"yes\n"), b"yes\n")
+        claim.settle()
+        claim.release()
+    finally:
+        if is_refused:
+            database.rows("alter table hidden_answer rename to answer")
+    assert len(database.rows("select key from claim")) == int(is_refused)
+
+
+def test_a_withdrawn_call_leaves_nothing(runner: Make, database: Database) -> None:
+    claim = runner("one").claimed()
+    claim.note(an_intent())
+    claim.withdraw()
+    claim.release()
+    assert database.rows("select key from claim") == []
+
+
+def test_a_commit_that_was_lost_on_its_way_is_found_again(
+    runner: Make, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server did it, and the client did not hear of it: the second try must not wait."""
+    one = runner("one")
+    once = Database._once
+    lost: list[object] = []
+
+    def losing(self: Database, work: Callable[[Any], Any]) -> Any:
+        result = once(self, work)
+        if self is one.database and len(lost) < 4 and threading.current_thread().name != "lease":
+            lost.append(result)
+            if len(lost) % 2 == 0:  # each request asks for a number, then does its work
+                raise psycopg.OperationalError("the connection was lost")
+        return result
+
+    monkeypatch.setattr(Database, "_once", losing)
+    assert one.claim() is not None
+    assert one.limits.acquire("openai", Limit(max_concurrent=1), never) is not None
+    assert len(database.rows("select * from slot")) == 1
+    assert len(lost) == 4

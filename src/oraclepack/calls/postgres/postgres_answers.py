@@ -45,19 +45,25 @@ class PostgresAnswers:
         )
 
         def work(*, waits: bool = False) -> None:
-            self._database.rows(
-                "insert into answer (key, generation, sha256, bytes, data, entry, runner)"
-                " select %s, greatest(coalesce(max(generation), 0) + %s, 1), %s, %s, %s, %s, %s"
-                " from answer where key = %s"
-                " on conflict (key, generation) do nothing",
-                values,
-                waits=waits,
-            )
+            try:
+                self._database.rows(
+                    "insert into answer (key, generation, sha256, bytes, data, entry, runner)"
+                    " select %s, greatest(coalesce(max(generation), 0) + %s, 1), %s, %s, %s, %s,"
+                    " %s from answer where key = %s"
+                    " on conflict (key, generation) do nothing",
+                    values,
+                    waits=waits,
+                )
+            except StoreError as trouble:
+                if not trouble.retryable:
+                    self._lease.unstored.add(entry.key)
+                raise
 
         try:
             work(waits=True)
-        except StoreError:
-            self._lease.finish(work)
+        except StoreError as trouble:
+            if trouble.retryable:
+                self._lease.finish(work)
             raise
 
     def settle_answered(self) -> None:

@@ -71,6 +71,8 @@ class PostgresClaim:
             raise _lost(self._key)
 
     def _settle(self) -> None:
+        if self._key in self._claims.unstored:
+            return  # the next run of this project brings the answer, and ends the claim
         self._claims.database.rows(
             "delete from claim where key = %s and token = %s", (self._key, self._token), waits=False
         )
@@ -166,6 +168,11 @@ class PostgresClaims:
 
         # Repeating it is safe: the same token allows the same call.
         self.database.transaction(work)
+
+    @property
+    def unstored(self) -> set[str]:
+        """Questions whose answers are not in the store, although they were paid for."""
+        return self._lease.unstored
 
     def finish(self, work: Callable[[], None]) -> None:
         """Do it now, or as soon as the store answers: no answer depends on it."""

@@ -41,6 +41,8 @@ class RunnerLease:
         self._ended = threading.Event()
         self._order = threading.RLock()
         self._unfinished: list[Callable[[], None]] = []
+        self.unstored: set[str] = set()
+        """Questions whose answers the store refused: their claims stay, or they were paid again."""
         self.stop_requested = False
         """A stop of this command was requested through the store."""
         pid = process_id()
