@@ -19,8 +19,7 @@ from oraclepack.calls.budget import (
 )
 from oraclepack.calls.cache import GOOD, CacheEntry, CacheLookup, ListedEntry
 from oraclepack.calls.limits import Limit
-from oraclepack.calls.store import CallStore
-from oraclepack.errors import MachineError
+from oraclepack.calls.store import CallStore, StoreError
 from oraclepack.journal.events import InvocationIntent
 
 
@@ -57,9 +56,8 @@ class MemoryCache:
 class MemoryClaims:
     """`Claims` with fencing tokens: who has lost a claim can pay for nothing more."""
 
-    spans_machines = False
-
-    def __init__(self) -> None:
+    def __init__(self, *, spans_machines: bool = False) -> None:
+        self.spans_machines = spans_machines
         self._lock = threading.Lock()
         self.tokens: dict[str, int] = {}
         self.noted: dict[str, InvocationIntent] = {}
@@ -96,7 +94,7 @@ class MemoryClaim:
 
     def note(self, intent: InvocationIntent) -> None:
         if not self._is_ours():
-            raise MachineError("another runner has the claim")
+            raise StoreError("another runner has the claim")
         self._claims.noted[self._key] = intent
 
     def withdraw(self) -> None:

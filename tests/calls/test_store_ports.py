@@ -8,10 +8,9 @@ from msgspec.structs import replace
 
 from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.live_call import ToolEnd, ToolRun
-from oraclepack.errors import MachineError
 from oraclepack.shell.attempt import ProcessIdentity
 from tests.calls.memory_store import MemoryClaims, memory_store
-from tests.calls.office import ANSWER, OUT, Office, ScriptedShim, answering
+from tests.calls.office import ANSWER, ASK, OUT, Office, ScriptedShim, answering, saying
 
 
 def an_office(folder: Path, claims: MemoryClaims) -> Office:
@@ -62,12 +61,37 @@ class LosingShim(ScriptedShim):
         return super().run(order, on_started)
 
 
-def test_who_has_lost_the_claim_pays_for_nothing(tmp_path: Path) -> None:
-    claims = MemoryClaims()
+@pytest.mark.parametrize(
+    ("tool", "argv"),
+    [
+        pytest.param("oracle", ASK, id="a question"),
+        pytest.param("codex", ("exec", "hi"), id="codex"),
+        pytest.param("gemini", ("-p", "hi"), id="gemini"),
+    ],
+)
+def test_who_has_lost_the_claim_pays_for_nothing(
+    tmp_path: Path, tool: str, argv: tuple[str, ...]
+) -> None:
+    claims = MemoryClaims(spans_machines=True)
     office, shim = an_office(tmp_path, claims), LosingShim(claims)
 
-    with pytest.raises(MachineError, match="another runner"):
-        office.call(shim)
+    assert office.call(shim, *argv, tool=tool) == 1
 
     assert shim.orders, "the process waits behind its gate"
     assert office.out(OUT) is None, "and the tool never began"
+    assert all(noted.process is None for noted in claims.noted.values())
+    error = office.last.error
+    assert error is not None
+    assert (error.code, error.transient) == ("STORE", True)
+    assert "another runner" in error.message
+
+
+def test_calls_without_a_key_pass_the_gate_of_a_shared_store(tmp_path: Path) -> None:
+    claims = MemoryClaims(spans_machines=True)
+    office = an_office(tmp_path, claims)
+
+    assert office.call(ScriptedShim(saying(ToolEnd(0))), "exec", "hi", tool="codex") == 0
+
+    (name,) = claims.tokens
+    assert name.startswith(f"unkeyed:{office.context.run_id}:")
+    assert claims.noted == {}, "its end is known"

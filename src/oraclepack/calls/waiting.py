@@ -8,6 +8,7 @@ from oraclepack.calls.limits import limit_for, slot_reason
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.store import Claim, Slot, StoreError, Unclaimed
+from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CallWait, Wait
 from oraclepack.system.digests import sha256_bytes
@@ -135,6 +136,9 @@ def asking_unkeyed(context: CallContext, call: LiveCall) -> Iterator[Claim]:
         raise StoreError("another runner makes this call", hint="see `oraclepack fleet unknown`")
     try:
         yield claim
+    except OraclePackError:
+        claim.withdraw()  # only what precedes the start of the tool raises it
+        raise
     finally:
         claim.release()
 
