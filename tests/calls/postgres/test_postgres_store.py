@@ -29,6 +29,7 @@ from oraclepack.calls.file_budget import command_name
 from oraclepack.calls.file_store import project_cache
 from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.limits import Limit
+from oraclepack.calls.postgres import migrations
 from oraclepack.calls.postgres.database import Database, check_dsn
 from oraclepack.calls.postgres.migrations import SCHEMA_VERSION, check_version, migrate
 from oraclepack.calls.postgres.postgres_answers import PostgresAnswers
@@ -407,6 +408,30 @@ def test_two_inits_at_once(server: PostgresServer) -> None:
     assert {after for _, after in found} == {SCHEMA_VERSION}
     check_version(admin)
     admin.close()
+
+
+def test_a_store_of_the_first_version_is_upgraded_with_its_rows(
+    database: Database, request: pytest.FixtureRequest
+) -> None:
+    first = Path(migrations.__file__).with_name("schema_1.sql").read_bytes()
+    database.transaction(
+        lambda cursor: cursor.execute("drop schema public cascade; create schema public")
+    )
+    request.addfinalizer(lambda: migrate(database))
+    database.transaction(lambda cursor: cursor.execute(first))
+    database.rows("insert into schema_version (version) values (1)")
+    database.rows("insert into provider values ('openai', 3, null)")
+    with pytest.raises(StoreError, match=f"has version 1, this oraclepack needs {SCHEMA_VERSION}"):
+        check_version(database)
+
+    assert migrate(database) == (1, SCHEMA_VERSION)
+
+    check_version(database)
+    assert database.rows("select max_in_flight from provider") == [(3,)]
+    database.rows("insert into schema_version (version) values (99)")
+    with pytest.raises(StoreError, match="has version 99"):
+        check_version(database)
+    database.rows("delete from schema_version where version = 99")
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,8 @@ class PostgresAnswers:
             yield ListedEntry(msgspec.convert(entry, CacheEntry), GOOD if is_whole else CHANGED)
 
     def answered_another(self, sessions: Collection[str], key: str | None) -> frozenset[str]:
+        if not sessions:
+            return frozenset()
         rows = self._database.rows(
             "select distinct entry->>'session' from answer"
             " where entry->>'session' = any(%s) and key is distinct from %s",
