@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from oraclepack.errors import InputError
 from oraclepack.report.schemas import schema_of
-from oraclepack.system.kept_text import read_kept_texts
+from oraclepack.system.backlog_notes import read_person_notes
 from oraclepack.system.markdown_text import code_pieces
 from oraclepack.work.backlog import Export, Issue, IssuesPer, PackAnswers, WorkStatus
 from oraclepack.work.engine_actionize import actionize
@@ -256,7 +256,7 @@ def test_a_persons_text_survives() -> None:
 )
 def test_a_text_without_an_end_is_an_error(text: str, line: int) -> None:
     with pytest.raises(InputError, match=f"line {line} has no end"):
-        read_kept_texts(text)
+        read_person_notes(text)
 
 
 @pytest.mark.parametrize(
@@ -269,13 +269,13 @@ def test_a_text_without_an_end_is_an_error(text: str, line: int) -> None:
 )
 def test_a_broken_mark_is_an_error_and_not_the_end_of_a_text(text: str) -> None:
     with pytest.raises(InputError, match="the mark in line 2"):
-        read_kept_texts(text)
+        read_person_notes(text)
 
 
 def test_places_of_one_name_are_joined() -> None:
     place = "<!-- keep: x -->\n{}\n<!-- /keep -->\n"
 
-    assert read_kept_texts(place.format("a") + place.format("b")) == {"x": "a\nb\n"}
+    assert read_person_notes(place.format("a") + place.format("b")) == {"x": "a\nb\n"}
 
 
 def test_a_rehearsal_says_so() -> None:

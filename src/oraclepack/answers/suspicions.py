@@ -107,7 +107,7 @@ _SHORT = 600
 """Longer texts are not a refusal or an error page."""
 
 
-def stand_ins(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
+def placeholders(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
     """Empty parts and placeholders."""
     whole = len(parts) == 1
     for part in parts:
@@ -198,7 +198,7 @@ def suspicions(
         return repeated
     lines = text.rstrip().split("\n")
     parts = parts_of(lines)
-    suspects = [*unclosed_fence(lines), *stand_ins(parts)]
+    suspects = [*unclosed_fence(lines), *placeholders(parts)]
     if not suspects:
         cut = read_answer_text(text, prompt=prompt or "").cut
         suspects += [Suspicion("cut_off", cut.reason, cut.line)] if cut is not None else []

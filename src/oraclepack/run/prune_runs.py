@@ -21,9 +21,9 @@ from oraclepack.journal.step_state import StepState
 from oraclepack.run.past_runs import InspectedRun, inspect_run, listing_of
 from oraclepack.run.restore_files import find as find_quarantined
 from oraclepack.system import disk, environment, files, locks, trust_key
+from oraclepack.system.backlog_notes import read_person_notes
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.digests import keyed_digest, same_digest, sha256_bytes
-from oraclepack.system.kept_text import read_kept_texts
 from oraclepack.system.ownership import foreign_folder, tracked
 from oraclepack.system.path_jail import REHEARSALS, RUNS
 from oraclepack.tools.tool_names import ORACLE
@@ -406,7 +406,7 @@ def _has_own_words(run: RunDir) -> bool:
     if backlog is None:
         return False
     try:
-        texts = read_kept_texts(backlog.decode("utf-8", "replace"))
+        texts = read_person_notes(backlog.decode("utf-8", "replace"))
     except InputError:
         return True
     return any(text.strip() for text in texts.values())

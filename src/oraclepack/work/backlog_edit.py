@@ -8,8 +8,8 @@ import msgspec
 
 from oraclepack.errors import InputError, NotFoundError
 from oraclepack.system import files, locks
+from oraclepack.system.backlog_notes import END, NOTES, begin, read_person_notes
 from oraclepack.system.environment import project_of
-from oraclepack.system.kept_text import END, NOTES, begin, read_kept_texts
 from oraclepack.work.actionize import FOLDER, Writer, actionize_run, earlier_backlog, locked
 from oraclepack.work.backlog_page import read_ticks
 from oraclepack.work.engine_actionize import BACKLOG
@@ -37,7 +37,7 @@ def read_notes(run_dir: Path) -> BacklogNotes | None:
     return BacklogNotes(
         path=path.as_posix(),
         ticked=tuple(sorted(read_ticks(text))),
-        notes=read_kept_texts(text, BACKLOG),
+        notes=read_person_notes(text, BACKLOG),
     )
 
 
@@ -89,7 +89,7 @@ def noted_text(text: str, name: str, note: str) -> str:
     """The backlog with another note under a name; a task gets its marks after its own lines."""
     if END in note or "<!-- keep:" in note:
         raise InputError("a note cannot hold the marks of a note", hint="leave out `<!-- … -->`")
-    read_kept_texts(text, BACKLOG)  # a damaged file is refused, not guessed at
+    read_person_notes(text, BACKLOG)  # a damaged file is refused, not guessed at
     body = [*note.rstrip("\n").split("\n")] if note.strip() else []
     lines = text.split("\n")
     start = next((at for at, line in enumerate(lines) if line.strip() == begin(name)), None)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from oraclepack.system import kept_text as keeping
+from oraclepack.system import backlog_notes as keeping
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.markdown_text import code_span
 from oraclepack.system.printable import screen_json

@@ -5,8 +5,8 @@ from collections.abc import Collection
 import msgspec
 from msgspec.structs import replace
 
+from oraclepack.system.backlog_notes import read_person_notes
 from oraclepack.system.digests import canonical_file
-from oraclepack.system.kept_text import read_kept_texts
 from oraclepack.work.backlog import (
     AnsweredStep,
     Artifact,
@@ -42,7 +42,7 @@ def actionize(
     per: IssuesPer = IssuesPer.QUESTION,
 ) -> WorkItems:
     """Turn answers into work; a person's text in the earlier backlog is carried over."""
-    texts = read_kept_texts(earlier_backlog)
+    texts = read_person_notes(earlier_backlog)
     steps = {step.question.step_id: step for step in sorted(pack.steps, key=_by_id)}
     ordered = replace(pack, steps=tuple(map(_sorted, steps.values())))
     if pack.rehearsal:  # nothing from a rehearsal counts as verified

@@ -1,4 +1,4 @@
-"""Silence is noticed once, by sizes alone."""
+"""An idle step is noticed once, by the sizes of its logs alone."""
 
 from pathlib import Path
 

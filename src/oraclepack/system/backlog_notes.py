@@ -19,7 +19,7 @@ def begin(name: str) -> str:
     return f"<!-- keep: {name} -->"
 
 
-def read_kept_texts(text: str, path: str = "backlog.md") -> dict[str, str]:
+def read_person_notes(text: str, path: str = "backlog.md") -> dict[str, str]:
     """The texts between marked lines, by name; several of one name are joined.
 
     A beginning without an end would swallow what is generated, and a mark that does not stand

@@ -1,4 +1,4 @@
-"""An answer of which nothing could be kept, or that was kept in vain, in a step that must go on."""
+"""Answers that could not be stored, or whose step failed afterwards: they stay paid for."""
 
 import shutil
 from collections.abc import Callable
