@@ -26,15 +26,14 @@ _LONGEST_SHEBANG = 120
 
 
 class ShimDir:
-    """Stand-ins for the tools, the socket they talk to, and the file bash reads after a profile.
+    """The shims of the tools, their socket, and the file that bash reads after a profile.
 
-    There is a stand-in for every tool that can be found, and always one for oracle. A tool that
-    is not there has none, so that `command -v codex` keeps telling the truth; should a login
-    profile bring one along, bash makes its stand-in on the way.
+    Every tool on PATH has a shim, and oracle always has one. A missing tool has none, so that
+    `command -v codex` stays correct; where a login profile adds a tool, bash makes its shim.
     """
 
     def __init__(self, path: Path, search: str, *, every_tool: bool = False) -> None:
-        """`search` is a PATH: what is found there gets a stand-in.
+        """`search` is a PATH: each tool on it gets a shim.
 
         With `every_tool` nothing we know may start: all tools get one, whether they are found or
         not, and so do the package runners that could fetch them.
@@ -64,7 +63,7 @@ class ShimDir:
             raise cannot("prepare", path, trouble) from trouble
         if problem := _problem(shims):
             raise MachineError(
-                f"the tools' stand-ins cannot lie in {path}: {problem}",
+                f"the shims of the tools cannot be in {path}: {problem}",
                 hint="set TMPDIR to a directory of yours with a short and plain path",
             )
         return shims
@@ -75,7 +74,7 @@ class ShimDir:
         return {**base, "PATH": path, "BASH_ENV": str(self.bash_env)}
 
     def cover(self, search: str) -> None:
-        """Make the missing stand-ins for what another PATH holds."""
+        """Make the missing shims for the tools on another PATH."""
         for name in self._names:
             stand_in = self.path / name
             always = name == ORACLE or (self._every_tool and name in NAMES)
@@ -123,7 +122,7 @@ class ShimDir:
 
 
 def find_beyond(shim_dir: Path, name: str, search: str) -> str | None:
-    """A program on a PATH, not counting the stand-ins; by its path if the name has a slash.
+    """A program on a PATH, without the shims; by its path if the name has a slash.
 
     Relative directories do not count: in a clone they would be those of the repository. As
     `shutil.which` else, whose module takes longer to import than a step takes to start.

@@ -1,4 +1,4 @@
-"""Which display a run gets: a table, lines, JSON lines, or silence."""
+"""Which display a run gets: a table, lines, JSON lines, or none."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def known_outputs(pack: Pack) -> Iterator[tuple[Step, Word]]:
 
 
 class CheckStatus(StrEnum):
-    """How an outside check ended. `skipped` always comes with a reason: silence is not a result."""
+    """How an outside check ended. `skipped` always comes with a reason."""
 
     OK = "ok"
     FAILED = "failed"

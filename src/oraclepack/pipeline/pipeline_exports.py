@@ -1,4 +1,4 @@
-"""What a pipeline leaves for its surroundings: JUnit XML, GitHub's summary page and annotations."""
+"""What a pipeline writes for CI: JUnit XML, GitHub's summary page and annotations."""
 
 import os
 from collections.abc import Iterator, Mapping

@@ -148,7 +148,7 @@ class AttemptCallbacks(msgspec.Struct, frozen=True):
     on_started: Callable[[StartedProcess], None] | None = None
     """Bash runs; the time to write it into the journal."""
     on_idle: Callable[[float], None] | None = None
-    """No output for that many seconds (once per silence)."""
+    """No output for that many seconds (reported once each time)."""
     is_answered: Callable[[float], bool] | None = None
     """The shell has ended by itself: waits up to that many seconds for what must not be ended
     with it, and says whether that is over. Asked again until it is, or the attempt has to end."""

@@ -75,7 +75,7 @@ class IdleWatch:
         return max(0.0, self._limit - self._lasted())
 
     def notice(self) -> float | None:
-        """How long the silence has lasted, once, when it becomes too long."""
+        """How long there was no output, once, when that becomes too long."""
         if not self._limit:
             return None
         sizes = self._check()
