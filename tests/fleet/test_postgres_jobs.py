@@ -151,6 +151,8 @@ def test_a_burial_gives_unknown_calls_up_with_a_verdict(machines: Machines) -> N
     assert (call.key, call.host, call.step) == ("k1", "lost", "01")
 
     assert bury(machines.admin, "lost", "ann", "the VM was deleted") == (1, 1)
+    with pytest.raises(InputError, match="here is alive: 1 of its runners"):
+        bury(machines.admin, "here", "ann", "a wrong guess")
 
     assert unknown_calls(machines.admin) == ()
     assert machines.admin.rows("select key, decided, by_whom, why from verdict") == [

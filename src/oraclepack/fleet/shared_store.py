@@ -139,6 +139,15 @@ def bury(database: Database, host: str, by_whom: str, why: str) -> tuple[int, in
 
     def work(cursor: psycopg.Cursor[Row]) -> tuple[int, int]:
         cursor.execute(
+            "select count(*) from runner where host = %s and runner_is_alive(id)", (host,)
+        )
+        living = (cursor.fetchone() or (0,))[0]
+        if living:
+            raise InputError(
+                f"{host} is alive: {living} of its runners have renewed their leases",
+                hint="stop them, or wait until their leases have run out (store_lease)",
+            )
+        cursor.execute(
             "update runner set buried = clock_timestamp(), buried_by = %s, buried_why = %s"
             " where host = %s and buried is null returning id",
             (by_whom, why, host),
