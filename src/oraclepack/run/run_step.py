@@ -69,7 +69,8 @@ def intercepted(
     gateway.attempts.expect(guarded, stop)
     try:
         yield guarded
-        if session.stop.level is StopLevel.NONE and not gateway.attempts.await_answers(guarded, 0):
+        is_stopped = (stop or session.stop).level is not StopLevel.NONE
+        if not is_stopped and gateway.attempts.asking(guarded):
             warning = j.WarningRecorded(step=attempt.step, code=Wait.EARLIER_CALL, message=_GOES_ON)
             session.record.append(warning)
     finally:

@@ -12,7 +12,7 @@ import pytest
 
 from oraclepack import api
 from oraclepack.journal import events as j
-from tests.e2e.calls.office import Gate, ask, events, step, until
+from tests.e2e.calls.office import Gate, ask, events, step, until, warnings
 from tests.e2e.program import Ran
 from tests.e2e.run.project import Project, Zygote, a_project, asking
 from tests.packs import pack_text
@@ -107,6 +107,7 @@ def test_one_step_is_stopped_and_the_others_go_on(tmp_path: Path, zygote: Zygote
     until(lambda: is_over(project))
 
     assert states(project) == ["interrupted", "ok", "pending"]
+    assert "earlier_call" not in dict(warnings(project)), "its call was cancelled"
     assert [one.exit_code for one in events(project) if isinstance(one, j.SessionFinished)] == [3]
 
 
