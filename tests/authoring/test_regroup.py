@@ -40,7 +40,7 @@ def test_one_question_in_each_part(bash: str, expected: list[tuple[str, int]]) -
         pytest.param(f"# 01) a\nx=1\n# 02) b\n{ASK}\n", "variable x would", id="a variable"),
         pytest.param(f"# 01) a\nf() {{ :; }}\n# 02) b\n{ASK}\n", "function would", id="a function"),
         pytest.param(
-            f"# 01) a\nfor x in 1 2; do\n{ASK}\n{AND}\ndone\n", "cannot be told apart", id="a loop"
+            f"# 01) a\nfor x in 1 2; do\n{ASK}\n{AND}\ndone\n", "cannot be separated", id="a loop"
         ),
         pytest.param(f"# 01) a\ncd x\n{ASK}\n{AND}\n", "share `cd`", id="a directory"),
         pytest.param(
