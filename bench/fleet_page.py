@@ -1,9 +1,9 @@
 """Measures fleets and the shared store, simulates large ones, and writes the section about both.
 
 `python -m bench.fleet_page [--quick] [--rounds N] [--growth] [--simulate] [--write]`: without
-`--write` the section is printed. `--write` puts it into bench/notes.md and docs/performance.md, and
-the figures that the simulation needs into bench/fleet_figures.json. `--growth` also runs 100 and
-1,000 packs, which takes minutes. `--simulate` takes the figures of the last time.
+`--write` the section is printed, with it bench/fleets.md, docs/performance.md and, for the next
+simulation, bench/fleet_figures.json are written. `--growth` also runs 100 and 1,000 packs, which
+takes minutes. `--simulate` takes the figures of the last time.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from tests.postgres_server import NoServerError, PostgresServer, serving_postgre
 from bench import fleet_throughput as throughput
 from bench.fleet_simulation import WEEK, FleetSize, Load, Outcome, Simulation, share
 from bench.machine import commit
-from bench.page import NOTES, number, with_notes
+from bench.page import FLEETS, number, renew_fragments
 from bench.process import spent
 from bench.scene import clean_place, measured
 from bench.store_costs import OPERATIONS, several
@@ -31,10 +31,8 @@ from oraclepack.calls.postgres.database import Database
 from oraclepack.calls.postgres.migrations import migrate
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs/performance.md"
 TEMPLATE = Path(__file__).with_name("fleet_section.md")
 FIGURES = Path(__file__).with_name("fleet_figures.json")
-BEGIN, END = "## Fleets\n", "## Measuring\n"
 PROCESSES = 8
 ANSWER_BYTES = 15_000
 """Of an answer with its entry in the database: assumed."""
@@ -171,7 +169,7 @@ def sizing(figures: Mapping[str, float]) -> str:
         lines.append(
             f"{before} {size.places} on {machines} | {slots:,.0f} | {busy:.0%} |"
             f" {size.places * CONNECTIONS + 10} | {gigabytes:,.0f} GB |"
-            f" {expected:,.0f} ({outcome.unknown * WEEK / outcome.seconds:,.0f}) |"
+            f" {expected:,.0f} |"
         )
     head = (
         "| calls a week | per second | packs at once, machines | provider slots | store busy |"
@@ -209,6 +207,8 @@ def measure(rounds: int, *, quick: bool, with_growth: bool) -> dict[str, object]
     return {
         "about": f"commit {commit()}, {os.cpu_count()} cores, load {before:.1f} before and"
         f" {os.getloadavg()[0]:.1f} after, {time.monotonic() - began:.0f} s",
+        "load": max(before, os.getloadavg()[0]),
+        "rounds": 1 if quick else rounds,
         "store_rate": most,
         "pack_seconds": throughput.AT_ONCE / files,
         "throughput": [[row.what, row.against, row.ours, row.unit] for row in rows],
@@ -239,33 +239,33 @@ def section(figures: dict[str, object]) -> str:
     assert isinstance(grown, dict)
     told = "; ".join(f"{int(packs):,} packs: {one:.2f} s a pack" for packs, one in grown.items())
     growth_line = (
-        f"Fleets of packs with one step that does nothing, three at once, files: {told}.\n\n"
+        f"Fleets of packs with one step that does nothing, three at once, files: {told}."
         if grown
-        else ""
+        else "Running 100 and 1,000 packs (`--growth`) was not measured this time."
+    )
+    load = float(str(figures["load"]))
+    trust = (
+        f"**The machine was busy (load {load:.0f} on {os.cpu_count()} cores)**: absolute figures"
+        " are far worse than on a quiet one, and ratios noisy."
+        if load > 2 * (os.cpu_count() or 1)
+        else "The machine was quiet."
     )
     costs = figures["costs"]
     assert isinstance(costs, dict)
     inputs = {name: float(str(figures[name])) for name in ("store_rate", "pack_seconds")}
     return TEMPLATE.read_text(encoding="utf-8").format(
         about=figures["about"],
+        trust=trust,
+        rounds=figures["rounds"],
         noise=f"{float(str(figures['noise'])):.2f}",
         speeds=speeds,
         costs=milliseconds(costs),
         lists=lists,
         growth=growth_line,
-        sizing=sizing(inputs) + "\n",
+        sizing=sizing(inputs),
         store_rate=f"{inputs['store_rate']:.0f}",
         pack_seconds=f"{inputs['pack_seconds']:.1f}",
     )
-
-
-def write(text: str) -> None:
-    notes = NOTES.read_text(encoding="utf-8")
-    start = notes.find(BEGIN)
-    end = notes.index(END)
-    notes = notes[: start if start >= 0 else end] + text + notes[end:]
-    NOTES.write_text(notes, encoding="utf-8")
-    PAGE.write_text(with_notes(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def main() -> None:
@@ -288,7 +288,8 @@ def main() -> None:
         FIGURES.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     text = section(figures)
     if args.write:
-        write(text)
+        FLEETS.write_text(text, encoding="utf-8")
+        renew_fragments()
     else:
         print(text, end="")
 

@@ -124,6 +124,15 @@ def rows(times: Times, packs: int) -> list[Row]:
         *found,
         *(
             Row(
+                one.what.replace(f"{packs} packs of {CALLS} calls", f"calls of {packs} packs"),
+                "nothing",
+                one.ours * CALLS,
+                unit="calls/s",
+            )
+            for one in found
+        ),
+        *(
+            Row(
                 f"seconds of {name} for {packs} packs",
                 XARGS,
                 median(times, lambda ours, theirs: ours / theirs, name, XARGS),

@@ -12,7 +12,9 @@ MONEY = Path(__file__).with_name("money.md")
 """What `python -m bench.money` measured last."""
 SCALE = Path(__file__).with_name("scale.md")
 """What `python -m bench.scale` measured last."""
-FRAGMENTS = (("## Money: faults and kills", MONEY), ("## Scale", SCALE))
+FLEETS = Path(__file__).with_name("fleets.md")
+"""What `python -m bench.fleet_page` measured and simulated last."""
+FRAGMENTS = (("## Money: faults and kills", MONEY), ("## Scale", SCALE), ("## Fleets", FLEETS))
 FLOORS = "## Floors"
 README_HEAD = "| | calls paid | good answers paid twice | bad answers taken for good | missing |"
 BOUNDS = "## What bounds them"

@@ -1,6 +1,10 @@
 """The simulation of fleets follows the laws that are known, and its page has its tables."""
 
+import json
+from pathlib import Path
+
 import pytest
+from bench.fleet_page import FIGURES
 from bench.fleet_simulation import FleetSize, Load, Outcome, Simulation, share
 
 LOAD = Load(400_000, calls_per_pack=8, median_latency=20.0, spread=0.5)
@@ -49,3 +53,12 @@ def test_machines_that_die_leave_unknown_calls() -> None:
     assert outcome.deaths > 5
     assert outcome.unknown > 0
     assert played().unknown == 0
+
+
+def test_the_page_has_the_figures_that_the_simulation_used() -> None:
+    figures = json.loads(FIGURES.read_text(encoding="utf-8"))
+    page = (Path(__file__).parents[2] / "docs/performance.md").read_text(encoding="utf-8")
+    part = page.split("## Fleets\n")[1].split("\n## ")[0]
+    assert str(figures["about"]) in part
+    assert f"the store takes {figures['store_rate']:.0f} calls a second" in part
+    assert part.count("\n| 10,000,000 |") == 1

@@ -124,8 +124,8 @@ class FileJobStore:
         order = files.read(fleet / _ORDER) or b""
         names = "".join(f"{job.id}\n" for job in new)
         files.write_atomic(fleet / _ORDER, order + names.encode())
+        files.make_private(*(fleet / job.id for job in new))
         for job in new:
-            files.make_private(fleet / job.id)
             # A job that a power cut forgets is missing, and is submitted again.
             _write(fleet / job.id, job, durable=False)
 
