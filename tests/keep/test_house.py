@@ -4,6 +4,8 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,24 +16,29 @@ PAGES = {"README.md": 200, "ARCHITECTURE.md": 150, "CONTRIBUTING.md": 120, "AGEN
 
 MOST_IMPORTS_IN_FUNCTIONS = 30
 MOST_SUPPRESSIONS = 60
+MOST_TINY_MODULES = 15
 
 SOURCES = sorted(
     path for folder in ("src", "tests", "bench") for path in (ROOT / folder).rglob("*.py")
 )
+
+MODULES = [path for path in SOURCES if path.is_relative_to(ROOT / "src")]
 
 every_source = pytest.mark.parametrize(
     "path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix()
 )
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 @every_source
 def test_a_file_keeps_the_house_rules(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    tree = ast.parse(text)
-
     assert not VAGUE & set(path.stem.split("_"))
     if path.is_relative_to(ROOT / "src"):
-        assert ast.get_docstring(tree), "a module says what it is for"
+        assert ast.get_docstring(tree_of(path)), "a module says what it is for"
 
 
 @pytest.mark.parametrize(("page", "most"), PAGES.items())
@@ -63,9 +70,8 @@ def test_functions_import_few_modules_of_ours() -> None:
     """They are for the seams that ARCHITECTURE.md names."""
     found = {
         f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in SOURCES
-        if path.is_relative_to(ROOT / "src")
-        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path in MODULES
+        for function in ast.walk(tree_of(path))
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.ImportFrom | ast.Import)
@@ -79,6 +85,29 @@ def imported_names(node: ast.ImportFrom | ast.Import) -> list[str]:
     if isinstance(node, ast.ImportFrom):
         return ["oraclepack" if node.level else node.module or ""]
     return [alias.name for alias in node.names]
+
+
+def test_module_names_and_public_classes_are_unique() -> None:
+    modules = Counter(path.stem for path in MODULES if path.stem != "__init__")
+    classes = Counter(
+        node.name
+        for path in MODULES
+        for node in tree_of(path).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+
+    assert [name for name, count in (modules + classes).items() if count > 1] == []
+
+
+def test_few_modules_are_tiny() -> None:
+    """A module with one small function belongs in its user."""
+    tiny = [
+        path.relative_to(ROOT).as_posix()
+        for path in MODULES
+        if path.stem != "__init__" and path.read_text(encoding="utf-8").count("\n") < 40
+    ]
+
+    assert len(tiny) <= MOST_TINY_MODULES, tiny
 
 
 def test_suppressed_findings_stay_rare() -> None:

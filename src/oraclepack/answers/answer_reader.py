@@ -41,7 +41,7 @@ class Opened(msgspec.Struct, frozen=True):
     body: tuple[BodyLine, ...]
 
 
-class ReadAnswer(msgspec.Struct, frozen=True):
+class ParsedAnswer(msgspec.Struct, frozen=True):
     """What an answer says, unit by unit, and whether it is whole."""
 
     units: tuple[Unit, ...]
@@ -69,7 +69,7 @@ def read_answer_text(
     section: Section | None = None,
     prompt: str = "",
     expected: Iterable[Section] = (),
-) -> ReadAnswer:
+) -> ParsedAnswer:
     """Read an answer; `section` is the one that its file is named for.
 
     Without headings all of it is a direct answer. `expected` are the sections that the prompt
@@ -93,11 +93,11 @@ def read_answer_text(
     is_ended = last is not None and last.is_whole and not lacking
     cut = None if is_ended else find_cut(lines, _last_opened(opened), units_found, lacking, prompt)
     if cut is None or not cut.breaks_unit or not units_found:
-        return ReadAnswer(tuple(units_found), present, work, cut)
+        return ParsedAnswer(tuple(units_found), present, work, cut)
     *units, broken = units_found
     whole = whole_sentences(broken)
     all_units = (*units, whole) if whole is not None else tuple(units)
-    return ReadAnswer(all_units, present, work, cut, broken)
+    return ParsedAnswer(all_units, present, work, cut, broken)
 
 
 def open_sections(

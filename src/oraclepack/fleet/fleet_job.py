@@ -50,7 +50,7 @@ class JobSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     settings: dict[str, SettingText] = {}
 
 
-class GenerateOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FleetGenerateOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What `generate` of a job may say: options of `oraclepack generate`, for one pack."""
 
     profile: Literal["", "security", "performance", "api", "tests", "onboarding"] = ""
@@ -70,12 +70,12 @@ class GenerateOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     oracle_flags: str = ORACLE_FLAGS
 
 
-def generate_options(given: Mapping[str, object]) -> GenerateOptions:
+def generate_options(given: Mapping[str, object]) -> FleetGenerateOptions:
     """The options in a manifest. Raises InputError where `generate` has no such option."""
     try:
-        return msgspec.convert(given, GenerateOptions)
+        return msgspec.convert(given, FleetGenerateOptions)
     except msgspec.ValidationError as trouble:
-        known = ", ".join(GenerateOptions.__struct_fields__)
+        known = ", ".join(FleetGenerateOptions.__struct_fields__)
         raise InputError(f"`generate`: {trouble}", hint=f"its options are {known}") from None
 
 

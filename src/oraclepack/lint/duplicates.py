@@ -96,7 +96,7 @@ _Row = tuple[str, str]
 """A line of a prompt, and the form in which prompts may share it."""
 
 
-class ComparedQuestion(msgspec.Struct, frozen=True):
+class QuestionWords(msgspec.Struct, frozen=True):
     """What one question of a step says, reduced to what can be compared."""
 
     step: Step
@@ -113,8 +113,8 @@ class ComparedQuestion(msgspec.Struct, frozen=True):
 class Pair(msgspec.Struct, frozen=True):
     """A question and the earlier one that it repeats."""
 
-    first: ComparedQuestion
-    again: ComparedQuestion
+    first: QuestionWords
+    again: QuestionWords
 
 
 def duplicates(steps: Sequence[Step], calls: Sequence[_Calls]) -> Iterator[Pair]:
@@ -171,13 +171,13 @@ def _shared(texts: Sequence[Sequence[_Row]]) -> frozenset[str]:
 
 def _question(
     step: Step, call: ToolCall, prompt: Prompt, rows: Sequence[_Row], shared: frozenset[str]
-) -> ComparedQuestion:
+) -> QuestionWords:
     own = _tokens(line for line, masked in rows if masked not in shared)
     files = tuple(sorted(attachment.value for attachment in call.attachments))
     names = frozenset(token for token in set(own) if _NAME.search(token))
     words = _words(own)
     text = "\n".join(line for line, _ in rows)
-    return ComparedQuestion(step, prompt.span, words, frozenset(words), names, text, files)
+    return QuestionWords(step, prompt.span, words, frozenset(words), names, text, files)
 
 
 def _tokens(lines: Iterable[str]) -> list[str]:
@@ -202,7 +202,7 @@ def _number(token: str) -> bool:
     return token.strip("#.:-").isdigit()
 
 
-def _alike(first: ComparedQuestion, second: ComparedQuestion) -> bool:
+def _alike(first: QuestionWords, second: QuestionWords) -> bool:
     if not first.words and not second.words:
         # Nothing of their own: the same words about other files are another question.
         same_thing = first.step.reference == second.step.reference

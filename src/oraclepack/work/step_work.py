@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from oraclepack.answers.answer_reader import ReadAnswer, read_answer_text
+from oraclepack.answers.answer_reader import ParsedAnswer, read_answer_text
 from oraclepack.answers.answer_units import Unit, row_cells
 from oraclepack.answers.sentences import sentence_spans, word_set
 from oraclepack.answers.work_lines import WorkLine
@@ -171,11 +171,11 @@ def _claim(text: str) -> str:
     return max(cells, key=lambda cell: (starts_imperative(titles.plain(cell)), len(cell.split())))
 
 
-def _read(part: AnswerPart) -> ReadAnswer:
+def _read(part: AnswerPart) -> ParsedAnswer:
     return read_answer_text(part.text, section=part.section, expected=part.expected)
 
 
-def _broken_end(answer: ReadAnswer) -> str:
+def _broken_end(answer: ParsedAnswer) -> str:
     """What of the last unit was not used."""
     if answer.broken is None:
         return ""
