@@ -111,6 +111,22 @@ def test_one_step_is_stopped_and_the_others_go_on(tmp_path: Path, zygote: Zygote
     assert [one.exit_code for one in events(project) if isinstance(one, j.SessionFinished)] == [3]
 
 
+def test_a_step_that_is_stopped_politely_takes_its_answer(tmp_path: Path, zygote: Zygote) -> None:
+    late = step(1, ask("Question 1? [[fault=hold]]", "out/1.md", *API), "sleep 60")
+    project = a_project(tmp_path, zygote, late + step(2, "echo other"))
+    gate = Gate(project)
+    detached(project)
+    until(lambda: len(project.oracle.calls) == 1)
+
+    assert runs(project, "stop", "latest", "1").code == 0
+    until(lambda: any(isinstance(one, j.CallsAwaited) for one in events(project)))
+    gate.open()
+    until(lambda: is_over(project))
+
+    assert states(project) == ["interrupted", "ok"]
+    assert [one.ok for one in events(project) if isinstance(one, j.InvocationOutcome)] == [True]
+
+
 @pytest.mark.parametrize("how", [(), ("--now",)])
 def test_a_run_is_stopped_and_continued(
     how: tuple[str, ...], tmp_path: Path, zygote: Zygote
