@@ -8,6 +8,7 @@ from oraclepack.authoring.git_repository import (
     changes_since,
     lines_of_commits,
     read_git_repository,
+    refused_hint,
 )
 from oraclepack.errors import InputError, MachineError, UsageError
 from tests.authoring import repositories as repos
@@ -125,3 +126,18 @@ def test_each_line_has_the_commit_that_changed_it_last(tmp_path: Path) -> None:
     lines = lines_of_commits(root, os.environ, "a.py", oldest.sha)
 
     assert lines == [oldest.sha, newest.sha]
+
+
+@pytest.mark.parametrize(
+    ("reason", "hint"),
+    [
+        pytest.param(
+            "fatal: detected dubious ownership in repository at '/a b'",
+            "if you trust it: git config --global --add safe.directory '/a b'",
+            id="of another user",
+        ),
+        pytest.param("fatal: bad config", "call git there to see why", id="anything else"),
+    ],
+)
+def test_a_repository_that_git_refuses(reason: str, hint: str) -> None:
+    assert refused_hint(Path("/a b"), reason).endswith(hint)

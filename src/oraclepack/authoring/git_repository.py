@@ -1,6 +1,7 @@
 """A repository at a commit: files, texts, history, by bounded calls of `git`."""
 
 import re
+import shlex
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -144,6 +145,13 @@ def _read(git: Git, root: Path, wish: QuestionLimits) -> GitRepository:
     return GitRepository(files, tuple(_commits(git)), sha, day, dirty, shallow)
 
 
+def refused_hint(root: Path, reason: str) -> str:
+    """Git's own advice, which it prints after its reason."""
+    if "dubious ownership" in reason:
+        return f"if you trust it: git config --global --add safe.directory {shlex.quote(str(root))}"
+    return "git itself refuses this directory; call git there to see why"
+
+
 def _refuse_elsewhere(git: Git, root: Path) -> None:
     try:
         inside = git.run("rev-parse", "--is-inside-work-tree")
@@ -153,7 +161,7 @@ def _refuse_elsewhere(git: Git, root: Path) -> None:
         if trouble.reason != NO_REPOSITORY:
             raise InputError(
                 f"{root}: {trouble.reason}",
-                hint="git itself refuses this directory; do what it says",
+                hint=refused_hint(root, trouble.reason),
             ) from None
         inside = b""
     if inside.strip() != b"true":

@@ -62,7 +62,7 @@ COMMANDS = {
     ),
     "generate": LazyCommand(
         f"{_PLACE}.generate_command:generate",
-        "Write a pack of twenty questions about this repository.",
+        "Write a pack of up to twenty questions about this repository.",
     ),
     "new": LazyCommand(
         f"{_PLACE}.authoring_commands:new", "Write an empty pack that teaches the format."

@@ -113,7 +113,7 @@ PROFILES = ("security", "performance", "api", "tests", "onboarding")
 @click.option("--chunked", is_flag=True, help="Ask for the four parts of each answer one by one.")
 @click.option("--date", "day", default="", metavar="DAY", help="Instead of the commit's day.")
 def generate(*, settings: api.Settings, explain: bool, **wishes: Any) -> Reply:
-    """Write a pack of twenty questions about this repository.
+    """Write a pack of up to twenty questions about this repository.
 
     Asks no model: the code is parsed, and every question quotes the lines that it stands on. What
     is asked follows from the commit and its history by fixed rules, so the same commit and options

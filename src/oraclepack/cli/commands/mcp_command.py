@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -11,6 +12,10 @@ from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
 from oraclepack.errors import MachineError, UsageError
 
+_NO_SERVER = (
+    "the package mcp is not installed, so clients cannot start the server;"
+    ' pip install "oraclepack[mcp]"'
+)
 CLIENTS = ("claude-code", "claude-desktop", "codex", "gemini-cli", "cursor", "vscode")
 
 
@@ -88,9 +93,11 @@ def _install(client: str | None, root: Path, options: dict[str, object]) -> Repl
         raise UsageError("install needs the name of a client", hint=", ".join(CLIENTS))
     from oraclepack.mcp.client_configs import install
 
+    missing = () if find_spec("mcp") else (_NO_SERVER,)
     prints = bool(options["prints"])
     done = install(client, root.absolute(), allow_run=bool(options["allow_run"]), prints=prints)
     if prints:
-        return Reply(done, done.entry, talk=f"# belongs into {done.path}\n")
+        talk = f"# belongs into {done.path}\n"
+        return Reply(done, done.entry, talk=talk, warnings=missing)
     word = "written" if done.changed else "unchanged"
-    return Reply(done, f"{done.path} {word}\n")
+    return Reply(done, f"{done.path} {word}\n", warnings=missing)
