@@ -139,7 +139,7 @@ def _cut(word: str, use: FlagUse) -> str | None:
 
 
 def redacted_argv(parsed: ParsedArgv, argv: Sequence[str], longest: int = 160) -> tuple[str, ...]:
-    """The call as records show it: secret values blotted out, long texts cut."""
+    """The call as records show it: secret values removed, long texts cut."""
     words = list(argv)
     for use in parsed.flags:
         if use.spec.secret and use.value_at is not None:

@@ -192,7 +192,7 @@ STORE_LEASE = Setting(
     "store_lease",
     Duration(),
     60.0,
-    "How long a runner that the shared store does not hear of counts as alive.",
+    "How long a runner counts as alive in the shared store without a renewal.",
     sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
     project=USER_ONLY,
 )

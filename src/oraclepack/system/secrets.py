@@ -133,7 +133,7 @@ def _sought(values: frozenset[str]) -> tuple[tuple[str, ...], re.Pattern[str] | 
     Remembered: a command looks at the same environment in several places.
     """
     spelled = {form for value in values for form in _forms(value)}
-    # The longest first: a secret that begins with another one is blotted out as a whole.
+    # The longest first: a secret that begins with another one is removed as a whole.
     ordered = sorted(spelled, key=lambda form: (-len(form), form))
     short = [re.escape(form) for form in ordered if len(form) < LONG]
     long = tuple(form for form in ordered if len(form) >= LONG)
