@@ -41,7 +41,9 @@ class Terminal:
             self._tmux("set-option", "-g", "status", "off")
             self._tmux("set-option", "-s", "escape-time", "0")
         self._tmux("pipe-pane", "-t", "t", f"cat > {self.written}")
-        self._tmux("respawn-pane", "-k", "-t", "t", "-c", str(folder), *words)
+        # These variables would count more than the size of the window.
+        bare = ("env", "-u", "COLUMNS", "-u", "LINES")
+        self._tmux("respawn-pane", "-k", "-t", "t", "-c", str(folder), *bare, *words)
 
     def close(self) -> None:
         self._tmux("kill-server")
@@ -52,6 +54,10 @@ class Terminal:
 
     def is_over(self) -> bool:
         return self._tmux("display-message", "-p", "-t", "t", "#{pane_dead}").strip() == "1"
+
+    def title(self) -> str:
+        """The title that programs gave the window."""
+        return self._tmux("display-message", "-p", "-t", "t", "#{pane_title}")
 
     def pause(self) -> None:
         """Give the program a moment, between two looks at what another process did."""

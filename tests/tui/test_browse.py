@@ -13,6 +13,7 @@ from oraclepack.tui.key_table import keymap
 from oraclepack.tui.pack_screen import TextPane
 from oraclepack.tui.packs_screen import PacksScreen
 from oraclepack.tui.steps_screen import StepsScreen
+from oraclepack.tui.watch_screen import WatchScreen
 from tests.tui.screens import SMALL, keys, screen_text, settle, use_screen
 
 
@@ -30,7 +31,11 @@ def test_packs_are_listed_opened_and_made(shop: Path) -> None:
         assert "3 packs below" in screen_text(app)
         assert (shop / "made.md").is_file()
 
-        await keys(pilot, "n", "escape", "down", "down", "enter")
+        await keys(pilot, "n", "escape", "w")
+        assert isinstance(app.screen, PacksScreen), "it has not run"
+        await keys(pilot, "down", "down", "w")
+        assert isinstance(app.screen, WatchScreen)
+        await keys(pilot, "escape", "enter")
         assert isinstance(app.screen, StepsScreen)
         await keys(pilot, "escape", "v")
         assert isinstance(app.screen, FindingsScreen)
@@ -188,6 +193,25 @@ def test_a_small_screen_with_other_keys_has_one_column_help_and_palette(
         assert isinstance(app.screen, FindingsScreen)
 
     use_screen(pack, script, SMALL)
+
+
+def test_the_mouse_chooses_rows_tabs_and_keys_of_the_footer(pack: Path) -> None:
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        screen = app.screen
+        assert isinstance(screen, StepsScreen)
+        await pilot.click("#steps", offset=(6, 3))
+        await settle(pilot)
+        step = screen.current_step()
+        assert step is not None
+        assert step.step_id == "03"
+        await pilot.click("#--content-tab-tab-command")
+        await settle(pilot)
+        assert screen.active_tab == "command"
+        await pilot.click("FooterKey.-command-palette")
+        await pilot.pause()
+        assert "Search for commands" in screen_text(app)
+
+    use_screen(pack, script)
 
 
 def test_no_key_is_one_of_tmux() -> None:

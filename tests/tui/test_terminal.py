@@ -1,5 +1,6 @@
 """The screens in a real terminal, with real keys."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -7,9 +8,11 @@ import pytest
 
 from oraclepack import api
 from tests.packs import pack_text
+from tests.report.example_runs import PACK, Plan, a_run
 from tests.scripted import Scripted
 from tests.tui.conftest import a_step, let_go
 from tests.tui.terminal import COMMAND, Terminal, terminal
+from tests.tui.test_hostile import EVIL
 
 pytestmark = [
     pytest.mark.heavy,
@@ -89,3 +92,69 @@ def prepare(window: Terminal) -> None:
     window.type("02:--model=gpt-5.2-pro")
     window.press("Enter", "flags: 02:--model=gpt-5.2-pro", gone="Flag of oracle")
     window.press("f", "Run 2 steps, 2 calls?", "likely $")
+
+
+def test_the_demo_opens_pager_and_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`o` gives the text to the pager, `e` the file to the editor; then the screen is back."""
+    program = tmp_path / "note"
+    program.write_text(f'#!/bin/sh\nfor last; do :; done\ncat "$last" >{tmp_path}/$NOTE\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PAGER", f"env NOTE=paged {program}")
+    monkeypatch.setenv("VISUAL", f"env NOTE=edited {program}")
+    with terminal(tmp_path, (100, 30)) as window:
+        window.start(*COMMAND, "--demo", folder=tmp_path)
+        window.shows("20 steps by step", "✓ ok", "Which callers break")
+        for key, name in (("o", "paged"), ("e", "edited")):
+            window.press(key)
+            until_exists(tmp_path / name, window)
+            window.shows("20 steps by step", "Which callers break")
+        window.press("q")
+        window.wait_for_end()
+    assert "Which callers break" in (tmp_path / "paged").read_text()
+    assert "```bash" in (tmp_path / "edited").read_text()
+
+
+def until_exists(path: Path, window: Terminal) -> None:
+    for _ in range(600):
+        if path.exists() and path.stat().st_size:
+            return
+        window.pause()
+    raise AssertionError(f"{path.name}\n{window.text()}")
+
+
+def test_no_color_leaves_only_greys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    with terminal(tmp_path, (100, 30)) as window:
+        window.start(*COMMAND, "--demo", folder=tmp_path)
+        window.shows("20 steps by step", "✓ ok")
+        written = window.written.read_bytes()
+    colours = set(re.findall(rb"[34]8;2;(\d+);(\d+);(\d+)", written))
+    assert all(len(set(one)) == 1 for one in colours), colours
+    assert colours
+    assert not re.search(rb"\x1b\[(?:\d;)*(?:3[1-6]|4[1-6]|9[1-6])[;m]", written)
+
+
+def test_hostile_content_does_not_reach_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = a_run(tmp_path, Plan(steps=2, answers={1: f"## Direct answer\n\n- {EVIL}\n"}))
+    log = run.path / "logs/01.1.stdout.log"
+    log.write_text(f"{EVIL}\n" + "x" * 10_000_000 + "\nthe end\n")
+    (tmp_path / "evil.md").write_text(pack_text(f"# 01) {EVIL}\noracle -p '{EVIL}' -f '{EVIL}'\n"))
+    monkeypatch.chdir(tmp_path)
+    with terminal(tmp_path, (100, 30)) as window:
+        window.start(*COMMAND, PACK, folder=tmp_path)
+        window.shows("20 steps by step", "✓ ok")
+        window.press("4", "[/x][bold", "gnp.exe", "owned")
+        window.press("5", "the end")
+        window.press("r", "Answers – ", "Direct answer")
+        written = window.written.read_bytes()
+        window.start(*COMMAND, "evil.md", folder=tmp_path)
+        window.shows("1 step by step", "owned")
+        window.press("3", "[@click=app.quit]")
+        window.press("v", "Findings – evil.md")
+        written += window.written.read_bytes()
+        assert "owned" not in window.title()
+    for sign in (b"\x1b]0;owned", b"\x9b31m", "\u202e".encode(), "\u2066".encode()):
+        assert sign not in written

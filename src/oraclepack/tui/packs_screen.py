@@ -35,6 +35,7 @@ class PacksScreen(PackScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", id="packs.open", priority=True),
         Binding("v", "validate", "Findings", id="packs.validate"),
+        Binding("w", "watch", "Watch", id="packs.watch"),
         Binding("n", "new", "New", id="packs.new"),
         Binding("g", "generate", "Generate", id="packs.generate"),
     ]
@@ -177,6 +178,14 @@ class PacksScreen(PackScreen):
         pack = self._current()
         if pack is not None:
             self.app.push_screen(FindingsScreen(pack.path))
+
+    def action_watch(self) -> None:
+        """Watch the newest run of a pack."""
+        pack = self._current()
+        if pack is None or pack.last_run is None:
+            self.say("this pack has not run yet")
+        else:
+            self.program.open_watch(pack.path, pack.last_run.name)
 
     @work(group="dialog")
     async def action_new(self) -> None:

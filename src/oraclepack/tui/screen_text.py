@@ -18,6 +18,7 @@ _CUT = "… (cut; press o for all of it)"
 
 STATE_STYLES = {
     "ok": "green",
+    "accepted": "green",
     "done": "green",
     "cached": "green",
     "valid": "green",
@@ -40,6 +41,7 @@ STATE_STYLES = {
 }
 _MARKS = {
     "ok": "✓",
+    "accepted": "✓",
     "running": "▶",
     "waiting": "…",
     "paused": "‖",

@@ -210,7 +210,7 @@ def doing(step: api.StepStatus, call: api.CallInFlight | None) -> str:
 
 def summary(status: api.RunStatus) -> Text:
     """A run in a line: state, figures, time left, open questions."""
-    done = sum(one.state == "ok" for one in status.steps)
+    done = sum(one.state in {"ok", "accepted"} for one in status.steps)
     failed = sum(one.state == "failed" for one in status.steps)
     parts = [status.state, f"{done} of {len(status.steps)} done"]
     parts += [f"{failed} failed"] if failed else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -21,10 +22,11 @@ from oraclepack.system.terminal import can_ask, stdout_is_terminal
     effect="execute",
     starts="what you start there: runs, which cost money; $PAGER and $EDITOR",
     settings=(api.STRICT,),
-    examples=("oraclepack tui", "oraclepack tui docs/pack.md"),
+    examples=("oraclepack tui", "oraclepack tui docs/pack.md", "oraclepack tui --demo"),
 )
 @click.argument("place", metavar="[PACK|DIR]", default=".", type=click.Path())
-def tui(place: str, *, settings: api.Settings) -> Reply:
+@click.option("--demo", is_flag=True, help="Open a recorded run, in a copy that is removed.")
+def tui(place: str, *, demo: bool, settings: api.Settings) -> Reply:
     """Browse, prepare, run, watch and read packs on the screen.
 
     Needs a terminal and the extra `tui`: pip install 'oraclepack[tui]'. Runs that are started there
@@ -38,17 +40,19 @@ def tui(place: str, *, settings: api.Settings) -> Reply:
         raise UsageError(f"{place}: no such file or directory", hint="name a pack or a folder")
     try:
         from oraclepack.tui.app import TuiApp
+        from oraclepack.tui.demo_project import demo_project
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] != "textual":
             raise
         raise UsageError(
             "tui needs the package textual", hint="pip install 'oraclepack[tui]'"
         ) from None
-    app = TuiApp(place, settings, is_pack=Path(place).is_file(), log_fault=_log_fault)
-    code = app.run()
+    with demo_project() if demo else nullcontext(Path(place)) as opened:
+        app = TuiApp(str(opened), settings, is_pack=opened.is_file(), log_fault=_log_fault)
+        code = app.run()
     if app.fatal is not None:
         raise app.fatal
-    return Reply({"place": place}, exit_code=ExitCode(code or 0))
+    return Reply({"place": str(opened)}, exit_code=ExitCode(code or 0))
 
 
 def _log_fault(error: BaseException) -> str:
