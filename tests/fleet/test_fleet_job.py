@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from oraclepack.errors import ExitCode, Refusal, UsageError
 from oraclepack.fleet.combined_backlog import SharedTask, combined_page, merge_across
-from oraclepack.fleet.dask_cluster import check_scheduler
+from oraclepack.fleet.dask_cluster import check_dask, check_scheduler
 from oraclepack.fleet.fleet_job import (
     FleetJob,
     FleetPolicy,
@@ -258,3 +258,21 @@ def test_calls_in_flight_are_those_of_running_jobs() -> None:
         replace(a_job("c.md", JobState.QUEUED), summary=busy),
     ]
     assert totals(jobs).in_flight == {"browser": 1, "openai": 3}
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "refusal"),
+    [
+        ("tcp://head.example.org:8786", "without TLS"),
+        ("kubernetes", "has no TLS"),
+        ("carrier-pigeon", "no such scheduler"),
+    ],
+)
+def test_schedulers_that_are_refused(scheduler: str, refusal: str) -> None:
+    with pytest.raises(UsageError, match=refusal):
+        check_dask(scheduler, insecure=False)
+
+
+@pytest.mark.parametrize("scheduler", ["tcp://head.example.org:8786", "kubernetes"])
+def test_a_closed_network_needs_no_tls(scheduler: str) -> None:
+    check_dask(scheduler, insecure=True)
