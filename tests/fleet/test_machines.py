@@ -135,6 +135,34 @@ def test_a_machine_that_comes_back_brings_its_answer_and_spends_nothing(world: F
     nothing_is_left(world)
 
 
+@pytest.mark.parametrize("is_answered", [False, True], ids=["cut off", "answered"])
+def test_a_machine_that_was_killed_and_started_again_goes_on(
+    world: FleetWorld, is_answered: bool
+) -> None:
+    """It is known that all its processes are dead. What they were answered is harvested."""
+    job = one_job(world)
+    world.hold()
+    runner = world.worker(job, "one")
+    until(world.bill, "the first question")
+    os.killpg(runner.pid, signal.SIGSTOP)  # it does not see the end of its tool
+    if is_answered:
+        world.let_go()
+        until(lambda: "-" in (world.folder / "bill.flow").read_text(), "the tool has ended")
+    else:
+        world.kill_tools()
+    os.killpg(runner.pid, signal.SIGKILL)
+    runner.wait()
+    world.let_go()
+    until(lambda: state_of(world) is JobState.QUEUED, "the lease ran out")
+    words = ("--name", job.fleet, "--job", job.id, "--work-dir", str(world.folder / "work/one"))
+    rebooted = {"ORACLEPACK_MACHINE": "one/second-boot"}
+    again = world.start("fleet", "worker", *words, machine="one", more=rebooted)
+    assert again.wait(60) == 0, world.log("one")
+    assert state_of(world) is JobState.DONE
+    assert sorted(world.bill().values()) == ([1, 1] if is_answered else [1, 2])
+    nothing_is_left(world)
+
+
 def test_a_database_that_crashes_forgets_nothing(world: FleetWorld, server: PostgresServer) -> None:
     job = one_job(world, steps=4)
     world.hold()
