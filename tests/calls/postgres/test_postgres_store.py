@@ -511,6 +511,15 @@ def test_a_claim_ends_only_with_its_answer_in_the_store(
     assert len(database.rows("select key from claim")) == int(is_refused)
 
 
+def test_two_machines_of_one_name_are_noticed(server: PostgresServer, runner: Make) -> None:
+    one = runner("same")
+    twin = Database(server.dsn)
+    with pytest.raises(StoreError, match="another machine that is called same"):
+        RunnerLease(twin, "0", machine=Machine("same", "another boot"))
+    one.lose_lease()
+    RunnerLease(twin, "0", machine=Machine("same", "another boot")).close()
+
+
 def test_a_withdrawn_call_leaves_nothing(runner: Make, database: Database) -> None:
     claim = runner("one").claimed()
     claim.note(an_intent())

@@ -46,6 +46,7 @@ class RunnerLease:
         self.stop_requested = False
         """A stop of this command was requested through the store."""
         pid = process_id()
+        _refuse_shared_name(database, here)
         if machine is None:
             end_dead_runners(database)
         database.rows(
@@ -117,15 +118,34 @@ class RunnerLease:
             self._unfinished.pop(0)
 
 
+def _refuse_shared_name(database: Database, here: Machine) -> None:
+    """Two machines of one name would each take the other for one that was started again."""
+    rows = database.rows(
+        "select 1 from runner where host = %s and boot <> %s and boot <> '' and namespace = ''"
+        " and runner_is_alive(id) limit 1",
+        (here.host, here.boot),
+    )
+    if rows and here.boot and not here.namespace:
+        raise StoreError(
+            f"another machine that is called {here.host} works with this store, or this one was"
+            " just started again",
+            hint="give each machine a name of its own (ORACLEPACK_MACHINE=NAME/BOOT), or wait"
+            " until the lease has run out (store_lease)",
+        )
+
+
 def end_dead_runners(database: Database) -> None:
     """Mark the runners of this machine that are proved to be dead; their leases need not run out.
 
     Proof is another start of the machine, or a process number that is free or used anew.
     """
+    here = this_machine()
     rows = database.rows(
         "select id, host, boot, namespace, pid, start_time from runner"
-        " where host = %s and ended is null and buried is null",
-        (this_machine().host,),
+        " where host = %s and ended is null and buried is null"
+        # Another machine of this name may be alive: then its lease is.
+        " and (boot = %s or not runner_is_alive(id))",
+        (here.host, here.boot),
     )
     for runner, *process in rows:
         if is_dead_process(*process):
