@@ -68,6 +68,8 @@ class Terminals:
 @pytest.fixture
 def terminals(real_oracle: RealOracle) -> Iterator[Terminals]:
     made = Terminals(real_oracle)
+    # The server ends with its last session; it must not do so while the next one is opened.
+    made.tmux("new-session", "-d", "-s", "keeper", "sleep 900")
     yield made
     made.close()
 
