@@ -25,6 +25,7 @@ demo: $(READY)
 
 picture: $(READY)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.picture
+	@$(BIN)/python -m tests.tui.screenshots
 
 # What the program does. What keeps the repository good is in tests/keep and part of `make check`.
 test: $(READY)

@@ -1,7 +1,9 @@
-"""Draws the pictures of docs/how-to/tui.md: `python -m tests.tui.screenshots`."""
+"""Draws the pictures of docs/how-to/tui.md and README.md: `python -m tests.tui.screenshots`."""
 
 import os
 import tempfile
+import time
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -9,39 +11,64 @@ from textual.pilot import Pilot
 
 from oraclepack.tui.app import TuiApp
 from tests.report.example_runs import PACK, a_run
-from tests.tui.screens import PICTURE, keys, picture, use_screen
+from tests.tui.conftest import FAULTY
+from tests.tui.screens import PICTURE, keys, picture, screen_text, settle, use_screen
 
 PICTURES = Path(__file__).parent.parent.parent / "docs/images"
-KEYS = {
-    "tui-steps": ("down", "4"),
-    "tui-watch": ("w",),
-    "tui-read": ("r", "down"),
-    "tui-backlog": ("b", "space"),
+FAULTY_PACK = "faulty.md"
+SCREENS: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "tui-packs": (".", (), "✗ failed"),
+    "tui-findings": (FAULTY_PACK, ("v",), "with a fix"),
+    "tui-steps": (PACK, ("down", "4"), "Yes: a quantity"),
+    "tui-prepare": (PACK, ("space", "p"), "selected: 01"),
+    "tui-watch": (PACK, ("w",), "step 01: line 2"),
+    "tui-read": (PACK, ("r", "down"), "Yes: a quantity"),
+    "tui-backlog": (PACK, ("b", "space"), "1 ticked"),
+    "tui-help": (PACK, ("question_mark",), "Keys of this screen"),
 }
+"""By the name of a picture: what is opened, the keys, and what is shown then."""
 
 
-def draw(root: Path, name: str) -> str:
-    """One screen of the example as an SVG."""
+def draw(name: str) -> str:
+    """One screen of the example in the working directory as an SVG."""
     drawn: list[str] = []
+    place, pressed, shown = SCREENS[name]
 
     async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
-        await keys(pilot, *KEYS[name])
-        await pilot.pause(1.0 if name == "tui-watch" else 0.1)
-        drawn.append(picture(app))
+        await keys(pilot, *pressed)
+        for _ in range(200):
+            if shown in screen_text(app):
+                break
+            await pilot.pause(0.05)
+        assert shown in screen_text(app), screen_text(app)
+        before = ""
+        while (now := picture(app)) != before:  # tables measure their columns when there is time
+            before = now
+            await settle(pilot)
+            await pilot.pause(0.5)
+        drawn.append(now)
 
-    use_screen(root / PACK, script, PICTURE)
+    use_screen(Path(place), script, PICTURE)
     return drawn[0]
+
+
+def make_example(root: Path) -> None:
+    """The project that the pictures show."""
+    root.mkdir()
+    a_run(root)
+    (root / FAULTY_PACK).write_text(FAULTY)
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder, "shop")
-        root.mkdir()
         os.environ |= {"HOME": folder, "XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder}
-        a_run(root)
-        os.chdir(root)
-        for name in KEYS:
-            (PICTURES / f"{name}.svg").write_text(draw(root, name), encoding="utf-8")
+        os.environ["TZ"] = "UTC"
+        time.tzset()
+        root = Path(folder, "shop")
+        make_example(root)
+        with chdir(root):
+            for name in SCREENS:
+                (PICTURES / f"{name}.svg").write_text(draw(name), encoding="utf-8")
 
 
 if __name__ == "__main__":

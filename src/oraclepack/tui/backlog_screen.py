@@ -42,7 +42,7 @@ class BacklogScreen(PackScreen):
         self._run_dir = ""
 
     def compose(self) -> ComposeResult:
-        yield Header()
+        yield Header(icon="≡")
         with Horizontal(classes="columns"):
             with Vertical(classes="main"):
                 yield Static("Reading…", id="backlog-note", classes="note", markup=False)

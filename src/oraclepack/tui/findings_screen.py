@@ -46,7 +46,7 @@ class FindingsScreen(PackScreen):
         self._rules: dict[str, api.RuleDoc] = {}
 
     def compose(self) -> ComposeResult:
-        yield Header()
+        yield Header(icon="≡")
         with Horizontal(classes="columns"):
             with Vertical(classes="main"):
                 yield Static("Checking…", id="findings-note", markup=False)

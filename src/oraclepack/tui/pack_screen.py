@@ -152,5 +152,16 @@ def keep_cursor(table: DataTable[Text], fill: Callable[[], None]) -> None:
     row = table.cursor_row
     table.clear()
     fill()
+    fit_columns(table)
     if table.row_count:
         table.move_cursor(row=min(row, table.row_count - 1))
+
+
+def fit_columns(table: DataTable[Text]) -> None:
+    """Make every column as wide as what it shows now.
+
+    By itself the table measures new rows when it is idle, and keeps the width of former ones.
+    """
+    for column in table.ordered_columns:
+        widths = [cell.cell_len for cell in table.get_column(column.key)]
+        column.content_width = max([*widths, column.label.cell_len])

@@ -48,7 +48,7 @@ class PacksScreen(PackScreen):
         self._checked: dict[str, api.ValidateResult | str] = {}
 
     def compose(self) -> ComposeResult:
-        yield Header()
+        yield Header(icon="≡")
         with Horizontal(classes="columns"):
             with Vertical(classes="main"):
                 yield Static("Reading…", id="packs-note", markup=False)

@@ -55,7 +55,7 @@ class PrepareScreen(PackScreen):
         pages = [("as the pack says", _PACK_PAGE)]
         pages += [(f"{name}: {url}", name) for name, url in settings[cs.CHATGPT_URLS].items()]
         pages.append(("another URL…", _OTHER_PAGE))
-        yield Header()
+        yield Header(icon="≡")
         with VerticalScroll(id="prepare"):
             yield Label("Steps")
             yield Select(which, value=which[0][1], allow_blank=False, compact=True, id="which")

@@ -17,7 +17,7 @@ from oraclepack.api import figures
 from oraclepack.tui import step_details
 from oraclepack.tui.dialogs import ChoiceDialog
 from oraclepack.tui.outside_programs import OpenTarget
-from oraclepack.tui.pack_screen import PackScreen, TextPane
+from oraclepack.tui.pack_screen import PackScreen, TextPane, fit_columns
 from oraclepack.tui.screen_text import cell, state_cell
 
 
@@ -39,7 +39,7 @@ class ReadScreen(PackScreen):
         self._quote: api.SourceQuote | None = None
 
     def compose(self) -> ComposeResult:
-        yield Header()
+        yield Header(icon="≡")
         yield Input(placeholder="search questions and answers", id="search", compact=True)
         yield Static("Reading…", id="read-note", classes="note", markup=False)
         with Horizontal(classes="columns"):
@@ -79,6 +79,7 @@ class ReadScreen(PackScreen):
         for one in self._rows:
             count = str(hits[one.step_id]) if words else ""
             table.add_row(cell(one.step_id), state_cell(one.state), cell(count))
+        fit_columns(table)
         answered = self._data.answered if self._data else 0
         note = f"{figures.count(answered, 'answer')}"
         if words:

@@ -18,7 +18,7 @@ from oraclepack.tui import step_details
 from oraclepack.tui.findings_screen import FindingsScreen
 from oraclepack.tui.log_view import LogView
 from oraclepack.tui.outside_programs import OpenTarget
-from oraclepack.tui.pack_screen import PackScreen, TextPane
+from oraclepack.tui.pack_screen import PackScreen, TextPane, fit_columns
 from oraclepack.tui.screen_text import block, cell, number_cell, state_cell
 from oraclepack.tui.step_filter import HELP, SORTS, StepFilter, read_filter, sorted_steps
 
@@ -66,7 +66,7 @@ class StepsScreen(PackScreen):
         self._shown_step = ""
 
     def compose(self) -> ComposeResult:
-        yield Header()
+        yield Header(icon="≡")
         with Horizontal(classes="columns"):
             with Vertical(classes="main"):
                 yield Input(placeholder=HELP, id="filter", compact=True)
@@ -140,6 +140,7 @@ class StepsScreen(PackScreen):
         self._rows = [at for at, _, _ in ordered]
         table.clear()
         self._add_rows(table, 0)
+        fit_columns(table)
         if current in self._rows and self._rows.index(current) < table.row_count:
             table.move_cursor(row=self._rows.index(current))
         self._show_note(len(rows))

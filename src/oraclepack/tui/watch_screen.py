@@ -46,7 +46,7 @@ class WatchScreen(PackScreen):
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        yield Header()
+        yield Header(icon="≡")
         yield Static("Reading…", id="watch-note", classes="note", markup=False)
         with Vertical(classes="main wide"):
             yield DataTable[Text](id="watched", cursor_type="row")
