@@ -16,6 +16,7 @@ from pathlib import Path
 
 from oraclepack import __version__
 from oraclepack.system import environment
+from oraclepack.system.machine import MACHINE_VARIABLE
 from tests.authoring.repositories import a_repository, write
 from tests.e2e.run.project import Project, Zygote
 from tests.packs import pack_text
@@ -67,7 +68,7 @@ SHAPES = {
     "failed": Shape("mkdir -p out\n" + asks(1) + asks(2, after=UNTIL_GO), (("run", PACK),) * 2),
     "interrupted": Shape(
         "mkdir -p out\n" + asks(1) + asks(2),
-        fault={"path": "journal.jsonl", "kill": 23, "torn": 40},
+        fault={"path": "journal.jsonl", "kill": 42, "torn": 40},
     ),
     "chunked": Shape("mkdir -p out\n# 01) whole\n" + CHUNKS),
     "rolled-back": Shape(
@@ -109,7 +110,9 @@ def make(shape: Shape, place: Path, zygote: Zygote) -> Path:
     oracle = scripted_tool(place / "tools")
     scripted_tool(place / "tools", "codex")
     Path(os.environ["HOME"], ".bash_profile").write_text("PATH=$TOOLS:$PATH\n")
-    project = Project(root, zygote, oracle)
+    # Neither names this machine, nor a place on it: a journal is signed and cannot be edited later.
+    nowhere = {MACHINE_VARIABLE: f"{HOST}/then", "TMPDIR": "/dev/shm"}
+    project = Project(root, zygote, oracle, nowhere)
     for number, words in enumerate(shape.commands, 1):
         runs = sorted((root / ".oraclepack/runs").glob("*"))
         given = [runs[0].relative_to(root).as_posix() if word == "RUN" else word for word in words]
