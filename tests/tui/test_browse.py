@@ -195,6 +195,7 @@ def test_a_small_screen_with_other_keys_has_one_column_help_and_palette(
     use_screen(pack, script, SMALL)
 
 
+@pytest.mark.heavy
 def test_the_mouse_chooses_rows_tabs_and_keys_of_the_footer(pack: Path) -> None:
     async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
         screen = app.screen

@@ -73,6 +73,7 @@ def test_what_fails_is_said_and_the_screen_goes_on(tmp_path: Path) -> None:
     assert logged == ["in an action", "in a worker", "in a thread"]
 
 
+@pytest.mark.heavy
 def test_settings_that_break_meanwhile_are_said(
     pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -163,6 +163,7 @@ def test_answers_are_searched_and_their_sources_opened(pack: Path) -> None:
     use_screen(pack, script)
 
 
+@pytest.mark.heavy
 def test_the_backlog_is_exported_and_asks_again(pack: Path) -> None:
     async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
         await keys(pilot, "b", "x", "enter", "u")
