@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from oraclepack import api
 from oraclepack.tui.app import TuiApp
-from oraclepack.tui.watch_screen import WatchScreen
+from oraclepack.tui.watch_screen import WatchScreen, stop_detail
 from tests.e2e.run.project import asking
 from tests.packs import pack_text
 from tests.scripted import Scripted
@@ -63,6 +63,41 @@ def test_a_decision_a_stopped_step_and_an_accepted_answer(project: Path, oracle:
 
     use_screen(project / "pack.md", script)
     assert len(oracle.calls) == 2
+
+
+def test_a_run_is_stopped_now_though_it_waits_for_a_call(project: Path, oracle: Scripted) -> None:
+    started(project, a_step(1) + a_step(2))
+
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        await keys(pilot, "w")
+        watch = app.screen
+        assert isinstance(watch, WatchScreen)
+        await until(pilot, lambda: bool(watch.status and watch.status.calls), "not asked")
+        await keys(pilot, "K", "y")
+        await until(pilot, lambda: "stopping" in screen_text(app), "not asked to stop")
+        assert watch.status is not None
+        assert watch.status.alive, "it waits for the call"
+        await keys(pilot, "K")
+        assert "1 call is being asked" in screen_text(app)
+        assert "Stop now (!)" in screen_text(app)
+        await keys(pilot, "exclamation_mark")
+        await until(pilot, lambda: bool(watch.status and not watch.status.alive), "not stopped")
+        assert states(watch) == ["interrupted", "pending"]
+
+    use_screen(project / "pack.md", script)
+    assert len(oracle.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        pytest.param(0, "No call is being asked. What", id="none"),
+        pytest.param(1, "1 call is being asked. Stop waits for it. Stop now cancels it", id="one"),
+        pytest.param(3, "3 calls are being asked. Stop waits for them.", id="several"),
+    ],
+)
+def test_the_question_says_what_happens_to_calls(asked: int, text: str) -> None:
+    assert stop_detail(asked).startswith(text)
 
 
 def test_a_run_is_stopped(project: Path, oracle: Scripted) -> None:

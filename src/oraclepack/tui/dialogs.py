@@ -1,4 +1,4 @@
-"""Small windows over a screen: help, a question, a line of text, a note, a choice, a text."""
+"""Small windows over a screen: a question, how to stop, a line, a note, a choice, a text."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -44,6 +44,36 @@ class ConfirmDialog(ModalScreen[bool]):
 
     def action_answer(self, answer: bool) -> None:
         self.dismiss(answer)
+
+
+class StopDialog(ModalScreen[str | None]):
+    """Whether and how to stop: `wait` for calls that are being asked, or `now`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer('wait')", "Stop", id="dialog.stop"),
+        Binding("exclamation_mark", "answer('now')", "Stop now", key_display="!", id="dialog.now"),
+        Binding("n,escape", "answer('')", "No", id="dialog.no"),
+    ]
+
+    def __init__(self, question: str, detail: str) -> None:
+        super().__init__()
+        self._question, self._detail = question, detail
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield Label(cell(self._question, "bold"), markup=False)
+            with VerticalScroll(classes="dialog-text"):
+                yield Static(block(self._detail), markup=False)
+            with Horizontal(classes="buttons"):
+                yield Button("Stop (y)", id="wait", variant="primary")
+                yield Button("Stop now (!)", id="now", variant="error")
+                yield Button("No (n)", id="no")
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        self.action_answer("" if event.button.id == "no" else str(event.button.id))
+
+    def action_answer(self, answer: str) -> None:
+        self.dismiss(answer or None)
 
 
 class LineDialog(ModalScreen[str | None]):
@@ -152,4 +182,4 @@ class TextDialog(ModalScreen[None]):
         self.app.copy_to_clipboard(self._text.plain)
 
 
-DIALOGS = (ConfirmDialog, LineDialog, NoteDialog, ChoiceDialog, TextDialog)
+DIALOGS = (ConfirmDialog, StopDialog, LineDialog, NoteDialog, ChoiceDialog, TextDialog)

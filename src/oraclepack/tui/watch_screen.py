@@ -15,7 +15,7 @@ from textual.widgets import DataTable, Header, Static
 
 from oraclepack import api
 from oraclepack.api import figures
-from oraclepack.tui.dialogs import ChoiceDialog, ConfirmDialog, LineDialog
+from oraclepack.tui.dialogs import ChoiceDialog, LineDialog, StopDialog
 from oraclepack.tui.log_view import LogView
 from oraclepack.tui.pack_screen import PackScreen, keep_cursor
 from oraclepack.tui.screen_text import cell, number_cell, state_cell
@@ -130,19 +130,23 @@ class WatchScreen(PackScreen):
         paused = self.status is not None and self.status.paused
         self._ask(api.control_request("resume" if paused else "pause", by="tui"))
 
-    @work(group="dialog")
-    async def action_stop_step(self) -> None:
+    def action_stop_step(self) -> None:
         step = self.current_step()
-        if step is None:
-            return
-        if await self.app.push_screen_wait(ConfirmDialog(f"Stop step {step.step_id}?")):
-            self._ask(api.control_request("stop", step=step.step_id, by="tui"))
+        if step is not None:
+            self._ask_to_stop(step.step_id)
+
+    def action_stop_run(self) -> None:
+        self._ask_to_stop(None)
 
     @work(group="dialog")
-    async def action_stop_run(self) -> None:
-        detail = "Running calls finish first. What is finished is kept; the next run continues."
-        if await self.app.push_screen_wait(ConfirmDialog("Stop this run?", detail, "Stop")):
-            self._ask(api.control_request("stop", by="tui"))
+    async def _ask_to_stop(self, step: str | None) -> None:
+        calls = self.status.calls if self.status else ()
+        asked = sum(one.doing == "try" and step in {None, one.step_id} for one in calls)
+        question = "Stop this run?" if step is None else f"Stop step {step}?"
+        answer = await self.app.push_screen_wait(StopDialog(question, stop_detail(asked)))
+        if answer is not None:
+            now = answer == "now"
+            self._ask(api.control_request("stop", step=step, now=now, by="tui"))
 
     @work(group="dialog")
     async def action_decide(self) -> None:
@@ -196,6 +200,18 @@ class WatchScreen(PackScreen):
 
     def action_backlog(self) -> None:
         self.program.open_backlog(self.pack, self.run_name)
+
+
+def stop_detail(asked: int) -> str:
+    """What the two ways of stopping do to the calls that are being asked."""
+    kept = "What is finished is kept; the next run continues."
+    if not asked:
+        return f"No call is being asked. {kept}"
+    are, them = ("is", "it") if asked == 1 else ("are", "them")
+    return (
+        f"{figures.count(asked, 'call')} {are} being asked. Stop waits for {them}. "
+        f"Stop now cancels {them}; you may have to pay for {them} again. {kept}"
+    )
 
 
 def doing(step: api.StepStatus, call: api.CallInFlight | None) -> str:
