@@ -15,6 +15,7 @@ from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from oraclepack import api
+from oraclepack.errors import ExitCode
 from oraclepack.system.printable import visible
 from oraclepack.tui import key_table, outside_programs
 from oraclepack.tui.backlog_screen import BacklogScreen
@@ -110,7 +111,11 @@ class TuiApp(App[int]):
         # Without this a signal would leave the terminal on its other screen.
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self.exit, 128 + number)
+            loop.add_signal_handler(number, self.exit, int(ExitCode.TERMINATED))
+        self.open_first()
+
+    def open_first(self) -> None:
+        """Open what is shown first."""
         self.push_screen(PacksScreen(self.place))
         if self._is_pack:
             self.push_screen(StepsScreen(self.place))

@@ -20,7 +20,9 @@ from oraclepack.tui.log_view import LogView
 from oraclepack.tui.pack_screen import PackScreen, keep_cursor
 from oraclepack.tui.screen_text import cell, number_cell, state_cell
 
-_EVERY = 0.7
+EVERY = 0.7
+"""Seconds between two looks at a run."""
+COLUMNS = ("Step", "State", "Elapsed", "Tries", "Cost", "Doing", "Title")
 
 
 class WatchScreen(PackScreen):
@@ -56,11 +58,11 @@ class WatchScreen(PackScreen):
     def on_mount(self) -> None:
         self.title = f"Run of {Path(self.pack).name}"
         table = self.query_one("#watched", DataTable)
-        for name in ("Step", "State", "Elapsed", "Tries", "Cost", "Doing", "Title"):
+        for name in COLUMNS:
             table.add_column(name, key=name)
         table.focus()
         self.load()
-        self._timer = self.set_interval(_EVERY, self.load)
+        self._timer = self.set_interval(EVERY, self.load)
 
     @property
     def root(self) -> str:
@@ -78,16 +80,7 @@ class WatchScreen(PackScreen):
 
         def rows() -> None:
             for step in status.steps:
-                call = calls.get(step.step_id)
-                table.add_row(
-                    cell(step.step_id),
-                    state_cell(step.state),
-                    number_cell(figures.duration(step.elapsed_ms) if step.elapsed_ms else "-"),
-                    number_cell(call.tries if call else step.attempts or "-"),
-                    number_cell(figures.cost_cell(step.cost)),
-                    cell(doing(step, call), longest=60),
-                    cell(step.title, longest=60),
-                )
+                table.add_row(*step_row(step, calls.get(step.step_id)))
 
         with self.app.batch_update():
             keep_cursor(table, rows)
@@ -214,6 +207,19 @@ def stop_detail(asked: int) -> str:
     )
 
 
+def step_row(step: api.StepStatus, call: api.CallInFlight | None) -> tuple[Text, ...]:
+    """A step in the table of a run, as `COLUMNS`."""
+    return (
+        cell(step.step_id),
+        state_cell(step.state),
+        number_cell(figures.duration(step.elapsed_ms) if step.elapsed_ms else "-"),
+        number_cell(call.tries if call else step.attempts or "-"),
+        number_cell(figures.cost_cell(step.cost)),
+        cell(doing(step, call), longest=60),
+        cell(step.title, longest=60),
+    )
+
+
 def doing(step: api.StepStatus, call: api.CallInFlight | None) -> str:
     """What a step does now, or why it failed."""
     if call is None:
@@ -224,8 +230,8 @@ def doing(step: api.StepStatus, call: api.CallInFlight | None) -> str:
     return f"{call.tool}{model} {call.doing}{reason}{detail}"
 
 
-def summary(status: api.RunStatus) -> Text:
-    """A run in a line: state, figures, time left, open questions."""
+def summary(status: api.RunStatus, *, keys: bool = True) -> Text:
+    """A run in a line: state, figures, time left, open questions, with the key for them."""
     done = sum(one.state in {"ok", "accepted"} for one in status.steps)
     failed = sum(one.state == "failed" for one in status.steps)
     parts = [status.state, f"{done} of {len(status.steps)} done"]
@@ -235,7 +241,8 @@ def summary(status: api.RunStatus) -> Text:
     parts += [f"about {figures.duration(left)} left"] if left is not None else []
     parts += [f"waits for run {status.waiting_for}"] if status.waiting_for else []
     if status.decisions:
-        parts.append(f"{figures.count(len(status.decisions), 'decision')} to make: press d")
+        way = "press d" if keys else "see oraclepack runs show"
+        parts.append(f"{figures.count(len(status.decisions), 'decision')} to make: {way}")
     parts += ["" if status.alive else "no command works on it now"]
     return cell(" · ".join(filter(None, parts)), "bold")
 

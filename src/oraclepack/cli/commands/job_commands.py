@@ -11,6 +11,7 @@ import click
 from oraclepack import api
 from oraclepack.cli import render
 from oraclepack.cli.command import command
+from oraclepack.cli.commands.tui_command import watch_inline
 from oraclepack.cli.display import watching_screen
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.cli.value_completion import run_ids
@@ -34,27 +35,49 @@ def run_argument(function: Callable[..., Any]) -> Callable[..., Any]:
         "oraclepack runs watch",
         "oraclepack runs watch 2026-03 --display plain",
         "oraclepack runs watch latest --json",
+        "oraclepack runs watch --inline",
     ),
 )
 @click.argument("run", metavar="[RUN]", default=_LATEST, shell_complete=run_ids)
 @click.option("--all", "from_start", is_flag=True, help="Also what earlier commands on it did.")
-def watch(run: str, *, from_start: bool, settings: api.Settings) -> Reply:
+@click.option("--inline", is_flag=True, help="In a few lines below the prompt; extra `tui`.")
+def watch(run: str, *, from_start: bool, inline: bool, settings: api.Settings) -> Reply:
     """Watch a run of another process, or see a finished one again.
 
     RUN may be the beginning of a run's name, or `latest`, the default. Only the journal and the
     logs are read: Ctrl-C ends the watching and leaves the run alone. With --json each event is a
     line of JSON, and the last line is the result. The exit code is that of the command that was
-    watched; 3 where it was killed.
+    watched; 3 where it was killed, 0 where `q` left --inline.
     """
     runs = api.runs(settings.root)
     streams = settings[api.OUTPUT] != "text"
+    if inline:
+        display = settings.origin(api.run_settings.DISPLAY).source
+        if streams or from_start or display is api.ValueSource.FLAG:
+            others = "--json, --output, --all and --display"
+            raise UsageError("--inline is a display of its own", hint=f"leave out {others}")
     name = runs.status(run).name  # `latest` stays the same run from here on
+    if inline:
+        return _watch_inline(name, settings)
     with watching_screen(settings, streams=streams) as screen:
         state = api.EMPTY
         for update in runs.watch(name, screen, from_start=from_start):
             state = update.state
             if update.progress is not None:
                 screen.progress(update.progress)
+    return _watched(runs.status(name), state)
+
+
+def _watch_inline(name: str, settings: api.Settings) -> Reply:
+    runs = api.runs(settings.root)
+    left = watch_inline(name, settings)
+    if left is ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
+    if left is not None:
+        return Reply(runs.status(name), f"run {name} goes on\n", left)
+    state = api.EMPTY
+    for update in runs.watch(name):
+        state = update.state
     return _watched(runs.status(name), state)
 
 

@@ -1,8 +1,9 @@
-"""`tui`: the screens."""
+"""`tui`: the screens, also those of `runs watch --inline`."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import click
@@ -32,27 +33,47 @@ def tui(place: str, *, demo: bool, settings: api.Settings) -> Reply:
     Needs a terminal and the extra `tui`: pip install 'oraclepack[tui]'. Runs that are started there
     go on when the screen is left; the next `oraclepack tui` shows them again.
     """
-    if not (can_ask() and stdout_is_terminal()):
-        raise UsageError(
-            "tui needs a terminal", hint="`oraclepack list` and `runs watch` work without one"
-        )
+    _require_terminal("tui", "`oraclepack list` and `runs watch` work without one")
     if not Path(place).exists():
         raise UsageError(f"{place}: no such file or directory", hint="name a pack or a folder")
-    try:
+    with _textual_needed("tui"):
         from oraclepack.tui.app import TuiApp
         from oraclepack.tui.demo_project import demo_project
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] != "textual":
-            raise
-        raise UsageError(
-            "tui needs the package textual", hint="pip install 'oraclepack[tui]'"
-        ) from None
     with demo_project() if demo else nullcontext(Path(place)) as opened:
         app = TuiApp(str(opened), settings, is_pack=opened.is_file(), log_fault=_log_fault)
         code = app.run()
     if app.fatal is not None:
         raise app.fatal
     return Reply({"place": str(opened)}, exit_code=ExitCode(code or 0))
+
+
+def watch_inline(name: str, settings: api.Settings) -> ExitCode | None:
+    """Show a run below the prompt; None where it ended, else why it is not watched any more."""
+    _require_terminal("--inline", "`oraclepack runs watch --display plain` works without one")
+    with _textual_needed("--inline"):
+        from oraclepack.tui.inline_watch import InlineWatchApp
+    app = InlineWatchApp(name, settings)
+    code = app.run(inline=True, mouse=False)
+    if app.fatal is not None:
+        raise app.fatal
+    return None if code is None else ExitCode(code)
+
+
+def _require_terminal(what: str, hint: str) -> None:
+    if not (can_ask() and stdout_is_terminal()):
+        raise UsageError(f"{what} needs a terminal", hint=hint)
+
+
+@contextmanager
+def _textual_needed(what: str) -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] != "textual":
+            raise
+        raise UsageError(
+            f"{what} needs the package textual", hint="pip install 'oraclepack[tui]'"
+        ) from None
 
 
 def _log_fault(error: BaseException) -> str:
