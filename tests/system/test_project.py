@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.errors import UsageError
-from oraclepack.system.environment import has_runs, project_of, project_root
+from oraclepack.system.environment import has_runs, project_of, project_root, root_of_place
 
 
 @pytest.fixture
@@ -29,6 +29,27 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_project_root(tree: Path, pack: str | None, flag: str, root: str) -> None:
     assert project_root(pack, flag).resolve() == tree / root
+
+
+@pytest.mark.parametrize(
+    ("place", "root"),
+    [
+        pytest.param(".", None, id="where we stand"),
+        pytest.param("below", None, id="a folder below"),
+        pytest.param("..", None, id="a repository"),
+        pytest.param("../../plain", "plain", id="a folder elsewhere"),
+        pytest.param("../../plain/pack.md", None, id="a pack elsewhere, as for run"),
+        pytest.param("../../used", "used", id="a folder elsewhere with runs"),
+        pytest.param("../../used/pack.md", "used", id="a pack elsewhere beside its runs"),
+    ],
+)
+def test_the_root_of_a_place_that_the_screens_open(
+    tree: Path, place: str, root: str | None
+) -> None:
+    (tree / "repo/sub/below").mkdir()
+    (tree / "used/.oraclepack/runs").mkdir(parents=True)
+
+    assert root_of_place(Path(place)) == (tree / root if root else None)
 
 
 def test_a_linked_pack_belongs_to_the_project_it_lies_in(tree: Path) -> None:

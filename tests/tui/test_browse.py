@@ -14,6 +14,7 @@ from oraclepack.tui.pack_screen import TextPane
 from oraclepack.tui.packs_screen import PacksScreen
 from oraclepack.tui.steps_screen import StepsScreen
 from oraclepack.tui.watch_screen import WatchScreen
+from tests.report.example_runs import PACK
 from tests.tui.screens import SMALL, keys, screen_text, settle, use_screen
 
 
@@ -44,6 +45,28 @@ def test_packs_are_listed_opened_and_made(shop: Path) -> None:
         await pilot.press("q")
 
     assert use_screen(shop, script).return_value == 0
+
+
+@pytest.mark.parametrize("name", [".", PACK])
+def test_a_project_elsewhere_is_shown_with_its_runs(
+    shop: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no git repository, and the working directory is another one."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        if name == ".":
+            assert "✗ failed" in screen_text(app)
+            await keys(pilot, "down", "enter")
+        assert isinstance(app.screen, StepsScreen)
+        assert "✗ failed" in screen_text(app)
+        await keys(pilot, "w")
+        assert "19 of 20 done" in screen_text(app)
+        assert app.load_settings(str(shop / PACK)).root == str(shop)
+
+    use_screen(shop / name, script)
+    assert not list((tmp_path / "here").iterdir())
 
 
 def test_a_folder_without_packs_says_what_to_do(tmp_path: Path) -> None:

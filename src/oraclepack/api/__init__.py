@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from oraclepack.api.settings_access import (
     is_detached,
     load_settings,
+    place_values,
     read_small_file,
     redacted,
     redacted_record,
@@ -349,6 +350,7 @@ __all__ = [
     "money",
     "own_variables",
     "page",
+    "place_values",
     "read_small_file",
     "redacted",
     "redacted_record",

@@ -10,9 +10,14 @@ import msgspec
 
 from oraclepack.settings import loading
 from oraclepack.settings.named_pages import save_page
-from oraclepack.settings.registry import TRUST_KEY_FILE, Settings, SettingValue
+from oraclepack.settings.registry import CWD, TRUST_KEY_FILE, Settings, SettingValue
 from oraclepack.system import files
-from oraclepack.system.environment import DETACHED_VARIABLE, environment, refuse_to_write_out
+from oraclepack.system.environment import (
+    DETACHED_VARIABLE,
+    environment,
+    refuse_to_write_out,
+    root_of_place,
+)
 from oraclepack.system.file_moves import write_new
 from oraclepack.system.secrets import Redactor
 from oraclepack.system.trust_key import use_file
@@ -41,6 +46,15 @@ def load_settings(
     settings = loading.load_settings(given, path, reads_config=reads_config)
     use_file(settings[TRUST_KEY_FILE])
     return settings
+
+
+def place_values(place: str | Path, settings: Settings) -> dict[str, SettingValue]:
+    """What screens that open a place add to the flags: the root of a project elsewhere.
+
+    A `--cwd` that was given counts more.
+    """
+    root = None if settings.is_given(CWD) else root_of_place(Path(place))
+    return {} if root is None else {CWD.name: SettingValue(str(root), str(place))}
 
 
 def save_chatgpt_url(name: str, url: str) -> str:

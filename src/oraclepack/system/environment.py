@@ -42,6 +42,19 @@ def project_root(pack_path: str | None, cwd_flag: str = "") -> Path:
     return _git_top(start) or here
 
 
+def root_of_place(place: Path) -> Path | None:
+    """The project root of screens that open a place elsewhere; None where `project_root` finds it.
+
+    A directory outside git and outside the current directory is a project of its own. A pack there
+    belongs to its directory if that has runs, otherwise to the current directory, as for `run`.
+    """
+    resolved = place.resolve()
+    folder = resolved if resolved.is_dir() else resolved.parent
+    if folder.is_relative_to(Path.cwd().resolve()) or _git_top(resolved) is not None:
+        return None
+    return folder if resolved.is_dir() or has_runs(folder) else None
+
+
 def refuse_to_write_out(place: Path, cwd_flag: str = "") -> None:
     """Refuse a file to write that a link of its project puts outside of it.
 

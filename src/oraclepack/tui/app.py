@@ -102,6 +102,7 @@ class TuiApp(App[int]):
         self.place = place
         self.settings = settings
         self._is_pack = is_pack
+        self._place_values = api.place_values(place, settings)
         self.set_keymap(key_table.keymap(settings[api.TUI_KEYS], known_keys()))
         theme = settings[api.TUI_THEME]
         if theme in self.available_themes:
@@ -127,7 +128,7 @@ class TuiApp(App[int]):
             for name, origin in self.settings.origins.items()
             if origin.source is api.ValueSource.FLAG
         }
-        return api.load_settings(pack, {**own, **(values or {})})
+        return api.load_settings(pack, {**self._place_values, **own, **(values or {})})
 
     # Faults
 

@@ -65,7 +65,8 @@ class PacksScreen(PackScreen):
         self.load()
 
     def load(self) -> None:
-        self.start("packs", lambda: api.list_packs(self.folder), self._show)
+        folder, load_settings = self.folder, self.program.load_settings
+        self.start("packs", lambda: api.list_packs(folder, load_settings(folder)), self._show)
 
     def failed(self, group: str, message: str) -> None:
         if group.startswith("check "):
@@ -87,7 +88,8 @@ class PacksScreen(PackScreen):
             self._checked[path] = result
             self._fill()
 
-        self.start(f"check {path}", lambda: api.validate(path), checked)
+        load_settings = self.program.load_settings
+        self.start(f"check {path}", lambda: api.validate(path, load_settings(path)), checked)
 
     def _fill(self) -> None:
         table = self.query_one("#packs", DataTable)

@@ -167,6 +167,7 @@ class WatchScreen(PackScreen):
         question = f"Why are the outputs of step {step.step_id} good as they are?"
         reason = await self.app.push_screen_wait(LineDialog(question))
         if reason is not None:
+            settings = self.program.load_settings(self.pack)
             pack, run_id, step_id = (
                 self.pack,
                 self.status.run_id if self.status else None,
@@ -174,7 +175,7 @@ class WatchScreen(PackScreen):
             )
             self.start(
                 "accept",
-                lambda: api.accept(pack, step_id, reason=reason, run_id=run_id),
+                lambda: api.accept(pack, step_id, settings, reason=reason, run_id=run_id),
                 lambda _: self._after(f"step {step_id} is accepted"),
             )
 
