@@ -7,7 +7,7 @@ WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 ENOUGH := import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)
 
-.PHONY: setup demo picture test real retest check packages format docs site bench bench-fleet money soak coverage fuzz torture prices clean
+.PHONY: setup demo picture test slow real retest check packages format docs site bench bench-fleet money soak coverage fuzz torture prices clean
 
 setup: $(READY)
 
@@ -29,7 +29,11 @@ picture: $(READY)
 
 # What the program does. What keeps the repository good is in tests/keep and part of `make check`.
 test: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --ignore tests/keep -m "not heavy"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --ignore tests/keep -m "not heavy and not slow"
+
+# The tests that take long. `.ci/run` runs them too.
+slow: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --ignore tests/keep -m "slow and not heavy"
 
 # The tests with parts that are large or slow to start. Each installs or starts what it needs, or says why not.
 real: $(READY)

@@ -33,7 +33,7 @@ class Generated(NamedTuple):
         return _committed(self.root, path)
 
 
-THIS = pytest.param("this repository", marks=pytest.mark.heavy)
+THIS = pytest.param("this repository", marks=pytest.mark.slow)
 
 
 @pytest.fixture(scope="module", params=[*WITH_QUESTIONS, THIS])

@@ -23,7 +23,7 @@ def written(root: Path, **wishes: object) -> tuple[GenerateResult, Pack]:
     return result, parse_pack(path.read_text(encoding="utf-8"), path.as_posix())
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_this_repository_gives_a_strict_pack() -> None:
     result, pack = made(ROOT)
 

@@ -84,7 +84,7 @@ def test_the_page_names_the_rivals_and_keeps_the_notes() -> None:
             ["bench", "--quick", "--only", "output", "--only", "resume"],
             "a step printing 1 GB",
             id="a quick look at two topics",
-            marks=pytest.mark.heavy,
+            marks=pytest.mark.slow,
         ),
         pytest.param(["bench.cpu", "validate", "bash", "--rounds", "1"], "bash -n", id="cpu"),
         pytest.param(["bench.imports", "schema", "--runs", "1"], "msgspec", id="imports"),

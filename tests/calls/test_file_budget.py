@@ -92,7 +92,7 @@ def started(act: Callable[[], None]) -> int:
     return child
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_processes_that_are_killed_anywhere_never_overspend_leak_or_hang(tmp_path: Path) -> None:
     killed = 0
     for number in range(ROUNDS):

@@ -570,7 +570,10 @@ def test_the_traps_work(tmp_path: Path, repository: HostileRepository) -> None:
     ("recipe", "is_archive"),
     [
         pytest.param(
-            one, place == "archive", id=f"{one.words}{' later' if one.first else ''}-{place}"
+            one,
+            place == "archive",
+            id=f"{one.words}{' later' if one.first else ''}-{place}",
+            marks=[pytest.mark.slow] if place == "archive" and not one.asks else [],
         )
         for place in ("clone", "archive")  # so that two workers rarely prepare the same victim
         for one in RECIPES

@@ -18,6 +18,7 @@ MOST_CPU = 30
 """Seconds. Before there were limits, the slowest of these took minutes or never ended."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_time_grows_with_the_size(reader: Reader) -> None:
     slow = {

@@ -15,7 +15,7 @@ from tests.provider import Provider, answer_to, serving
 from tests.real.conftest import an_oracle
 from tests.real.oracles import RealOracle
 
-pytestmark = pytest.mark.heavy
+pytestmark = pytest.mark.slow
 
 
 def test_a_good_answer_is_written_and_recorded(real_oracle: RealOracle, provider: Provider) -> None:

@@ -11,7 +11,7 @@ from tests.packs import pack_text
 from tests.provider import Provider, serving
 from tests.real.oracles import RealOracle
 
-pytestmark = pytest.mark.heavy
+pytestmark = pytest.mark.slow
 
 STEP = "# 01) ask\noracle --engine api -m gpt-5.2 -p 'Why is it so?' --write-output a.md\n"
 MODULE = "import fs from 'node:fs'; fs.writeFileSync('ran', ''); export default () => ({});\n"

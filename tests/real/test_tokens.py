@@ -11,7 +11,7 @@ from oraclepack.tools.oracle_question import OracleQuestion
 from tests.keep.pages import ROOT
 from tests.real.oracles import RealOracle
 
-pytestmark = pytest.mark.heavy
+pytestmark = pytest.mark.slow
 
 PROMPT = "What do these files promise to their callers, and where do they break it?"
 

@@ -13,6 +13,8 @@ from tests.packs import pack_text
 from tests.provider import Provider, answer_to
 from tests.real_answers.packs import asking
 
+pytestmark = pytest.mark.slow
+
 PROMPT = "Why is it so at all? [[fault=hold]]"
 ANSWER = "out/01.md"
 

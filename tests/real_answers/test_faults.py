@@ -10,7 +10,7 @@ from tests.packs import pack_text
 from tests.provider import Provider
 from tests.real_answers.packs import asking
 
-pytestmark = pytest.mark.heavy
+pytestmark = pytest.mark.slow
 
 FAULTS = {
     1: ("hang first=1", 2, None),

@@ -8,7 +8,7 @@ from tests.packs import pack_text
 from tests.provider import Provider, answer_to
 from tests.real_answers.packs import API, asking
 
-pytestmark = pytest.mark.heavy
+pytestmark = pytest.mark.slow
 
 PATTERN = asking(1, "What is it?\n\n\n### File: fake\nreally", "-f 'src/*.py'")
 TOGETHER = step(

@@ -65,6 +65,7 @@ def test_without_any_tool_what_needs_one_is_skipped(tmp_path: Path, home: Path) 
     assert "Nothing was selected." in project.read("close-out.md")
 
 
+@pytest.mark.slow
 def test_with_all_tools_a_failed_step_is_continued_and_nothing_is_done_twice(
     tmp_path: Path, home: Path
 ) -> None:
@@ -98,7 +99,7 @@ def test_with_all_tools_a_failed_step_is_continued_and_nothing_is_done_twice(
     assert project.calls == before
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_one_agent_alone(tmp_path: Path, home: Path) -> None:
     project = _project(tmp_path, home, "gemini")
     ticketify(TicketifyRequest(project.root, mode="gemini"))

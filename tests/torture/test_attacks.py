@@ -58,7 +58,9 @@ def test_the_promise_holds_under(name: str, tmp_path: Path, zygote: Zygote) -> N
 @pytest.mark.parametrize(
     "bug",
     [
-        pytest.param(bug, id=bug.what, marks=[pytest.mark.heavy] if bug.is_heavy else [])
+        pytest.param(
+            bug, id=bug.what, marks=pytest.mark.heavy if bug.is_heavy else pytest.mark.slow
+        )
         for bug in BUGS
     ],
 )

@@ -18,6 +18,7 @@ from tests.report.example_runs import PACK
 from tests.tui.screens import SMALL, keys, screen_text, settle, use_screen
 
 
+@pytest.mark.slow
 def test_packs_are_listed_opened_and_made(shop: Path) -> None:
     async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
         text = screen_text(app)
@@ -155,6 +156,7 @@ TABS = [
 ]
 
 
+@pytest.mark.slow
 def test_each_tab_tells_of_the_step_and_is_copied(pack: Path) -> None:
     async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
         await keys(pilot, "down")
@@ -190,6 +192,7 @@ def test_costs_come_from_a_rehearsal(shop: Path) -> None:
     use_screen(shop / "two.md", script, engine="api")
 
 
+@pytest.mark.slow
 def test_a_small_screen_with_other_keys_has_one_column_help_and_palette(
     pack: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

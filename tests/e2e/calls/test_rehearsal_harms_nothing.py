@@ -103,7 +103,7 @@ def test_the_example_packs_do_no_harm(tmp_path: Path, pack: Path) -> None:
     harmless(tmp_path, pack)
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL, reason="no ../shared/packs beside us")
 @pytest.mark.parametrize("pack", REAL, ids=lambda pack: pack.stem)
 def test_the_real_packs_do_no_harm(tmp_path: Path, pack: Path) -> None:
@@ -158,9 +158,9 @@ def test_a_pack_that_does_its_worst_does_no_harm(tmp_path: Path) -> None:
     [
         pytest.param(("run",), id="a rehearsal"),
         pytest.param(
-            ("run", "--rerun", "all", "--refresh"), id="of everything", marks=pytest.mark.heavy
+            ("run", "--rerun", "all", "--refresh"), id="of everything", marks=pytest.mark.slow
         ),
-        pytest.param(("run", "--new-run"), id="as a new run", marks=pytest.mark.heavy),
+        pytest.param(("run", "--new-run"), id="as a new run", marks=pytest.mark.slow),
         pytest.param(("pipeline", "--rollback-on-failure"), id="of the pipeline"),
         pytest.param(("run", "--dry-run"), id="of a rehearsal"),
     ],

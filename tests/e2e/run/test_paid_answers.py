@@ -513,6 +513,7 @@ class Saved:
                 return
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", [edited, removed, copy_removed])
 def test_killed_at_any_change_of_the_disk_nothing_is_lost(
     tmp_path: Path, zygote: Zygote, harm: Callable[[Project], None]
@@ -529,6 +530,7 @@ def test_killed_at_any_change_of_the_disk_nothing_is_lost(
         assert set(texts) == ({EDIT} if harm is edited else set())
 
 
+@pytest.mark.slow
 def test_killed_at_any_change_of_the_disk_an_acceptance_is_whole_or_none(
     tmp_path: Path, zygote: Zygote
 ) -> None:
