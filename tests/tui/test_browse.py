@@ -14,6 +14,7 @@ from oraclepack.tui.pack_screen import TextPane
 from oraclepack.tui.packs_screen import PacksScreen
 from oraclepack.tui.steps_screen import StepsScreen
 from oraclepack.tui.watch_screen import WatchScreen
+from tests.authoring.repositories import SINGLE_FILE, a_repository
 from tests.report.example_runs import PACK
 from tests.tui.screens import SMALL, keys, screen_text, settle, use_screen
 
@@ -81,14 +82,14 @@ def test_a_folder_without_packs_says_what_to_do(tmp_path: Path) -> None:
 
 @pytest.mark.heavy
 def test_a_repository_becomes_a_pack(tmp_path: Path) -> None:
-    (tmp_path / "main.py").write_text("def answer() -> int:\n    return 42\n" * 20)
+    a_repository(tmp_path, SINGLE_FILE)
 
     async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
         await keys(pilot, "g", "enter")
         assert "review-pack.md" in screen_text(app)
 
     use_screen(tmp_path, script)
-    assert (tmp_path / "review-pack.md").is_file()
+    assert "tool.py" in (tmp_path / "review-pack.md").read_text()
 
 
 def test_findings_show_their_lines_and_are_fixed_after_a_preview(shop: Path) -> None:
