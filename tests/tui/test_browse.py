@@ -10,7 +10,7 @@ from textual.widgets import DataTable, Input
 from oraclepack.tui.app import TuiApp, known_keys
 from oraclepack.tui.findings_screen import FindingsScreen
 from oraclepack.tui.key_table import keymap
-from oraclepack.tui.pack_screen import TextPane
+from oraclepack.tui.pack_screen import TextPane, fitted_widths
 from oraclepack.tui.packs_screen import PacksScreen
 from oraclepack.tui.steps_screen import StepsScreen
 from oraclepack.tui.watch_screen import WatchScreen
@@ -59,7 +59,7 @@ def test_a_project_elsewhere_is_shown_with_its_runs(
 
     async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
         if name == ".":
-            assert "✗ failed" in screen_text(app)
+            assert "✗ failed  19/20" in screen_text(app)
             await keys(pilot, "down", "enter")
         assert isinstance(app.screen, StepsScreen)
         assert "✗ failed" in screen_text(app)
@@ -69,6 +69,22 @@ def test_a_project_elsewhere_is_shown_with_its_runs(
 
     use_screen(shop / name, script)
     assert not list((tmp_path / "here").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("widths", "flexible", "room", "fitted"),
+    [
+        pytest.param([4, 50], [1], 60, [4, 50], id="there is room"),
+        pytest.param([4, 50], [1], 40, [4, 36], id="the flexible column gives way"),
+        pytest.param([4, 50, 30], [1, 2], 60, [4, 28, 28], id="the widest first"),
+        pytest.param([4, 50], [1], 10, [4, 20], id="not below the narrowest"),
+        pytest.param([40, 12], [1], 30, [40, 12], id="a narrow one stays"),
+    ],
+)
+def test_columns_fit_their_table(
+    widths: list[int], flexible: list[int], room: int, fitted: list[int]
+) -> None:
+    assert fitted_widths(widths, flexible, room) == fitted
 
 
 def test_a_folder_without_packs_says_what_to_do(tmp_path: Path) -> None:

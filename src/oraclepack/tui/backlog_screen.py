@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import ClassVar
 
@@ -21,6 +22,10 @@ from oraclepack.tui.pack_screen import PackScreen, TextPane, keep_cursor
 from oraclepack.tui.screen_text import cell, state_cell
 
 _EXPORTS = [("github", "GitHub issues"), ("taskmaster", "tasks of Task Master")]
+
+
+_OTHER_STATUSES = {"conflict": "in conflict", "noop": "without work"}
+"""Words for the states of records that are no tasks."""
 
 
 class BacklogScreen(PackScreen):
@@ -92,10 +97,12 @@ class BacklogScreen(PackScreen):
                     cell(one.title, "dim" if one.task_id in ticked else "", longest=70),
                 )
 
-        keep_cursor(table, rows)
+        keep_cursor(table, rows, ("Task",))
         tasks = sum(one.status == "actionable" for one in records)
         note = f"{figures.count(tasks, 'task')}, {len(ticked)} ticked"
-        note += f"; {len(records) - tasks} that wait for a person or need no work"
+        others = Counter(str(one.status) for one in records if one.status != "actionable")
+        for status, count in sorted(others.items()):
+            note += f"; {count} {_OTHER_STATUSES.get(status, status)}"
         self.query_one("#backlog-note", Static).update(note)
         self._show_task()
 

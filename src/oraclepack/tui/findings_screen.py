@@ -91,7 +91,7 @@ class FindingsScreen(PackScreen):
                     cell(one.message),
                 )
 
-        keep_cursor(table, rows)
+        keep_cursor(table, rows, ("Finding",))
         self._show_detail()
 
     def on_data_table_row_highlighted(self) -> None:
@@ -115,7 +115,7 @@ class FindingsScreen(PackScreen):
         parts += [field("fix", finding.fix.description)] if finding.fix else []
         parts += ["\n", excerpt(self._checked.pack.text, finding.span.line), "\n"]
         if rule is not None:
-            parts += [heading("About the rule"), block(f"{rule.summary}\n\n{rule.why}")]
+            parts += [heading("About the rule"), block(f"{rule.summary}\n\nWhy: {rule.why}")]
         pane.show(joined(parts))
 
     def current_file(self) -> OpenTarget | None:
@@ -154,9 +154,9 @@ def findings_text(findings: Sequence[api.Finding], most: int = 8) -> Text:
     if not findings:
         return Text("No findings.", style="green")
     parts: list[Text | str] = [heading(figures.count(len(findings), "finding"))]
-    parts += [
-        field(f"line {one.span.line}", f"{one.severity}: {one.message}") for one in findings[:most]
-    ]
+    for one in findings[:most]:
+        severity = cell(f"{one.severity}: ", STATE_STYLES.get(one.severity, ""))
+        parts += [Text(f"line {one.span.line} ", style="dim"), severity, cell(one.message), "\n"]
     if len(findings) > most:
         parts.append(f"and {len(findings) - most} more; press v\n")
     return joined(parts)

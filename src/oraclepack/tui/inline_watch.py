@@ -16,7 +16,7 @@ from oraclepack.errors import ExitCode
 from oraclepack.tui.app import TuiApp
 from oraclepack.tui.pack_screen import PackScreen, keep_cursor
 from oraclepack.tui.screen_text import cell
-from oraclepack.tui.watch_screen import COLUMNS, EVERY, step_row, summary
+from oraclepack.tui.watch_screen import COLUMNS, EVERY, FLEXIBLE, step_row, summary
 
 MOST_STEPS = 8
 _OTHER_LINES = 5
@@ -65,7 +65,7 @@ class InlineWatchScreen(PackScreen, inherit_bindings=False):
 
         with self.app.batch_update():
             self.query_one("#inline-note", Static).update(summary(status, keys=False))
-            keep_cursor(table, rows)
+            keep_cursor(table, rows, FLEXIBLE)
             left_out = rest_text(status.steps, shown)
             line = f"{left_out}q leaves; the run goes on"
             self.query_one("#inline-rest", Static).update(cell(line, "dim"))

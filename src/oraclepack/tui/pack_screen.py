@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from oraclepack.tui.app import TuiApp
 
 T = TypeVar("T")
+NARROWEST = 20
+"""Characters that a flexible column of a table has at least."""
 
 
 class Finished(Message):
@@ -147,21 +149,44 @@ class PackScreen(Screen[None]):
         yield Footer()
 
 
-def keep_cursor(table: DataTable[Text], fill: Callable[[], None]) -> None:
+def keep_cursor(
+    table: DataTable[Text], fill: Callable[[], None], flexible: Sequence[str] = ()
+) -> None:
     """Fill a table anew; the cursor stays on its row, by number."""
     row = table.cursor_row
     table.clear()
     fill()
-    fit_columns(table)
+    fit_columns(table, flexible)
     if table.row_count:
         table.move_cursor(row=min(row, table.row_count - 1))
 
 
-def fit_columns(table: DataTable[Text]) -> None:
-    """Make every column as wide as what it shows now.
+def fit_columns(table: DataTable[Text], flexible: Sequence[str] = ()) -> None:
+    """Make every column as wide as what it shows now; `flexible` ones as far as there is room.
 
     By itself the table measures new rows when it is idle, and keeps the width of former ones.
     """
-    for column in table.ordered_columns:
+    columns = table.ordered_columns
+    for column in columns:
         widths = [cell.cell_len for cell in table.get_column(column.key)]
         column.content_width = max([*widths, column.label.cell_len])
+    if not flexible or not table.region.width:
+        return
+    padding = 2 * table.cell_padding * len(columns)
+    room = table.region.width - table.styles.scrollbar_size_vertical - padding
+    chosen = [number for number, one in enumerate(columns) if one.key.value in flexible]
+    fitted = fitted_widths([one.content_width for one in columns], chosen, room)
+    for number in chosen:
+        columns[number].auto_width = False
+        columns[number].width = fitted[number]
+
+
+def fitted_widths(widths: Sequence[int], flexible: Sequence[int], room: int) -> list[int]:
+    """The widths of columns that fit, where flexible ones give way, the widest first."""
+    fitted = list(widths)
+    while sum(fitted) > room:
+        widest = max(flexible, key=lambda number: fitted[number])
+        if fitted[widest] <= NARROWEST:
+            break
+        fitted[widest] -= 1
+    return fitted

@@ -50,7 +50,7 @@ class PacksScreen(PackScreen):
     def compose(self) -> ComposeResult:
         yield Header(icon="≡")
         with Horizontal(classes="columns"):
-            with Vertical(classes="main"):
+            with Vertical(classes="main packs"):
                 yield Static("Reading…", id="packs-note", markup=False)
                 yield DataTable[Text](id="packs", cursor_type="row")
             yield TextPane(id="pack-detail", classes="detail")
@@ -77,7 +77,8 @@ class PacksScreen(PackScreen):
 
     def _show(self, packs: tuple[api.PackEntry, ...]) -> None:
         self._packs = packs
-        note = f"{figures.count(len(packs), 'pack')} below {self.folder}" if packs else _NO_PACKS
+        folder = "this folder" if self.folder == "." else self.folder
+        note = f"{figures.count(len(packs), 'pack')} below {folder}" if packs else _NO_PACKS
         self.query_one("#packs-note", Static).update(note)
         self._fill()
         for pack in packs:

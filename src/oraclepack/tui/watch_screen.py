@@ -23,17 +23,18 @@ from oraclepack.tui.screen_text import cell, number_cell, state_cell
 EVERY = 0.7
 """Seconds between two looks at a run."""
 COLUMNS = ("Step", "State", "Elapsed", "Tries", "Cost", "Doing", "Title")
+FLEXIBLE = ("Doing", "Title")
 
 
 class WatchScreen(PackScreen):
     """A run: states, waits, retries, cost. Leaving this screen does not stop it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("p", "pause", "Pause/resume", id="watch.pause"),
+        Binding("p", "pause", "Pause", id="watch.pause"),
         Binding("k", "stop_step", "Stop step", id="watch.stop_step"),
         Binding("K", "stop_run", "Stop run", id="watch.stop_run"),
-        Binding("t", "retry", "Retry failed", id="watch.retry"),
-        Binding("A", "accept", "Accept answer", id="watch.accept"),
+        Binding("t", "retry", "Retry", id="watch.retry"),
+        Binding("A", "accept", "Accept", id="watch.accept"),
         Binding("d", "decide", "Decide", id="watch.decide"),
         Binding("r", "read", "Read", id="watch.read"),
         Binding("b", "backlog", "Backlog", id="watch.backlog"),
@@ -83,7 +84,7 @@ class WatchScreen(PackScreen):
                 table.add_row(*step_row(step, calls.get(step.step_id)))
 
         with self.app.batch_update():
-            keep_cursor(table, rows)
+            keep_cursor(table, rows, FLEXIBLE)
         if not status.alive and self._timer is not None:
             self._timer.pause()
         self._follow()
