@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import signal
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ from oraclepack.cli.reply import Meta, Reply, ReplyError, reported_ms
 from oraclepack.cli.reply_parts import chosen_fields, in_file
 from oraclepack.cli.root import VersionRequestedError, root
 from oraclepack.cli.setting_options import asks_for_json, shared_options_last
-from oraclepack.errors import ExitCode, OraclePackError, exit_code_of
+from oraclepack.errors import ExitCode, InputError, OraclePackError, exit_code_of
 from oraclepack.system.terminal import stdout_is_terminal
 
 PROGRAM = "oraclepack"
@@ -93,6 +94,12 @@ def _ended(ending: BaseException, request: CommandLine) -> Reply:
             reply = Reply(
                 exit_code=exit_code_of(exhaustion), error=_error_reply(exhaustion, request)
             )
+        case OSError(errno=errno.ENAMETOOLONG):
+            too_long = InputError(
+                f"the name of a file is too long: {ending.filename or 'it is not known which'}",
+                hint="most systems take names of 255 bytes, and paths of 4096",
+            )
+            reply = Reply(exit_code=exit_code_of(too_long), error=_error_reply(too_long, request))
         case KeyboardInterrupt() | click.Abort():
             reply = _stopped(ExitCode.INTERRUPTED, request)
         case TerminatedError():
