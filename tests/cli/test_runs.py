@@ -127,6 +127,7 @@ def test_live_and_killed_owners_of_a_run_are_shown(
 
     killed = in_project(capsys, tmp_path, "runs", "list", "--json").envelope["data"]["runs"]
     shown = in_project(capsys, tmp_path, "runs", "show", "2026-03").out
+    newest = in_project(capsys, tmp_path, "runs", "show").out
     held = locks.acquire(run.path, locks.Holder(pid=7, host="box", started_at="now", command="run"))
     assert isinstance(held, locks.RunLock)
     with held:
@@ -134,6 +135,7 @@ def test_live_and_killed_owners_of_a_run_are_shown(
 
     assert [one["status"] for one in killed] == ["interrupted", "empty"]
     assert "01    interrupted" in shown
+    assert newest.startswith("run 2026-01-01__nogit__55555555: empty")
     assert "in use by process 7 on box since now (run)" in held_run.out
     assert "01    running" in held_run.out
 

@@ -9,9 +9,11 @@ import pytest
 from oraclepack.report.schemas import schema_of
 from oraclepack.work.compare import Relation
 from tests.cli.answers import answer
+from tests.events import write_journal
 from tests.packs import strict_text
 from tests.work import score
 from tests.work.answers import direct
+from tests.work.project import FIX, Project, a_question
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "actionizer.md"
 
@@ -116,14 +118,28 @@ def test_people_see_what_was_written(capsys: pytest.CaptureFixture[str], folder:
     ("args", "word"),
     [
         pytest.param(["--run-dir", ".", "--export", "githb"], "did you mean github", id="export"),
-        pytest.param([], "--run-dir", id="nothing"),
+        pytest.param([], "--run-dir", id="no run in the project"),
     ],
 )
-def test_wrong_usage(capsys: pytest.CaptureFixture[str], args: list[str], word: str) -> None:
-    got = answer(capsys, "actionize", *args)
+def test_wrong_usage(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, args: list[str], word: str
+) -> None:
+    got = answer(capsys, "actionize", *args, "--cwd", str(tmp_path))
 
     assert got.code == 2
     assert word in got.err
+
+
+def test_the_newest_run_is_meant(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    project = Project(tmp_path, a_question(1))
+    project.answer("01", FIX)
+    write_journal(project.run, *project.events)
+    (tmp_path / ".oraclepack/runs/2026-04-01__abc1234__55555555").mkdir()  # holds nothing
+
+    got = answer(capsys, "actionize", "--cwd", str(tmp_path))
+
+    assert (got.code, got.err) == (0, "")
+    assert (project.run / "actionizer/backlog.md").is_file()
 
 
 def test_the_page_tells_the_figures_of_the_labelled_pairs(

@@ -16,7 +16,7 @@ from oraclepack.system import files, git
 from oraclepack.system.path_jail import inside
 from oraclepack.system.secrets import Redactor
 from oraclepack.work.engine_actionize import actionize
-from oraclepack.work.load_answers import from_run, refuse_foreign
+from oraclepack.work.load_answers import from_run, newest_run, refuse_foreign
 
 
 class FollowupReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,8 +36,8 @@ class FollowupResult(msgspec.Struct, frozen=True):
 
 
 def followup_run(run_dir: str, root: Path, out: str = "", *, force: bool = False) -> FollowupResult:
-    """Write a pack of the cut-off, blocked and conflicting questions of a run."""
-    place = Path(run_dir)
+    """Write a pack of the cut-off, blocked and conflicting questions of a run, or the newest."""
+    place = Path(run_dir) if run_dir else newest_run(root)
     if not place.is_dir():
         raise NotFoundError(f"--run-dir {place}: no such directory")
     refuse_foreign(place)

@@ -29,7 +29,13 @@ from oraclepack.work.backlog import (
     read_exports,
 )
 from oraclepack.work.engine_actionize import BACKLOG, EXPORTS, WorkItems, actionize
-from oraclepack.work.load_answers import LoadedAnswers, from_directory, from_run, refuse_foreign
+from oraclepack.work.load_answers import (
+    LoadedAnswers,
+    from_directory,
+    from_run,
+    newest_run,
+    refuse_foreign,
+)
 from oraclepack.work.trackers import TASK_MARK
 
 FOLDER = "actionizer"
@@ -80,7 +86,12 @@ def actionize_and_weigh(  # noqa: PLR0913 - each is optional and given by name
     allow_rehearsal: bool = False,
     per: str | None = None,
 ) -> ActionizeOutcome:
-    """Actionize, then say whether the answers gave enough work; `exports` name trackers."""
+    """Actionize, then say whether the answers gave enough work; `exports` name trackers.
+
+    Without `run_dir` and `answers` the newest run of the project is meant.
+    """
+    if not (run_dir or answers or pack):
+        run_dir = newest_run(Path(settings.root)).as_posix()
     request = ActionizeRequest(
         run_dir,
         answers,

@@ -285,6 +285,14 @@ def refuse_foreign(directory: Path) -> JournalContent:
     return examined.reading
 
 
+def newest_run(root: Path) -> Path:
+    """The directory of the newest run of the project that is ours and whole."""
+    own = [one for one in run_dir.summaries(root) if one.foreign is None and one.damage is None]
+    if not own:
+        raise InputError(f"{root} has no run", hint="name one with --run-dir")
+    return run_dir.RunDir(root, max(own, key=lambda one: one.created_at).run_id).path
+
+
 def _rehearsed(steps: Iterable[AnsweredStep]) -> bool:
     """Whether any answer is a rehearsed one."""
     return any(is_rehearsed(part.text) for step in steps for part in step.parts)

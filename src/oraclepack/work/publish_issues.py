@@ -8,8 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.errors import InputError, NotFoundError, UsageError
-from oraclepack.journal import run_dir as runs
+from oraclepack.errors import NotFoundError, UsageError
 from oraclepack.system import environment as env
 from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.secrets import Redactor
@@ -25,7 +24,7 @@ from oraclepack.work.github_client import (
     token_of,
     web_address,
 )
-from oraclepack.work.load_answers import from_run, refuse_foreign
+from oraclepack.work.load_answers import from_run, newest_run, refuse_foreign
 from oraclepack.work.publish_plan import (
     PublishAction,
     PublishStep,
@@ -106,7 +105,7 @@ def publish_run(
             hint="set GH_TOKEN or GITHUB_TOKEN; it needs the permission to write issues",
         )
     client = GithubClient(request.repository, token, base, wait)
-    place = Path(request.run_dir) if request.run_dir else _newest_run(root)
+    place = Path(request.run_dir) if request.run_dir else newest_run(root)
     if not place.is_dir():
         raise NotFoundError(f"--run-dir {place}: no such directory")
     refuse_foreign(place)
@@ -133,13 +132,6 @@ def publish_run(
     )
     all_warnings = (*warnings, *publisher.warnings)
     return PublishResult(report, all_warnings, trouble.hint if trouble is not None else "")
-
-
-def _newest_run(root: Path) -> Path:
-    own_runs = [one for one in runs.summaries(root) if one.foreign is None and one.damage is None]
-    if not own_runs:
-        raise InputError(f"{root} has no run", hint="name one with --run-dir")
-    return runs.RunDir(root, max(own_runs, key=lambda one: one.created_at).run_id).path
 
 
 def _issues(

@@ -34,6 +34,7 @@ _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", 
     exit_codes=(ExitCode.STEP_FAILED, ExitCode.POLICY, ExitCode.LOCKED),
     rollback_available=True,
     examples=(
+        "oraclepack actionize",
         "oraclepack actionize --run-dir .oraclepack/runs/2026-01-09__3f2c1ab__b7a0cf10",
         "oraclepack actionize --run-dir DIR --export github,taskmaster",
         "oraclepack actionize --run-dir DIR --export github --per task",
@@ -41,7 +42,7 @@ _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", 
         "oraclepack actionize --answers docs/answers --pack docs/pack.md --json",
     ),
 )
-@click.option("--run-dir", metavar="DIR", default="", help="The run whose answers are meant.")
+@click.option("--run-dir", metavar="DIR", default="", help="The run; by default the newest one.")
 @click.option("--answers", metavar="DIR", default="", help="A plain directory of 01-*.md answers.")
 @click.option("--pack", metavar="PACK", default="", help="The pack that --answers belong to.")
 @click.option("--out-dir", metavar="DIR", default="", help="Where to write instead.")

@@ -15,11 +15,12 @@ from oraclepack.system.printable import single_lines
     data="followup-report",
     changes="the pack that it writes",
     examples=(
+        "oraclepack followup",
         "oraclepack followup --run-dir .oraclepack/runs/2026-01-09__3f2c1ab__b7a0cf10",
         "oraclepack followup --run-dir DIR --out docs/next.md",
     ),
 )
-@click.option("--run-dir", metavar="DIR", required=True, help="The run whose answers are meant.")
+@click.option("--run-dir", metavar="DIR", default="", help="The run; by default the newest one.")
 @click.option(
     "--out", metavar="PACK", default="", help="The pack to write; by default NAME-followup.md."
 )

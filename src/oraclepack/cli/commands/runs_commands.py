@@ -74,16 +74,17 @@ def list_all(limit: int | None, cursor: str | None, settings: api.Settings) -> R
     "show",
     data="run-details",
     examples=(
+        "oraclepack runs show",
         "oraclepack runs show 2026-03-01__abc1234__55555555",
         "oraclepack runs show 2026-03 --json",
     ),
 )
-@click.argument("run", metavar="ID", shell_complete=run_ids)
+@click.argument("run", metavar="[RUN]", default="latest", shell_complete=run_ids)
 def show(run: str, settings: api.Settings) -> Reply:
     """Show one run in full: its commands and its steps.
 
-    ID may be the beginning of a run's name, if no other begins so; a rehearsal is `rehearsals/ID`.
-    Of a damaged run everything before the damage is shown.
+    RUN may be the beginning of a run's name, if no other begins so; a rehearsal is `rehearsals/ID`.
+    Without it the newest run is shown. Of a damaged run everything before the damage is shown.
     """
     details = api.runs(settings.root).show(run)
     return Reply(details, _run(single_lines(details)))
