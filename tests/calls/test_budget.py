@@ -24,6 +24,7 @@ from oraclepack.calls.budget import (
     settle,
     spent_in,
 )
+from oraclepack.calls.worst_case import hint_of
 
 SCHEDULES = 10_000
 
@@ -296,3 +297,22 @@ def test_no_schedule_overspends_leaks_or_gets_stuck() -> None:
             Schedule(seed).run()
         except AssertionError as broken:
             raise AssertionError(f"seed {seed}: {broken}") from broken
+
+
+@pytest.mark.parametrize(
+    ("needed", "said"),
+    [
+        pytest.param("5", "each command counts from zero", id="it fits a fresh limit"),
+        pytest.param("5.01", "the call alone is above the limit: raise it", id="it never fits"),
+    ],
+)
+def test_the_way_on_fits_the_limit(needed: str, said: str) -> None:
+    short = Shortfall(
+        scope=BudgetScope.COMMAND,
+        what="cost",
+        limit=Decimal(5),
+        spent=Decimal(1),
+        needed=Decimal(needed),
+    )
+
+    assert hint_of(short).startswith(said)

@@ -158,11 +158,14 @@ def _amount(short: Shortfall, amount: Decimal | int) -> str:
 def hint_of(short: Shortfall) -> str:
     if short.needed is None:
         return "give its price under [prices], or set on_unknown_price = allow"
+    lower = "--oracle-flag=--max-output=N lowers what a call may come to"
+    if short.limit is not None and short.needed > short.limit:
+        return f"the call alone is above the limit: raise it to continue; {lower}"
     later = {
-        BudgetScope.COMMAND: "the same command continues with a limit of its own",
+        BudgetScope.COMMAND: "each command counts from zero, so that the same one continues",
         BudgetScope.RUN: "raise it to continue",
         BudgetScope.FLEET: "raise it with `fleet run --max-cost` to continue",
         BudgetScope.DAY: "raise it, or continue tomorrow (days are in UTC)",
         BudgetScope.MONTH: "raise it, or continue next month (months are in UTC)",
     }[short.scope]
-    return f"{later}; --oracle-flag=--max-output=N lowers what a call may come to"
+    return f"{later}; {lower}"
