@@ -355,3 +355,20 @@ def test_explained() -> None:
     assert (miss.nearest, miss.changes) == ("b", (PartChange("prompt", "1", "2"),))
     assert explained(asked(None), None, stored).reason.startswith("the call has no key")
     assert explained(asked("c"), None, []).reason == "the cache is empty"
+
+
+@pytest.mark.parametrize(
+    ("parts", "nearest"),
+    [
+        pytest.param({"prompt": "1", "file:b": "5"}, "a", id="the same prompt"),
+        pytest.param({"prompt": "2", "file:a": "5"}, "a", id="the same file, changed"),
+        pytest.param({"prompt": "2", "file:b": "5"}, None, id="another question about other files"),
+        pytest.param({"prompt": "2"}, None, id="another question without files"),
+    ],
+)
+def test_only_related_questions_are_compared(parts: dict[str, str], nearest: str | None) -> None:
+    stored = [entry("a", parts={"prompt": "1", "file:a": "4"})]
+
+    got = explained(asked("c", **parts), None, stored)
+
+    assert (got.nearest, got.reason) == (nearest, "")

@@ -152,20 +152,32 @@ def explained(
 ) -> CallExplanation:
     """A call of a run against the cache: in which parts the nearest other question differs.
 
-    Nearest is what was asked for the same output before, else what differs in the fewest parts.
+    Nearest is what was asked for the same output before, else what differs in the fewest parts
+    among those with the same prompt or an attached file of the same name.
     """
     if call.key is None:
         return replace(call, reason="the call has no key, so nothing is cached for it")
     cached = any(entry.key == call.key for entry in entries)
     others = [entry for entry in entries if entry.key != call.key]
     same = [entry for entry in others if output is not None and entry.output_path == output]
-    candidates = same if cached else same or others
+    candidates = same if cached else same or [one for one in others if _is_related(one, call.parts)]
     compared = [(differences(entry.parts, call.parts), entry.key) for entry in candidates]
     nearest = min(compared, key=lambda pair: (len(pair[0]), pair[1]), default=None)
     if nearest is None:
-        return replace(call, cached=cached, reason="" if cached else "the cache is empty")
+        reason = "" if cached or entries else "the cache is empty"
+        return replace(call, cached=cached, reason=reason)
     changes, other = nearest
     return replace(call, cached=cached, nearest=other, changes=changes)
+
+
+def _is_related(entry: CacheEntry, parts: Mapping[str, str]) -> bool:
+    """Whether a cached question is worth comparing with: not another one about other files."""
+    if entry.parts.get("prompt") == parts.get("prompt"):
+        return True
+    stored, attached = (
+        {name for name in some if name.startswith("file:")} for some in (entry.parts, parts)
+    )
+    return stored == attached or not stored.isdisjoint(attached)
 
 
 GOOD, CHANGED, TORN, FOREIGN = "good", "changed", "torn", "foreign"
