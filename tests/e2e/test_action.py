@@ -69,7 +69,19 @@ def calls(folder: Path) -> list[list[str]]:
         ),
         pytest.param(
             {"PACKS_MODE": "run", "PACKS": "a.md", "PACKS_MAX_COST": "2.50"},
-            [["pipeline", "--ci", "--report", "--max-cost", "2.50", "--", "a.md"]],
+            [
+                [
+                    "pipeline",
+                    "--ci",
+                    "--engine",
+                    "api",
+                    "--report",
+                    "--max-cost",
+                    "2.50",
+                    "--",
+                    "a.md",
+                ]
+            ],
             id="a run with its limit",
         ),
         pytest.param(
@@ -109,6 +121,7 @@ def test_wrong_inputs_run_nothing(tmp_path: Path, variables: dict[str, str], rea
     done = acted(tmp_path, variables)
 
     assert (done.returncode, reason in done.stderr) == (2, True)
+    assert (tmp_path / "output").read_text() == "exit-code=2\n"
     assert not (tmp_path / "calls").exists()
 
 
