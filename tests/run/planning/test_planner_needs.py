@@ -60,7 +60,7 @@ def test_several_missing_tools_are_all_named() -> None:
         pytest.param(
             Selection(),
             PACK,
-            "oracle is not on PATH, and step 01, 02, 03 calls it",
+            "oracle is not on PATH, and steps 01, 02, 03 call it",
             id="every step needs it",
         ),
         pytest.param(

@@ -427,8 +427,9 @@ def _without_oracle(
     steps = [step.step_id for step in planned if step.runs and step.step_id in asking]
     if not steps:
         return None
+    which = f"step {steps[0]} calls it" if len(steps) == 1 else f"steps {listed(steps)} call it"
     return Refusal(
-        f"oracle is not on PATH, and step {listed(steps)} calls it",
+        f"oracle is not on PATH, and {which}",
         hint="install it (npm install -g @steipete/oracle), name it with --oracle-bin, "
         "or try the pack with --engine rehearsal",
         kind=MachineError,
