@@ -30,6 +30,8 @@ DATA = {"a": 1, "b": {"c": 2, "d": [1, 2]}, "rows": ({"x": 1, "y": 2}, {"x": 3})
         pytest.param(("rows.x",), {"rows": [{"x": 1}, {"x": 3}]}, 0, id="through a list"),
         pytest.param(("rows.y",), {"rows": [{"y": 2}, {}]}, 0, id="that only some items have"),
         pytest.param(("none.x",), {"none": None}, 0, id="of what is null"),
+        pytest.param(("a", "none"), {"a": 1, "none": None}, 0, id="null after another"),
+        pytest.param(("none", "a"), {"none": None, "a": 1}, 0, id="null before another"),
         pytest.param(("a.x", "nope"), None, 2, id="that are not there"),
     ],
 )

@@ -132,13 +132,15 @@ def _part(value: object, names: list[str]) -> tuple[object, bool]:
 
 
 def _merged(one: object, other: object) -> object:
+    if one is _NOTHING or other is _NOTHING:
+        return one if other is _NOTHING else other
     match one, other:
         case dict(), dict():
             keys = [*one, *(key for key in other if key not in one)]
             return {key: _merged(one.get(key, _NOTHING), other.get(key, _NOTHING)) for key in keys}
         case ((list() | tuple()), (list() | tuple())):
             return [_merged(left, right) for left, right in zip(one, other, strict=True)]
-    return one if other is _NOTHING or other is None else other
+    return one if other is None else other
 
 
 def _known(value: object) -> str:
