@@ -60,6 +60,26 @@ def a_job(pack: str = "p.md", state: JobState = JobState.QUEUED) -> FleetJob:
             "m:1: `generate`: Expected `int`, got `str` - at `$.count`",
             id="an option of the wrong kind",
         ),
+        pytest.param(
+            '{"repo": "r", "pack": "p.md", "rref": "v1"}',
+            "m:1: Object contains unknown field `rref`",
+            id="a misspelled field",
+        ),
+        pytest.param(
+            '{"repo": "r", "pack": "p.md", "settings": {"max_paralel": 2}}',
+            "m:1: `settings`: max_paralel: unknown setting; did you mean max_parallel",
+            id="a misspelled setting",
+        ),
+        pytest.param(
+            '{"repo": "r", "pack": "p.md", "settings": {"max_parallel": "x"}}',
+            "m:1: `settings`: max_parallel: must be a whole number, not 'x'",
+            id="a setting of the wrong kind",
+        ),
+        pytest.param(
+            '{"repo": "r", "pack": "p.md", "settings": {"store": "postgresql:///x"}}',
+            "m:1: `settings`: store: store cannot be set here",
+            id="a setting that no command line has",
+        ),
         pytest.param("[1]", "m:1: Expected `object`", id="no object"),
         pytest.param("{", "m:1:", id="no JSON"),
     ],

@@ -13,6 +13,8 @@ import pytest
 
 from oraclepack.calls.postgres.database import Database
 from oraclepack.calls.postgres.migrations import migrate
+from oraclepack.fleet.fleet_run import jobs_of, sources_of
+from oraclepack.fleet.postgres_jobs import opened_jobs
 from tests.fleet.fleet_world import FleetWorld, until
 from tests.keep.pages import fences
 from tests.postgres_server import NoServerError, PostgresServer, serving_postgres
@@ -211,6 +213,27 @@ def test_an_observer_sees_how_a_fleet_stands_and_cannot_run_one(shared: FleetWor
     assert shared.command("fleet", "limits") == 0
     assert shared.command(*words, "--name", "other") == 2
     assert "permission denied" in shared.log()
+
+
+def test_looking_at_a_limit_does_not_change_it(shared: FleetWorld) -> None:
+    def limits(*words: str) -> list[tuple[Any, Any]]:
+        assert shared.command("fleet", "limits", *words) == 0, shared.log()
+        with psycopg.connect(shared.dsn) as connection:
+            return connection.execute("select max_in_flight, per_minute from provider").fetchall()
+
+    assert limits("openai") == []
+    assert limits("openai", "--max-concurrent", "4", "--requests-per-minute", "9") == [(4, 9)]
+    assert limits("openai") == [(4, 9)]
+    assert limits("openai", "--max-concurrent", "2") == [(2, 9)]
+    assert limits("openai", "--requests-per-minute", "0") == [(2, None)]
+
+
+def test_watch_ends_when_a_stopped_fleet_has_only_waiting_jobs(shared: FleetWorld) -> None:
+    pack = shared.repository("shop") / "docs/pack1.md"
+    with opened_jobs(shared.dsn, 60.0, takes=False) as store:
+        store.add(jobs_of("default", sources_of([str(pack)])))
+    assert shared.command("fleet", "stop") == 0, shared.log()
+    assert shared.command("fleet", "watch", "--every", "0.2") == 3, shared.log()
 
 
 def test_the_statements_of_the_operations_page_remove_what_is_over(shared: FleetWorld) -> None:

@@ -11,6 +11,8 @@ import msgspec
 
 from oraclepack.authoring.pack_writing import ORACLE_FLAGS
 from oraclepack.errors import InputError, Refusal, UsageError
+from oraclepack.settings.declaration import ValueSource
+from oraclepack.settings.registry import Layer, SettingValue, resolve
 from oraclepack.system.digests import canonical_line, sha256_bytes
 
 FLEET_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
@@ -48,6 +50,10 @@ class JobSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Instead of the file that the commit has at that path."""
     generate: dict[str, SettingText | list[str]] | None = None
     settings: dict[str, SettingText] = {}
+
+
+class ManifestLine(JobSource, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A job as a manifest names it; a misspelled field would run something else."""
 
 
 class FleetGenerateOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -153,9 +159,10 @@ def read_manifest(data: bytes, name: str) -> tuple[JobSource, ...] | Refusal:
         if not text or text.startswith(b"#"):
             continue
         try:
-            source = msgspec.json.decode(text, type=JobSource)
+            line_read = msgspec.json.decode(text, type=ManifestLine)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as trouble:
             return Refusal(f"{name}:{number}: {trouble}", _MANIFEST_HINT)
+        source = JobSource(**msgspec.structs.asdict(line_read))
         if fault := _fault(source):
             return Refusal(f"{name}:{number}: {fault}", _MANIFEST_HINT)
         sources.append(source)
@@ -164,7 +171,10 @@ def read_manifest(data: bytes, name: str) -> tuple[JobSource, ...] | Refusal:
     return tuple(sources)
 
 
-_MANIFEST_HINT = 'one line for each job, such as {"repo": "../shop", "pack": "docs/pack.md"}'
+_MANIFEST_HINT = (
+    'one line for each job, such as {"repo": "../shop", "pack": "docs/pack.md"}; '
+    "its fields are repo, ref, pack or generate, and settings"
+)
 
 
 def _fault(source: JobSource) -> str:
@@ -176,6 +186,13 @@ def _fault(source: JobSource) -> str:
         generate_options(source.generate or {})
     except InputError as trouble:
         return f"{trouble.message}; {trouble.hint}"
+    values = {
+        name: SettingValue(value, f"`settings`: {name}") for name, value in source.settings.items()
+    }
+    try:
+        resolve([Layer(ValueSource.FLAG, values)])
+    except UsageError as trouble:
+        return "; ".join(filter(None, (trouble.message, trouble.hint)))
     path = source.pack or ""
     if path.startswith("/") or ".." in path.split("/"):
         return f"`pack` {path!r} is not a path inside the repository"

@@ -92,23 +92,31 @@ def _source_of_pack(path: Path, data: bytes) -> JobSource:
 
 
 def jobs_of(name: str, sources: Sequence[JobSource]) -> tuple[FleetJob, ...]:
-    """Jobs with their refs resolved to commits, so that every machine runs the same."""
+    """Jobs with their refs resolved to commits, so that every machine runs the same.
+
+    Raises InputError that names every repository and ref that cannot be resolved.
+    """
     commits: dict[tuple[str, str], str] = {}
-    for source in sources:
-        place = (source.repo, source.ref)
-        if place in commits:
-            continue
+    faults: list[InputError] = []
+    for place in dict.fromkeys((source.repo, source.ref) for source in sources):
+        repo, ref = place
         try:
-            commit = git.remote_commit(source.repo, source.ref, environment())
+            commit = git.remote_commit(repo, ref, environment())
         except git.GitError as trouble:
-            raise InputError(
-                f"{source.repo}: {trouble}", hint="see that git can read this repository"
-            ) from None
+            hint = "see that git can read this repository"
+            faults.append(InputError(f"{repo}: {trouble}", hint=hint))
+            continue
         if commit is None:
-            raise InputError(
-                f"{source.repo} has no commit {source.ref}", hint="name a branch, tag or commit"
-            )
+            hint = "name a branch, tag or commit"
+            faults.append(InputError(f"{repo} has no commit {ref}", hint=hint))
+            continue
         commits[place] = commit
+    if len(faults) > 1:
+        lines = "\n".join(fault.message for fault in faults)
+        hint = "correct these lines of the manifest; nothing was started"
+        raise InputError(f"{len(faults)} repositories cannot be used", detail=lines, hint=hint)
+    if faults:
+        raise faults[0]
     return tuple(make_job(name, source, commits[source.repo, source.ref]) for source in sources)
 
 

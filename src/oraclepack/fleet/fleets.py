@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from oraclepack.errors import UsageError
 from oraclepack.fleet.collect_runs import collect
-from oraclepack.fleet.fleet_job import OVER, FleetPolicy, FleetTotals, check_name
+from oraclepack.fleet.dask_cluster import check_dask
+from oraclepack.fleet.fleet_job import OVER, FleetPolicy, FleetTotals, JobState, check_name
 from oraclepack.fleet.fleet_reports import FleetCollection, FleetReport, JobResult
 from oraclepack.fleet.fleet_run import (
     FleetRequest,
@@ -70,6 +71,7 @@ class Fleets:
             worker_words=tuple(worker_words),
             log_dir=str(state_directory() / "fleet-logs" / name),
         )
+        check_dask(scheduler, insecure=insecure)
         if scheduler != "local" and not self._dsn:
             raise UsageError(
                 f"--scheduler {scheduler} reaches other machines, which cannot read local files",
@@ -99,12 +101,15 @@ class Fleets:
     def watch(
         self, name: str, progress: Callable[[FleetTotals], None], every: float
     ) -> FleetReport:
-        """Look at a fleet again and again until every job is over."""
+        """Look at a fleet again and again until every job is over, or stopped while it waits."""
         with self._jobs() as store:
             while True:
                 report = fleet_report(store, check_name(name))
                 progress(report.totals)
-                if all(job.state in OVER for job in report.jobs):
+                at_rest = OVER
+                if store.is_stopping(name):
+                    at_rest |= {JobState.QUEUED}  # nothing starts them before the next `fleet run`
+                if all(job.state in at_rest for job in report.jobs):
                     return report
                 time.sleep(every)
 

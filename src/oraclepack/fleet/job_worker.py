@@ -126,6 +126,11 @@ def check_out_pack(job: FleetJob, root: Path) -> Path:
     if source.pack_text is not None:
         files.make_directories(place.path.parent)
         files.write_atomic(place.path, source.pack_text.encode())
+    elif not place.path.exists():
+        raise InputError(
+            f"{source.repo} has no {source.pack} at commit {job.commit[:12]}",
+            hint="commit the pack, or correct `pack` or `ref` in the manifest",
+        )
     return place.path
 
 

@@ -190,11 +190,13 @@ def bury(database: Database, host: str, by_whom: str, why: str) -> tuple[int, in
 def set_limit(
     database: Database, provider: str, max_in_flight: int | None, per_minute: int | None
 ) -> None:
-    """Change the limits of a provider for every runner; None is no limit."""
+    """Change the limits of a provider for every runner; None leaves one as it is, 0 removes it."""
     database.rows(
-        "insert into provider values (%s, %s, %s) on conflict (name) do update"
-        " set max_in_flight = excluded.max_in_flight, per_minute = excluded.per_minute",
-        (provider, max_in_flight, per_minute),
+        "insert into provider values (%s, nullif(%s::int, 0), nullif(%s::int, 0))"
+        " on conflict (name) do update set"
+        " max_in_flight = nullif(coalesce(%s::int, provider.max_in_flight), 0),"
+        " per_minute = nullif(coalesce(%s::int, provider.per_minute), 0)",
+        (provider, max_in_flight, per_minute, max_in_flight, per_minute),
     )
 
 
@@ -257,9 +259,13 @@ class SharedStore:
             runners, calls = bury(database, host, by_whom, why)
         return Burial(host=host, runners=runners, calls=calls)
 
-    def limits(self) -> FleetLimits:
+    def limits(self, provider: str | None = None) -> FleetLimits:
+        """The limits of a provider, or of all."""
         with closing(Database(self._dsn)) as database:
-            return FleetLimits(providers=tuple(provider_loads(database)))
+            loads = provider_loads(database)
+        return FleetLimits(
+            providers=tuple(one for one in loads if provider in {None, one.name}),
+        )
 
     def set_limit(
         self, provider: str, max_in_flight: int | None, per_minute: int | None

@@ -247,7 +247,8 @@ def collect(name: str, target: str, *, settings: api.Settings) -> Reply:
     ]
     text = (
         f"{columns(('project', 'state', 'tasks', 'run'), rows)}"
-        f"{shown.merged} tasks: {shown.backlog}\n" + (f"{shown.site}\n" if shown.site else "")
+        f"{_number(shown.merged, 'task')}: {shown.backlog}\n"
+        + (f"{shown.site}\n" if shown.site else "")
     )
     missing = any(run.problem for run in report.runs)
     return Reply(report, text, exit_code=ExitCode.STEP_FAILED if missing else ExitCode.DONE)
@@ -347,7 +348,7 @@ def bury(host: str, because: str, *, settings: api.Settings) -> Reply:
 @command(
     "limits",
     data="fleet-limits",
-    changes="with a provider: its limits in the store",
+    changes="with an option: the limits of the provider in the store",
     settings=(cs.STORE,),
     examples=(
         "oraclepack fleet limits",
@@ -355,8 +356,8 @@ def bury(host: str, because: str, *, settings: api.Settings) -> Reply:
     ),
 )
 @click.argument("provider", required=False, metavar="[PROVIDER]")
-@click.option("--max-concurrent", type=click.IntRange(1), help="Calls in flight, of all machines.")
-@click.option("--requests-per-minute", type=click.IntRange(1), help="Of all machines together.")
+@click.option("--max-concurrent", type=click.IntRange(0), help="Calls in flight, of all machines.")
+@click.option("--requests-per-minute", type=click.IntRange(0), help="Of all machines together.")
 def limits(
     provider: str | None,
     max_concurrent: int | None,
@@ -366,14 +367,18 @@ def limits(
 ) -> Reply:
     """Show or change the limits of providers for all machines.
 
-    A runner's own settings may only be stricter. An option that is left out means no limit.
+    A runner's own settings may only be stricter. A limit whose option is left out stays as it is;
+    0 removes it.
     """
     store = api.shared_store(settings)
-    report = (
-        store.limits()
-        if provider is None
-        else store.set_limit(provider, max_concurrent, requests_per_minute)
-    )
+    if max_concurrent is None and requests_per_minute is None:
+        report = store.limits(provider)
+    elif provider is None:
+        raise api.UsageError(
+            "a limit needs a provider", hint="such as `oraclepack fleet limits openai …`"
+        )
+    else:
+        report = store.set_limit(provider, max_concurrent, requests_per_minute)
     rows = [
         (
             one.name,
@@ -431,12 +436,17 @@ def _report(report: api.FleetReport) -> Reply:
     return Reply(report, _text(report), exit_code=code)
 
 
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def _counts(totals: api.FleetTotals) -> str:
     states = ", ".join(f"{count} {state}" for state, count in totals.by_state.items())
     cost = f", ${totals.cost}" if totals.cost is not None else ""
     calls = ", ".join(f"{name} {count}" for name, count in totals.in_flight.items())
     calls = f"; in flight: {calls}" if calls else ""
-    return f"{totals.jobs} jobs: {states}; {totals.ok} of {totals.steps} steps ok{cost}{calls}"
+    jobs = _number(totals.jobs, "job")
+    return f"{jobs}: {states}; {totals.ok} of {totals.steps} steps ok{cost}{calls}"
 
 
 def _text(report: api.FleetReport) -> str:
