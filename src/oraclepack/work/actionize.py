@@ -131,7 +131,10 @@ def actionize_request(request: ActionizeRequest, root: Path) -> ActionizeResult:
         return _done(loaded, _writer(request, root, source), request.exports, request.per)
     source = Path(request.run_dir)
     if not source.is_dir():
-        raise NotFoundError(f"--run-dir {source}: no such directory")
+        raise NotFoundError(
+            f"--run-dir {source}: no such directory",
+            hint="`oraclepack runs list` names the runs; they lie in .oraclepack/runs",
+        )
     refuse_foreign(source)  # before anything is written there, the lock too
     with locked(source):
         writer = _writer(request, root, source)

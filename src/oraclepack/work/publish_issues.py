@@ -107,7 +107,10 @@ def publish_run(
     client = GithubClient(request.repository, token, base, wait)
     place = Path(request.run_dir) if request.run_dir else newest_run(root)
     if not place.is_dir():
-        raise NotFoundError(f"--run-dir {place}: no such directory")
+        raise NotFoundError(
+            f"--run-dir {place}: no such directory",
+            hint="`oraclepack runs list` names the runs; they lie in .oraclepack/runs",
+        )
     refuse_foreign(place)
     project = env.project_of(place) or root
     with locked(place, "publish"):
