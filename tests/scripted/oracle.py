@@ -11,6 +11,7 @@ prompt, all of them without `first`. NAME is one of the rows of FAULTS, or
     leak    fails, and its error contains the key
     short   exit 0 and a whole answer without a heading for the risks
     late    writes the answer, then hangs
+    unmet   `hold`, then `short`
 """
 # It prints for a living, and pathlib would double its start-up.
 # ruff: noqa: SIM115
@@ -110,7 +111,7 @@ def act(fault: str, asked: dict[str, str]) -> int:
         return 1
     delay(fault)
     text = answer(asked)
-    if fault == "short":
+    if fault in {"short", "unmet"}:
         text = text.replace("## Risks and unknowns\n", "## Worries\n")
     if fault == "env":
         text = "".join(f"{name}={value}\n" for name, value in sorted(os.environ.items()))
@@ -128,7 +129,7 @@ def act(fault: str, asked: dict[str, str]) -> int:
 
 def delay(fault: str) -> None:
     """What some faults do before the answer."""
-    if fault == "hold":
+    if fault in {"hold", "unmet"}:
         open(f"{sys.argv[0]}.gate").read()
     if fault in {"hang", "deaf"}:
         hang(deaf=fault == "deaf")

@@ -110,6 +110,7 @@ def _paid_try(
 ) -> TryResult:
     """Call the tool, and settle what that came to."""
     call = prepared.call
+    tally.started_ns = 0
     tally.attempts += 1
     tally.tries += 1
     ledger.begin_try(context, call, tally.tries)
@@ -311,12 +312,14 @@ class OracleAsk:
         return decisions.decide(self._context, call, self._shim, question) == decisions.RETRY
 
     def _end_try(self, tried: TryResult) -> None:
+        failure = tried.failure
+        is_cancelled = tried.end.stopped and failure is not None and failure.code != DETACHED
         ledger.end_try(
             self._context,
             self._prepared.call,
             self._tally.tries,
             exit_code=tried.end.exit_code,
-            error=tried.failure.error() if tried.failure else None,
+            error=STOPPED if is_cancelled else failure.error() if failure else None,
             session=tried.record.id if tried.record else None,
         )
 
@@ -383,7 +386,8 @@ class OracleAsk:
         self._tally.retry = retry
         ledger.note_unmet(self._context, self._prepared)
         self.intend()
-        return None
+        # A stop may have waited for this answer.
+        return None if self._shim.pause(0) else self._stopped(STOPPED_EXIT)
 
     def _decision_about(self, tried: TryResult, failure: Failure) -> str | None:
         """What a person says, in a detached run, to a whole answer that misses its contract."""

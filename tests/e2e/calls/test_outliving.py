@@ -115,6 +115,43 @@ def test_an_answer_that_came_with_the_cancelling_is_taken_by_the_next_run(
     assert (again.code, len(project.oracle.calls)) == (0, 1)
 
 
+def test_a_time_limit_that_passes_while_a_stop_waits_fails_nothing(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    project = a_project(tmp_path, zygote, step(1, ask("Why? [[fault=hang]]", "out/a.md")))
+
+    program = project.start("run", "pack.md", "--json", "--no-validate", "--step-timeout", "2s")
+    until(lambda: bool(project.oracle.calls))
+    program.signal(signal.SIGINT)
+
+    assert program.wait().code == 130
+    assert awaited(project) == [1]
+    assert project.steps()["01"]["last_error"]["code"] == "INTERRUPTED"
+
+
+def test_an_answer_that_lacks_a_section_is_not_asked_for_again_while_a_run_stops(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    question = asking(1).replace("Question 1?", "Question 1? [[fault=unmet]]")
+    project = a_project(tmp_path, zygote, f"mkdir -p out\n{question}")
+    gate = Gate(project)
+
+    words = ("run", "pack.md", "--json", "--no-validate", "--output-retries", "1")
+    program = project.start(*words)
+    until(lambda: bool(project.oracle.calls))
+    program.signal(signal.SIGINT)
+    until(lambda: awaited(project) == [1])
+    gate.open()
+    assert program.wait().code == 130
+    (outcome,) = outcomes(project)
+    again = project.start(*words)
+    until(lambda: len(project.oracle.calls) > 1)
+    gate.open()
+
+    assert (outcome.attempts, outcome.cancelled) == (1, False), "its second try was not made"
+    assert (again.wait().code, len(project.oracle.calls)) == (3, 2), "that was its only retry"
+
+
 def test_a_prelude_waits_for_its_answer(tmp_path: Path, zygote: Zygote) -> None:
     bash = f"{KILLED}\n{step(1, 'cp out/a.md out/b.md')}"
     project = a_project(tmp_path, zygote, bash)
