@@ -64,7 +64,7 @@ class ExpectedAttempts:
         self._lock = threading.Lock()
         self._answered = threading.Condition(self._lock)
         self._expected: dict[str, ExpectedAttempt] = {}
-        self._announced = False
+        self._announced: set[str] = set()
 
     def expect(self, attempt: Attempt, stop: Stop | None = None) -> None:
         """From now on calls with this attempt's token are its own. To be said before it starts.
@@ -81,11 +81,13 @@ class ExpectedAttempts:
             mine = [self._expected.get(attempt.token)] if attempt else [*self._expected.values()]
             return sum(one.asking for one in mine if one is not None)
 
-    def is_first_to_announce(self) -> bool:
-        """Whether no attempt has said yet that the stop of the run waits for calls."""
+    def is_unannounced(self, attempt: Attempt | None = None) -> bool:
+        """Whether this is asked for the first time about the stop of an attempt, or of the run."""
+        token = attempt.token if attempt else ""
         with self._lock:
-            before, self._announced = self._announced, True
-            return not before
+            is_new = token not in self._announced
+            self._announced.add(token)
+            return is_new
 
     def await_answers(self, attempt: Attempt, seconds: float) -> bool:
         """Wait a while for the questions an attempt has asked, since they may be paid for.

@@ -13,7 +13,7 @@ _NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopOnSignals:
-    """Once it listens, the first signal stops politely, the second one at once.
+    """Once it listens, the first signal stops politely, one to a run that is being stopped at once.
 
     A terminal that closes sends HUP, sometimes twice (the shell and the kernel): it never stops at
     once. Before it listens a signal ends the command as any other: nothing has begun. Only the
@@ -23,16 +23,16 @@ class StopOnSignals:
     def __init__(self) -> None:
         self.stop = api.Stop()
         self._before: dict[int, Any] = {}
-        self._is_asked = False
 
     def listen(self) -> None:
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._ask) for number in _NUMBERS}
 
     def _ask(self, number: int, _frame: FrameType | None) -> None:
-        is_urgent = self._is_asked and number != signal.SIGHUP
+        # Also after `runs stop`: the screen says then that Ctrl-C cancels.
+        is_stopping = self.stop.level is not api.StopLevel.NONE
+        is_urgent = is_stopping and number != signal.SIGHUP
         level = api.StopLevel.AT_ONCE if is_urgent else api.StopLevel.POLITE
-        self._is_asked = True
         # A terminal that was closed is a request to end, and there is one exit code for that.
         self.stop.ask(level, signal.SIGTERM if number == signal.SIGHUP else number)
 

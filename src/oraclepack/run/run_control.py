@@ -26,6 +26,8 @@ _STOPPING = {
     StopLevel.POLITE: "calls that are being asked finish first (--now cancels them)",
     StopLevel.AT_ONCE: "calls that were being asked are cancelled, and may have to be paid",
 }
+_NOT_WHILE_STOPPING = frozenset({"pause", "resume", "set"})
+"""They concern what begins, and nothing begins any more."""
 ACTIONS = ("stop", "pause", "resume", "set", "answer")
 
 
@@ -152,11 +154,17 @@ class RunControl:
         self, request: ControlRequest, by: str, record: Callable[[KnownEvent], object]
     ) -> ControlReply:
         """Do what is asked, after recording who asked; a refusal is a reply, too."""
-        checked = self._checked(request)
+        checked = self._too_late(request) or self._checked(request)
         if isinstance(checked, Refusal):
             return self._reply(ok=False, message=checked.reason, hint=checked.hint)
         record(j.ControlRequested(action=request.action, value=_value(request), by=by))
         return self._reply(ok=True, message=checked(by))
+
+    def _too_late(self, request: ControlRequest) -> Refusal | None:
+        is_stopping = self._stop.level is not StopLevel.NONE
+        if not is_stopping or request.action not in _NOT_WHILE_STOPPING:
+            return None
+        return Refusal("the run is being stopped", "run the pack again to continue it")
 
     def _checked(self, request: ControlRequest) -> Callable[[str], str] | Refusal:
         """What to do, or why it is not done. Changes nothing."""

@@ -87,10 +87,11 @@ def with_calls(
     attempts = gateway.attempts
 
     def announce() -> None:
-        if session.stop.level is StopLevel.NONE:
+        if session.stop.level is not StopLevel.NONE:
+            if attempts.is_unannounced():
+                session.record.append(j.CallsAwaited(calls=attempts.asking()))
+        elif attempts.is_unannounced(attempt):
             session.record.append(j.CallsAwaited(calls=attempts.asking(attempt), step=attempt.step))
-        elif attempts.is_first_to_announce():
-            session.record.append(j.CallsAwaited(calls=attempts.asking()))
 
     return replace(
         callbacks,

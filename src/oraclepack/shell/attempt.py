@@ -155,6 +155,6 @@ class AttemptCallbacks(msgspec.Struct, frozen=True):
     asking: Callable[[], int] = lambda: 0
     """How many calls of the attempt are being asked that may be paid for."""
     on_stop_waits: Callable[[], None] = lambda: None
-    """The attempt is to stop, and first waits for such calls (once)."""
+    """The attempt is to stop, and still waits for such calls. Called at each look."""
     spared: Callable[[], frozenset[int]] = frozenset
     """Processes to leave alone at the end: detached workers with another owner."""

@@ -211,7 +211,6 @@ class _Limits:
         self._deadline = _Deadline(clock, attempt.step_timeout)
         self._silence = IdleWatch(logs, attempt.idle_timeout, clock)
         self._watch = watch
-        self._is_announced = False
 
     def rest(self) -> float | None:
         """Milliseconds until it is worth looking again, None for ever."""
@@ -235,8 +234,7 @@ class _Limits:
     def waits_for_calls(self) -> bool:
         """Whether a request to stop has to wait for calls that may be paid for."""
         waits = self._stop.level is StopLevel.POLITE and self._watch.asking() > 0
-        if waits and not self._is_announced:
-            self._is_announced = True
+        if waits:
             self._watch.on_stop_waits()
         return waits
 
@@ -254,7 +252,7 @@ def _let_calls_finish(
         if running.exit_fd in {fd for fd, _ in poll.poll(_milliseconds(_POLL_SECONDS))}:
             return AttemptEnd.EXITED
         if limits.is_late():
-            return AttemptEnd.TIMEOUT
+            break
         if limits.waits_for_calls():
             end = None
         elif end is None:
@@ -268,9 +266,8 @@ def _await_answers(is_answered: Callable[[float], bool], limits: _Limits) -> Att
     """The shell has ended, its questions have not: the limits hold for them as well."""
     while not is_answered(_POLL_SECONDS):
         ending = limits.reached()
-        if ending is AttemptEnd.STOPPED and limits.waits_for_calls():
-            ending = AttemptEnd.TIMEOUT if limits.is_late() else None
-        if ending is not None:
+        is_waiting = ending is AttemptEnd.STOPPED and limits.waits_for_calls()
+        if ending is not None and (not is_waiting or limits.is_late()):
             return ending
     return AttemptEnd.EXITED
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from oraclepack import api
+from oraclepack.calls.ask import STOPPED
 from oraclepack.journal import events as j
 from tests.e2e.calls.office import Gate, ask, events, step, until, warnings
 from tests.e2e.program import Ran
@@ -54,6 +55,11 @@ def states(project: Project) -> list[str]:
 
 def is_over(project: Project) -> bool:
     return any(isinstance(one, j.SessionFinished) for one in events(project))
+
+
+def awaited(project: Project) -> list[str]:
+    """The steps whose stops have waited for calls; "" is the whole run."""
+    return [one.step for one in events(project) if isinstance(one, j.CallsAwaited)]
 
 
 def requests(project: Project) -> list[tuple[str, str]]:
@@ -109,6 +115,28 @@ def test_one_step_is_stopped_and_the_others_go_on(tmp_path: Path, zygote: Zygote
     assert states(project) == ["interrupted", "ok", "pending"]
     assert "earlier_call" not in dict(warnings(project)), "its call was cancelled"
     assert [one.exit_code for one in events(project) if isinstance(one, j.SessionFinished)] == [3]
+
+
+def test_a_run_is_stopped_while_it_waits_for_a_stopped_step(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, HELD[0])
+    Gate(project)
+    program = project.start("run", "pack.md", "--no-validate")
+    until(lambda: len(project.oracle.calls) == 1)
+    assert runs(project, "stop", "latest", "1").code == 0
+    until(lambda: awaited(project) == ["01"])
+
+    assert runs(project, "stop", "latest").code == 0
+    until(lambda: awaited(project) == ["01", ""])
+    asked = (["pause", "latest"], ["resume", "latest"], ["set", "latest", "max_parallel=2"])
+    refused = [runs(project, *words) for words in asked]
+    program.signal(signal.SIGINT)
+    ended = program.wait()
+
+    assert [one.code for one in refused] == [2, 2, 2]
+    assert all("the run is being stopped" in one.err for one in refused)
+    assert "waiting for 1 call; press Ctrl-C again to cancel it" in ended.err
+    assert (ended.code, states(project)) == (130, ["interrupted"])
+    assert [one.error for one in events(project) if isinstance(one, j.TryFinished)] == [STOPPED]
 
 
 def test_a_step_that_is_stopped_politely_takes_its_answer(tmp_path: Path, zygote: Zygote) -> None:
