@@ -70,6 +70,25 @@ def test_a_whole_answer_that_misses_its_contract_is_not_asked_for_again(
         assert all(not made.is_open for made in office.invocations)
 
 
+def test_a_session_without_tokens_was_cut_off_and_is_asked_again(tmp_path: Path) -> None:
+    prompt = f"why?\n\n{ANSWER_FORMAT}"
+    ask = ("-p", prompt, "-m", "gpt-5.2", "--write-output", OUT)
+    short = b"## Direct answer\nyes\n## Next experiment\nTry it.\n## Missing evidence\nNone.\n"
+    crashing = Office(tmp_path)
+    with pytest.raises(KilledError):
+        crashing.call(DyingShim(DEAD), *ask)
+    crashing.journal.close()
+    office = later(tmp_path)
+    whole = short + b"## Risks/unknowns\nFew.\n"
+    shim = ScriptedShim(answering(whole))
+    options = {"prompt": prompt, "writeOutputPath": str(office.root / OUT)}
+    session(office, "completed", options=options, usage={"outputTokens": 0})
+    office.put(OUT, short)
+
+    assert office.call(shim, *ask) == 0
+    assert (len(shim.orders), office.out()) == (1, whole)
+
+
 @pytest.mark.parametrize("where", ["quarantine", "log"])
 def test_the_answer_is_looked_for_everywhere(tmp_path: Path, where: str) -> None:
     crash(tmp_path)

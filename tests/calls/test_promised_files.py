@@ -11,7 +11,7 @@ from oraclepack.journal.events import Quarantined
 from oraclepack.journal.statuses import Move
 from oraclepack.pack.answer_sections import NOTICE
 from oraclepack.shell.attempt import ProcessIdentity
-from tests.calls.crashed import DEAD, DyingShim, KilledError, living
+from tests.calls.crashed import DEAD, DyingShim, KilledError, living, session
 from tests.calls.office import OUT, Office, ScriptedShim, answering
 from tests.packs import ANSWER_FORMAT
 
@@ -154,6 +154,25 @@ def test_a_whole_file_that_misses_its_contract_is_held(
     assert office.last.error.code == "CONTRACT"
     assert office.last.unmet_sha256 is not None
     assert all(not made.is_open for made in office.invocations)
+
+
+@pytest.mark.parametrize(
+    ("data", "calls"),
+    [pytest.param(FULL, 0, id="all sections"), pytest.param(SHORT, 1, id="it may be cut off")],
+)
+def test_beside_an_unfinished_session_only_a_file_that_meets_its_contract_counts(
+    tmp_path: Path, data: bytes, calls: int
+) -> None:
+    crashed(tmp_path)
+
+    def unfinished(office: Office) -> None:
+        place(office, data)
+        options = {"prompt": ASK[1], "writeOutputPath": str(office.root / OUT)}
+        session(office, "running", options=options)
+
+    _, asked = asked_again(tmp_path, unfinished)
+
+    assert asked == calls
 
 
 @SHORT_FILE

@@ -95,7 +95,12 @@ def harvest_unmet(
     invocation: Invocation,
     record: SessionRecord,
 ) -> PaidAnswer | None:
-    """The whole answer of an earlier call that misses its contract: it was paid for as well."""
+    """The whole answer of an earlier call that misses its contract: it was paid for as well.
+
+    A session without tokens was cut off or empty: that is asked again, as in the call itself.
+    """
+    if record.output_tokens == 0:
+        return None
     for data in _answers(context, sessions, invocation, record):
         if data.strip() and not looks_cut(prepared, data):
             return PaidAnswer(data, missing=missing_in(context, prepared, data))
@@ -457,7 +462,8 @@ def _settle(
     if not is_over or (record is not None and record.status not in UNFINISHED):
         return adoption
     promised = promised_file(context, prepared, earlier)
-    if promised is None:
+    # A file that misses its contract may be cut off: only a completed session could tell.
+    if promised is None or (record is not None and promised.missing):
         return adoption
     if promised.missing:
         return AdoptionResult(unmet=promised, by_file=True)
