@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.journal.events import Quarantined
+from oraclepack.journal.events import FileUndone, Quarantined
 from oraclepack.journal.statuses import Move
 from oraclepack.pack.answer_sections import NOTICE
 from oraclepack.shell.attempt import ProcessIdentity
@@ -54,6 +54,11 @@ def asked_again(
     return office, len(shim.orders)
 
 
+def rolled_back(office: Office) -> None:
+    place(office, FULL, path="out/_failed/x.md")
+    office.journal.append(FileUndone(step="01", path=OUT, quarantined_as="out/_failed/x.md"))
+
+
 def in_quarantine(office: Office) -> None:
     place(office, FULL, path="out/_failed/x.md")
     move = Move(source=OUT, target="out/_failed/x.md")
@@ -65,6 +70,7 @@ def in_quarantine(office: Office) -> None:
     [
         pytest.param(lambda office: place(office, FULL), id="at its path"),
         pytest.param(in_quarantine, id="in quarantine, where the next attempt puts it"),
+        pytest.param(rolled_back, id="in quarantine, where a rollback put it"),
     ],
 )
 def test_a_promised_file_with_all_its_sections_is_the_answer(

@@ -249,6 +249,10 @@ def _places(context: CallContext, call: j.InvocationIntent | j.InvocationOutcome
     for move in reversed(moved):
         if move.source == call.output_path:
             yield context.root / move.target
+    rollback = context.journal.state.rollback
+    for undone in reversed(rollback.undone) if rollback else ():
+        if undone.path == call.output_path and undone.quarantined_as is not None:
+            yield context.root / undone.quarantined_as
     for output in step.outputs:
         if output.declared_path == call.output_path:
             yield context.run_dir / output.path
