@@ -318,6 +318,21 @@ def test_an_answer_that_misses_its_contract_waits_for_a_person(
     assert (again.code, len(project.oracle.calls)) == (code, calls), "nothing is paid for twice"
 
 
+@pytest.mark.parametrize("words", [(), ("--now",)], ids=["politely", "now"])
+def test_an_answer_of_a_run_that_is_stopped_while_it_waits_for_a_person_is_not_asked_again(
+    words: tuple[str, ...], tmp_path: Path, zygote: Zygote
+) -> None:
+    project = a_project(tmp_path, zygote, f"mkdir -p out\n{SHORT}")
+    started = detached(project, "--no-validate")
+    until(lambda: bool(project.run_dirs) and status(project)["status"] == "needs_decision")
+
+    runs(project, "stop", "latest", *words)
+    until(lambda: not is_running(started["pid"]))
+    again = project.run("--no-validate")
+
+    assert (again.code, len(project.oracle.calls)) == (3, 1), "nothing is paid for twice"
+
+
 def undecided(tmp_path: Path, zygote: Zygote) -> tuple[Project, Gate]:
     """A project whose killed run has left a call at work, which outlasts its time limit."""
     once = step(1, ask("Question? [[fault=hold first=1]]", "out/1.md", *API))
