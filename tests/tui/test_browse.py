@@ -268,3 +268,14 @@ def test_no_key_is_one_of_tmux() -> None:
         keymap(("coppy=x",), known)
     with pytest.raises(Exception, match="must be ID=KEY"):
         keymap(("copy",), known)
+
+
+def test_a_key_that_comes_before_the_run_is_read_waits_for_it(pack: Path) -> None:
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        screen = StepsScreen(str(pack))
+        await app.push_screen(screen)
+        screen.action_watch()
+        await settle(pilot)
+        assert isinstance(app.screen, WatchScreen)
+
+    use_screen(pack, script)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -58,6 +59,9 @@ class StepsScreen(PackScreen):
         """Settings that were chosen for the next run, by name."""
         self._steps: api.StepList | None = None
         self._run: api.ReportData | None = None
+        self._run_is_read = False
+        self._after_reading: Callable[[], None] | None = None
+        """What a key asked for before the run was read."""
         self._forecast: dict[str, api.PlannedStepCost] = {}
         self._rows: list[int] = []
         self._selected: set[int] = set()
@@ -112,13 +116,16 @@ class StepsScreen(PackScreen):
         self._fill()
 
     def _show_run(self, run: api.ReportData | None) -> None:
-        self._run = run
+        self._run, self._run_is_read = run, True
         self._shown_step = ""
         if run is not None:
             note = step_details.pack_note(run)
             self.sub_title = f"{run.status}{f' ({note})' if note else ''}"
         if self._steps is not None:
             self._fill()
+        asked, self._after_reading = self._after_reading, None
+        if asked is not None:
+            asked()
 
     # The table
 
@@ -266,19 +273,22 @@ class StepsScreen(PackScreen):
         self.program.open_prepare(self.pack, self.selected_ids(), self.values)
 
     def action_watch(self) -> None:
-        if self._ran():
+        if self._ran(self.action_watch):
             self.program.open_watch(self.pack, self._run.run_name if self._run else "")
 
     def action_read(self) -> None:
-        if self._ran():
+        if self._ran(self.action_read):
             self.program.open_read(self.pack)
 
     def action_backlog(self) -> None:
-        if self._ran():
+        if self._ran(self.action_backlog):
             self.program.open_backlog(self.pack)
 
-    def _ran(self) -> bool:
-        if self._run is None:
+    def _ran(self, asked: Callable[[], None]) -> bool:
+        """Whether there is a run; `asked` is done later if it is still being read."""
+        if self._run is None and not self._run_is_read:
+            self._after_reading = asked
+        elif self._run is None:
             self.say("this pack has not run yet; press p to prepare a run")
         return self._run is not None
 
