@@ -50,6 +50,8 @@ SCREENS: dict[str, tuple[str, ...]] = {
     "backlog": ("steps by step", "b", "Backlog"),
 }
 """By turns a text to wait for and a key to press; after a last key the kill comes at any moment."""
+REHEARSING = {"costs", "forecast"}
+"""Screens that may be killed in a rehearsal."""
 
 
 @dataclass
@@ -152,6 +154,9 @@ def _trial(
     opener.join()
     found += never_ending(runner)
     found += corrupt(ground, settled=False)
+    if name in REHEARSING:
+        # The next rehearsal removes what a killed one left in the temporary directory.
+        ground.project.start("plan", "pack.md").wait()
     judged = site.judged(ground, ground.project.run(*last_words(site.shape)))
     return found + [one for one in judged if not is_pause(one)]
 
