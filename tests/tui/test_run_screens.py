@@ -103,7 +103,7 @@ def test_a_run_is_prepared_started_paused_resumed_read_and_ticked(
         watch = app.screen
         assert isinstance(watch, WatchScreen)
         await until(pilot, lambda: "1 of 2 done" in screen_text(app), "not attached")
-        await keys(pilot, "down", "k", "y")
+        await keys(pilot, "down", "k", "!")  # a polite stop waits for the call that is held
         await until(pilot, lambda: bool(watch.status and not watch.status.alive), "not stopped")
         await keys(pilot, "t")
         assert isinstance(app.screen, PrepareScreen)
