@@ -10,6 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from oraclepack.calls.postgres.database import Database
+from oraclepack.calls.postgres.migrations import migrate
+
 _PLACES = ("/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/pgsql")
 
 
@@ -142,3 +147,16 @@ def serving_postgres(
         finally:
             server.thaw()
             server.stop()
+
+
+@contextmanager
+def migrated_server() -> Iterator[PostgresServer]:
+    """A server with our schema; the test is skipped where there is no PostgreSQL."""
+    try:
+        with serving_postgres() as running:
+            database = Database(running.dsn)
+            migrate(database)
+            database.close()
+            yield running
+    except NoServerError as reason:
+        pytest.skip(f"PostgreSQL cannot be had here: {reason}")

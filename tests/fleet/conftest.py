@@ -7,23 +7,15 @@ from pathlib import Path
 import pytest
 
 import oraclepack
-from oraclepack.calls.postgres.database import Database
-from oraclepack.calls.postgres.migrations import migrate
 from tests.fleet.fleet_world import FleetWorld
-from tests.postgres_server import NoServerError, PostgresServer, serving_postgres
+from tests.postgres_server import PostgresServer, migrated_server
 
 
 @pytest.fixture
 def fresh_server() -> Iterator[PostgresServer]:
     """A server of this test alone: it may be frozen and killed."""
-    try:
-        with serving_postgres() as running:
-            database = Database(running.dsn)
-            migrate(database)
-            database.close()
-            yield running
-    except NoServerError as reason:
-        pytest.skip(f"PostgreSQL cannot be had here: {reason}")
+    with migrated_server() as running:
+        yield running
 
 
 MakeWorld = Callable[..., FleetWorld]

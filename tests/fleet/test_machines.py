@@ -11,27 +11,20 @@ from pathlib import Path
 import pytest
 
 from oraclepack.calls.postgres.database import Database
-from oraclepack.calls.postgres.migrations import migrate
 from oraclepack.fleet.fleet_job import FleetJob, JobState
 from oraclepack.fleet.fleet_run import jobs_of, sources_of
 from oraclepack.fleet.postgres_jobs import PostgresJobStore
 from tests.fleet.fleet_account import account
 from tests.fleet.fleet_world import FleetWorld, until
-from tests.postgres_server import NoServerError, PostgresServer, serving_postgres
+from tests.postgres_server import PostgresServer, migrated_server
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(240)]
 
 
 @pytest.fixture
 def server() -> Iterator[PostgresServer]:
-    try:
-        with serving_postgres() as running:
-            database = Database(running.dsn)
-            migrate(database)
-            database.close()
-            yield running
-    except NoServerError as reason:
-        pytest.skip(f"PostgreSQL cannot be had here: {reason}")
+    with migrated_server() as running:
+        yield running
 
 
 @pytest.fixture

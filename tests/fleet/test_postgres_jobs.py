@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from oraclepack.calls.postgres.database import Database
-from oraclepack.calls.postgres.migrations import migrate
 from oraclepack.calls.postgres.runner_lease import RunnerLease
 from oraclepack.calls.store import StoreError
 from oraclepack.errors import InputError
@@ -15,21 +14,15 @@ from oraclepack.fleet.job_store import FileJobStore, JobReport, JobStore
 from oraclepack.fleet.postgres_jobs import PostgresJobStore
 from oraclepack.fleet.shared_store import bury, unknown_calls
 from oraclepack.system.machine import Machine
-from tests.postgres_server import NoServerError, PostgresServer, serving_postgres
+from tests.postgres_server import PostgresServer, migrated_server
 
 pytestmark = pytest.mark.heavy
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
-    try:
-        with serving_postgres() as running:
-            database = Database(running.dsn)
-            migrate(database)
-            database.close()
-            yield running
-    except NoServerError as reason:
-        pytest.skip(f"PostgreSQL cannot be had here: {reason}")
+    with migrated_server() as running:
+        yield running
 
 
 class Machines:

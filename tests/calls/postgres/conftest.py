@@ -5,20 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from oraclepack.calls.postgres.database import Database
-from oraclepack.calls.postgres.migrations import migrate
-from tests.postgres_server import NoServerError, PostgresServer, serving_postgres
+from tests.postgres_server import PostgresServer, migrated_server
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[PostgresServer]:
-    try:
-        with serving_postgres() as running:
-            database = Database(running.dsn)
-            migrate(database)
-            database.close()
-            yield running
-    except NoServerError as reason:
-        pytest.skip(f"PostgreSQL cannot be had here: {reason}")
+    with migrated_server() as running:
+        yield running
 
 
 @pytest.fixture
