@@ -93,7 +93,7 @@ def kill_runner() -> None:
     """Kill the runner's process group, as the end of its terminal or of a CI job does."""
     with open(os.path.join(PROVIDER, "runner"), encoding="utf-8") as file:
         os.killpg(int(file.read()), signal.SIGKILL)
-    # Whoever is in that group has ended here.
+    # Every process of that group has ended here.
 
 
 if __name__ == "__main__":

@@ -237,9 +237,9 @@ def section(figures: dict[str, object]) -> str:
     )
     grown = figures["grown"]
     assert isinstance(grown, dict)
-    told = "; ".join(f"{int(packs):,} packs: {one:.2f} s a pack" for packs, one in grown.items())
+    growth = "; ".join(f"{int(packs):,} packs: {one:.2f} s a pack" for packs, one in grown.items())
     growth_line = (
-        f"Fleets of packs with one step that does nothing, three at once, files: {told}."
+        f"Fleets of packs with one step that does nothing, three at once, files: {growth}."
         if grown
         else "Running 100 and 1,000 packs (`--growth`) was not measured this time."
     )

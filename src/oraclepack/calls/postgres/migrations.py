@@ -129,7 +129,7 @@ def _grant(cursor: psycopg.Cursor[Row]) -> None:
 
 
 def _let_admin_change(cursor: psycopg.Cursor[Row]) -> None:
-    """Rows of dead runners are the admin's to give up, whoever made them."""
+    """Rows of dead runners are given up by the admin, also those of other logins."""
     for table in _OF_THEIR_OWNERS:
         name = sql.Identifier(table)
         cursor.execute(sql.SQL("drop policy if exists admin_change on {}").format(name))
