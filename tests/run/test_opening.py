@@ -1,11 +1,13 @@
 """Which run a command opens: two commands at once, and a git that takes its time."""
 
 import os
+import subprocess
 import threading
 from pathlib import Path
 
 import pytest
 
+from oraclepack.calls.file_budget import budget_directory
 from oraclepack.errors import InputError, LockedError
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import EMPTY
@@ -28,6 +30,26 @@ def test_two_new_runs_of_the_same_moment_do_not_become_one(tmp_path: Path) -> No
         opened(mine, pack, wish, clock, "run").__enter__()
 
     assert find_run(tmp_path, pack, wish, clock).run.run_id == f"{mine.run.run_id}__2"
+
+
+def test_a_run_that_goes_on_after_a_kill_removes_half_a_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "pack.md").write_text(pack_text("# 01) one\ntrue\n"))
+    pack, clock, wish = read_pack(tmp_path / "pack.md"), SystemClock(), RunSelector()
+    with opened(find_run(tmp_path, pack, wish, clock), pack, wish, clock, "run") as record:
+        record.append(created("01"))
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    budget_directory().mkdir(parents=True)
+    half = budget_directory() / f".oraclepack-{ended.pid}-1.tmp"
+    mine = budget_directory() / f".oraclepack-{os.getpid()}-1.tmp"
+    half.write_bytes(b"{")
+    mine.write_bytes(b"{")
+
+    with opened(find_run(tmp_path, pack, wish, clock), pack, wish, clock, "run"):
+        assert (half.exists(), mine.exists()) == (False, True)
 
 
 def test_an_invalid_pack_is_reported_without_waiting_for_git(

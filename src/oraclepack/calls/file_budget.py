@@ -9,6 +9,7 @@ The file is in the user's own state directory, like the slots of providers.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -175,6 +176,16 @@ class FileBudget(LedgerBudget):
             if after != before:
                 files.sweep(self._directory)
                 files.write_atomic(self.path, encoded(after), mode=files.PRIVATE_FILE)
+
+    def sweep(self) -> None:
+        """Remove what a killed command left half written.
+
+        Waits for its turn, because a process of another container may be writing the ledger.
+        """
+        if not self._directory.is_dir():
+            return
+        with suppress(OraclePackError, OSError), turn(self._directory / _LOCK, _PATIENCE):
+            files.sweep(self._directory)
 
     def _read(self) -> BudgetLedger:
         try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oraclepack import __version__
+from oraclepack.calls.file_store import user_budget
 from oraclepack.errors import (
     InputError,
     LockedError,
@@ -216,6 +217,8 @@ def opened(
         else:
             was_killed = selected.state.is_open or not selected.state.sessions
             selected.run.sweep(*(_written_to(selected.run, pack) if was_killed else ()))
+            if was_killed:
+                user_budget(clock).sweep()
         redactor = Redactor.of(environment.environment())
         file = journal_file.JournalFile(selected.run.journal, clock, redactor)
         if wish.new_run and selected.is_new and file.state.created is not None:
