@@ -46,9 +46,7 @@ LIGHT = word_set(
     "füge ergänze setze verwende nutze mache schreibe hinzu hinzufügen einfügen "
     "ajoute ajouter ajoutez utilise utiliser mets mettre fais faire crée créer "
     "añade añadir agrega agregar usa usar pon poner haz hacer crea crear escribe escribir "
-    "adicione adicionar use usar crie criar aggiungi aggiungere usa usare crea creare".replace(
-        " ", " "
-    )
+    "adicione adicionar use usar crie criar aggiungi aggiungere usa usare crea creare"
 )
 """Verbs that only carry another word: "add a lock" and "use a lock" say the same."""
 

@@ -144,7 +144,7 @@ def _pairs(
             blocks.setdefault(key, {}).setdefault(task.step_id, []).append(task)
     seen: set[tuple[Place, Place]] = set()
     for answers in blocks.values():
-        for first_answer, second_answer in combinations(answers.values(), re.IGNORECASE):
+        for first_answer, second_answer in combinations(answers.values(), 2):
             if len(first_answer) * len(second_answer) > _MOST_PAIRS:
                 continue
             for first, second in product(first_answer, second_answer):
