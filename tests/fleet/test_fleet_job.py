@@ -248,6 +248,30 @@ def test_the_same_work_in_several_repositories_is_listed_once() -> None:
     assert "<b>" not in page
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "is_same"),
+    [
+        ("Pin every GitHub action to a commit", "Pin all GitHub actions to commits", True),
+        ("Add a timeout to the HTTP client", "Set a timeout for the HTTP client.", True),
+        ("Validate the uploaded file name", "Check uploaded file names", True),
+        ("Add a lock file for npm in `web/`", "Add a lock file for npm in `ui/app/`", True),
+        ("Add a timeout to the HTTP client", "Add a retry to the HTTP client", False),
+        ("Log failed logins of users", "Do not log failed logins of users", False),
+        ("Keep error logs for 7 days", "Keep error logs for 30 days", False),
+        ("Close the file after reading in `load`", "Close the file after reading in `save`", False),
+        ("Add tests", "Write tests", False),
+        ("Split the parser module", "Document the public release process", False),
+    ],
+)
+def test_work_of_other_repositories_is_the_same_if_its_subject_is(
+    first: str, second: str, *, is_same: bool
+) -> None:
+    tasks = [SharedTask("shop", a_record(first, "A")), SharedTask("api", a_record(second, "B"))]
+    assert (len(merge_across(tasks)) == 1) is is_same
+    inside = [SharedTask("shop", task.record) for task in tasks]
+    assert len(merge_across(inside)) == 2
+
+
 def test_jobs_in_files(tmp_path: Path) -> None:
     store = FileJobStore(tmp_path)
     first, second = a_job("a.md"), a_job("b.md")

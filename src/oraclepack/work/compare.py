@@ -1,7 +1,7 @@
 """Two statements side by side: whether they say the same, deny each other, or neither."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 
@@ -156,6 +156,10 @@ _OPPOSITES = {
 ALIKE = 0.6
 """The share of content words that two statements about the same thing have in common."""
 ALIKE_BUT_FOR_NUMBERS = 0.7
+ALIKE_ELSEWHERE = 0.75
+"""The same for requests about different code."""
+FEWEST_ELSEWHERE = 3
+"""Content words that such requests have in common at least."""
 ALIKE_LETTERS = 0.86
 """How alike two words must be spelled to be one."""
 NEAR_LINES = 5
@@ -203,9 +207,27 @@ def relate(first: ComparedStatement, second: ComparedStatement) -> Relation:
     return Relation.DUPLICATE
 
 
+def asks_the_same_elsewhere(first: ComparedStatement, second: ComparedStatement) -> bool:
+    """Whether two requests about different code are the same work.
+
+    Paths are of no use there, so the words must agree more, and names of code not differ.
+    """
+    mine, other = first.evidence, second.evidence
+    if _differ(mine.symbols, other.symbols) or _differ(mine.commands, other.commands):
+        return False
+    overlap = _overlap(first, second)
+    if first.numbers != second.numbers or overlap.denies:
+        return False
+    return overlap.agreeing >= FEWEST_ELSEWHERE and overlap.share >= ALIKE_ELSEWHERE
+
+
+def _differ(first: Sequence[str], second: Sequence[str]) -> bool:
+    return bool(first and second and not set(first) & set(second))
+
+
 def about_the_same(first: Evidence, second: Evidence) -> bool:
     """Whether two pieces of evidence mean the same place or thing."""
-    if first.symbols and second.symbols and not set(first.symbols) & set(second.symbols):
+    if _differ(first.symbols, second.symbols):
         return False
     if first.commands and second.commands:
         return bool(set(first.commands) & set(second.commands))
