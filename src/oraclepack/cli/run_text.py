@@ -106,9 +106,7 @@ def run_text(
         pieces += _log(logs, place) if number else _tail(logs, place, step.message or "")
         mine = [one for one in report.output_failures if one.step_id == step.step_id]
         pieces += [f"{one.line}\n" for one in mine]
-        if step.step_id in report.unmet_steps:
-            held = "not asked again: " if step.step_id in report.held_steps else ""
-            pieces.append(f"  {held}{report.ways_on_from(step.step_id)}\n")
+        pieces += _ways_on(report, step.step_id, is_hint_shown=is_cause_shown)
     for step in report.steps:
         if step.changed_files and step.step_id in {*report.completed_steps, *report.failed_steps}:
             pieces.append(_changed(step, failed=step in failed))
@@ -121,6 +119,17 @@ def run_text(
     if report.resume_from is not None and command is not None:
         pieces.append(f"to continue: {command}\n")
     return tuple(pieces)
+
+
+def _ways_on(report: api.RunReport, step_id: str, *, is_hint_shown: bool) -> list[str | Styled]:
+    """What to do about an answer that misses its contract, unless the hint of the error says it."""
+    if step_id not in report.unmet_steps:
+        return []
+    if is_hint_shown:
+        is_held = step_id in report.held_steps
+        return ["  not asked again, because it was paid for\n"] if is_held else []
+    held = "not asked again: " if step_id in report.held_steps else ""
+    return [f"  {held}{report.ways_on_from(step_id)}\n"]
 
 
 def _failure(step: api.StepReport) -> list[str | Styled]:

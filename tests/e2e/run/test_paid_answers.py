@@ -96,8 +96,9 @@ def test_the_ways_to_continue_are_printed_and_shown_by_why(tmp_path: Path, zygot
     why = project.start("why", "pack.md", "01").wait()
 
     assert f"step 01: {ANSWER}: missing sections: risks-unknowns" in ran.out
-    assert "not asked again: `oraclepack accept PACK 01 --reason …` takes the answer" in ran.out
-    assert "correct the file and run again" in ran.out
+    assert "not asked again, because it was paid for" in ran.out
+    assert "`oraclepack accept PACK 01 --reason …` takes the answer" in ran.err
+    assert (ran.out + ran.err).count("correct the file and run again") == 1
     assert f"step 01 is held: {ANSWER} lacks risks-unknowns; it was paid for" in why.out
 
 
