@@ -50,12 +50,8 @@ def failure_of(report: api.PipelineReport, code: int, way_on: str, suggestion: s
         how = ExitCode(code)
         return ReplyError(how.name, how.meaning, retryable=True, phase="run", suggestion=onwards)
     if code in {ExitCode.BUDGET, ExitCode.DECISION} and report.run is not None:
-        is_budget = code == ExitCode.BUDGET
-        return (
-            budget_failure(report.run, onwards)
-            if is_budget
-            else decision_failure(report.run, way_on)
-        )
+        failure = budget_failure if code == ExitCode.BUDGET else decision_failure
+        return failure(report.run, way_on)
     if code == ExitCode.POLICY and report.policy is not None:
         return policy_failure(report.policy.shortfalls, _way_out(report, onwards), report.run)
     if code == ExitCode.CONTRACT and report.verify is not None:

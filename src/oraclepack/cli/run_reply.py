@@ -52,10 +52,11 @@ def names_cause(code: int) -> bool:
     return code not in _WITHOUT_CAUSE
 
 
-def budget_failure(report: api.RunReport, way_on: str) -> ReplyError:
+def budget_failure(report: api.RunReport, command: str) -> ReplyError:
     """Why the exit code is 7: what is spent, reserved and left."""
     also = f"; {report.cause}" if report.cause else ""
     message = f"{report.budget_cause}{also}"
+    way_on = f"to continue, once the limit has room for the call: {command}"
     return ReplyError("BUDGET", message, phase="run", suggestion=way_on)
 
 
@@ -77,7 +78,7 @@ def _failure(report: api.RunReport, code: ExitCode, command: str) -> ReplyError:
         shortfall = report.completion.shortfall or code.meaning
         return policy_failure((shortfall,), way_on, report)
     if code is ExitCode.BUDGET:
-        return budget_failure(report, way_on)
+        return budget_failure(report, command)
     if code is ExitCode.DECISION:
         return decision_failure(report, command)
     if code in {ExitCode.INTERRUPTED, ExitCode.TERMINATED}:

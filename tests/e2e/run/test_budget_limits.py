@@ -47,7 +47,7 @@ def test_a_budget_that_is_reached_stops_the_command_and_loses_nothing(project: P
     assert "step 02: not asked: it may come to $1.00" in error["message"]
     assert said in error["message"]
     words = f"oraclepack run pack.md --json {' '.join(limits)}"
-    assert error["suggestion"] == f"to continue: {words}"
+    assert error["suggestion"] == f"to continue, once the limit has room for the call: {words}"
     assert first.data["budget_steps"] == ["02"]
     assert first.data["failed_steps"] == []
     assert project.statuses() == ["ok", "pending", "pending"]
