@@ -22,6 +22,7 @@ from oraclepack.fleet.fleet_job import (
     to_submit,
     totals,
 )
+from oraclepack.fleet.fleet_run import FleetRequest, register
 from oraclepack.fleet.job_store import FileJobStore, JobReport
 from oraclepack.fleet.job_worker import end_state, workspace
 from oraclepack.fleet.run_archive import pack_directory, unpack_directory
@@ -270,6 +271,16 @@ def test_work_of_other_repositories_is_the_same_if_its_subject_is(
     assert (len(merge_across(tasks)) == 1) is is_same
     inside = [SharedTask("shop", task.record) for task in tasks]
     assert len(merge_across(inside)) == 2
+
+
+@pytest.mark.parametrize("lifts_stop", [True, False])
+def test_a_stop_holds_for_the_process_behind_detach(tmp_path: Path, *, lifts_stop: bool) -> None:
+    store = FileJobStore(tmp_path)
+    store.add([a_job()])
+    store.request_stop("f", "someone")
+    request = FleetRequest(name="f", sources=(), log_dir="", lifts_stop=lifts_stop)
+    register(store, request)
+    assert store.is_stopping("f") is not lifts_stop
 
 
 def test_jobs_in_files(tmp_path: Path) -> None:

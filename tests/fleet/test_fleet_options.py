@@ -127,7 +127,9 @@ def test_detach_goes_on_in_the_background(world: FleetWorld) -> None:
     assert world.command(*words, "--detach", "--json") == 0, world.log()
     report = json.loads(world.log())["data"]
     assert report["submitted"] == 4
-    assert Path(f"/proc/{report['head']}").exists()
+    command = Path(f"/proc/{report['head']}/cmdline").read_bytes().split(b"\0")
+    assert b"--detached" in command
+    assert b"--detach" not in command
     assert states(world).get("done") is None
     world.let_go()
     assert world.command("fleet", "watch", "--every", "0.2") == 0

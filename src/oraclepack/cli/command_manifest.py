@@ -249,7 +249,7 @@ def _described_params(command: Command, kind: type[click.Parameter]) -> dict[str
     return {
         _name(param): _described(param, settings.get(param.name or ""))
         for param in command.params
-        if isinstance(param, kind)
+        if isinstance(param, kind) and not getattr(param, "hidden", False)
     }
 
 

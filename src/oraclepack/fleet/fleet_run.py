@@ -45,6 +45,9 @@ class FleetRequest(msgspec.Struct, frozen=True, kw_only=True):
     insecure: bool = False
     policy: FleetPolicy | None = None
     """What holds for all jobs; None leaves it as it is."""
+    lifts_stop: bool = True
+    """An earlier `fleet stop` ends with it. Not with the process behind `--detach`, which begins
+    later than its command: a stop in between was meant for it."""
 
 
 Progress = Callable[[FleetTotals], None]
@@ -135,7 +138,8 @@ def register(
     """Put the jobs of a request into the store; all of them, and those that are due."""
     wanted = jobs_of(request.name, request.sources)
     store.add(wanted)
-    store.request_stop(request.name, "", stop=False)
+    if request.lifts_stop:
+        store.request_stop(request.name, "", stop=False)
     if request.policy is not None:
         store.set_policy(request.name, request.policy)
     existing = {job.id: job for job in store.jobs(request.name)}

@@ -55,12 +55,13 @@ class Fleets:
         unknown_after: float | Literal["unchanged"] | None = "unchanged",
         worker_words: Sequence[str] = (),
         detach: Sequence[str] | None = None,
+        is_detached: bool = False,
         progress: Callable[[FleetTotals], None] = lambda _: None,
     ) -> FleetReport:
         """Run the packs of a manifest, or packs; what is done already is not run again.
 
-        `detach` are the words of the same command for a process in the background, which then
-        runs them.
+        `detach` are the words of the command for a process in the background, which then runs
+        them; `is_detached` holds in that process.
         """
         request = FleetRequest(
             name=check_name(name),
@@ -69,6 +70,7 @@ class Fleets:
             at_once=at_once,
             insecure=insecure,
             worker_words=tuple(worker_words),
+            lifts_stop=not is_detached,
             log_dir=str(state_directory() / "fleet-logs" / name),
         )
         check_dask(scheduler, insecure=insecure)

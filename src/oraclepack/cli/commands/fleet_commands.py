@@ -44,6 +44,7 @@ fleet = Group(
     help="Run many packs on many machines, and look after them.",
 )
 
+_DETACHED = "--detached"
 _name = click.option("--name", default="default", show_default=True, help="The name of the fleet.")
 _move = click.option(
     "--move",
@@ -104,6 +105,7 @@ _work_dir = click.option(
 )
 @click.option("--insecure", is_flag=True, help="Allow tcp:// to another machine.")
 @click.option("--detach", is_flag=True, help="Go on in the background.")
+@click.option(_DETACHED, is_flag=True, hidden=True, help="This is the process in the background.")
 def run(  # noqa: PLR0913 - its options, given by name
     sources: tuple[str, ...],
     *,
@@ -117,6 +119,7 @@ def run(  # noqa: PLR0913 - its options, given by name
     unknown_after: str | None,
     insecure: bool,
     detach: bool,
+    detached: bool,
     settings: api.Settings,
 ) -> Reply:
     """Run the packs of a manifest, or packs.
@@ -139,7 +142,8 @@ def run(  # noqa: PLR0913 - its options, given by name
         max_cost=_amount(max_cost),
         unknown_after=_age(unknown_after),
         worker_words=words,
-        detach=[word for word in command_words() if word != "--detach"] if detach else None,
+        detach=_in_background() if detach else None,
+        is_detached=detached,
         progress=_progress,
     )
     if report.head is not None:
@@ -192,6 +196,11 @@ def watch(name: str, every: float, *, settings: api.Settings) -> Reply:
     Reads the store alone; ending this command leaves the fleet at work.
     """
     return _report(api.fleets(settings).watch(name, _progress, every))
+
+
+def _in_background() -> list[str]:
+    """The words of this command for the process in the background."""
+    return [_DETACHED if word == "--detach" else word for word in command_words()]
 
 
 def _amount(text: str | None) -> Decimal | Literal["unchanged"] | None:
