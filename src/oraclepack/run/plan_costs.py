@@ -32,6 +32,7 @@ from oraclepack.run.forecast import (
 from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.rehearsing import end_killed
 from oraclepack.run.run_pack import RunRequest, preview_run, run_pack
 from oraclepack.run.run_request import limits_of, request_for, stored_answers
 from oraclepack.settings import call_settings as cs
@@ -57,7 +58,7 @@ def forecast(
     request = request_for(read_pack(Path(pack)), settings, arguments)
     selected, planned = preview_run(request)
     steps = tuple(step.step_id for step in planned.to_run)
-    state = _rehearsed(request, settings, steps, stop) if steps else EMPTY
+    state = _rehearsed(request, settings, steps, stop) if steps else _not_rehearsed(request.root)
     calls = tuple(_calls(request, settings, selected, state, steps))
     past = past_answers(request.root)
     own = settings[cs.PRICES]
@@ -99,6 +100,12 @@ def forecast(
     refusal = planned.refusal
     refused = (f"`run` refuses this: {refusal} ({refusal.hint})",) if refusal else ()
     return cost_forecast, (*planned.warnings, *refused)
+
+
+def _not_rehearsed(root: Path) -> RunState:
+    """Nothing is to be rehearsed; only what a killed rehearsal left is removed."""
+    end_killed(root)
+    return EMPTY
 
 
 def past_answers(root: Path) -> Mapping[str, Sequence[tuple[int, float]]]:

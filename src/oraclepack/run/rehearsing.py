@@ -72,11 +72,16 @@ def enter_workplace(session: RunSession, plan: CopyPlan | None) -> None:
 
 def start_over(run: RunDir) -> None:
     """Remove an earlier rehearsal and what killed ones left. Needs the lock of the run."""
-    for other in run_dir.run_ids(run.root, REHEARSALS):
-        if other != run.run_id:
-            _tidy(RunDir(run.root, other, REHEARSALS))
+    end_killed(run.root, run.run_id)
     _end_leftovers(_state(run))
     run.clear()
+
+
+def end_killed(root: Path, but: str = "") -> None:
+    """Remove what killed rehearsals of a project left outside of it, but for one of them."""
+    for other in run_dir.run_ids(root, REHEARSALS):
+        if other != but:
+            _tidy(RunDir(root, other, REHEARSALS))
 
 
 def _tidy(run: RunDir) -> None:

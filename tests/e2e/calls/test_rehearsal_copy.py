@@ -305,12 +305,26 @@ def test_a_directory_below_the_top_is_rehearsed_in_the_whole_copy(
     assert (project.root / "top.txt").exists()
 
 
-def test_what_a_killed_rehearsal_leaves_is_removed_by_the_next(
-    tmp_path: Path, zygote: Zygote, temporary: Path
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param((), ("run", *REHEARSAL), id="by the next"),
+        pytest.param(("run",), ("plan",), id="by a plan that has nothing to rehearse"),
+    ],
+)
+def test_what_a_killed_rehearsal_leaves_is_removed(
+    tmp_path: Path,
+    zygote: Zygote,
+    temporary: Path,
+    before: tuple[str, ...],
+    after: tuple[str, ...],
 ) -> None:
     project = a_project(tmp_path, zygote, step(1, "touch ../../begun", 'read -r _ < "$PIPE"'))
     os.mkfifo(tmp_path / "pipe")
     variables: dict[str, Any] = {"TMPDIR": str(temporary), "PIPE": str(tmp_path / "pipe")}
+    (project.root / "other.md").write_text(project.pack.read_text().replace("read", ": #"))
+    for command in before:
+        assert project.start(command, "other.md", **variables).wait().code == 0
 
     program = project.start("run", "pack.md", *REHEARSAL, **variables)
     until(lambda: bool(list(temporary.glob("*/begun"))))
@@ -318,8 +332,8 @@ def test_what_a_killed_rehearsal_leaves_is_removed_by_the_next(
     program.wait()
     assert len(list(temporary.iterdir())) == 1
 
-    (project.root / "other.md").write_text(project.pack.read_text().replace("read", ": #"))
-    ran = project.start("run", "other.md", *REHEARSAL, **variables).wait()
+    command, *flags = after
+    ran = project.start(command, "other.md", *flags, **variables).wait()
 
     assert ran.code == 0
     assert list(temporary.iterdir()) == []
