@@ -29,6 +29,7 @@ TRIALS = 130
 """One kill in each: more than a hundred at the usual share."""
 LONGEST_DELAY = 0.4
 _PATIENCE = 60.0
+_SHOWN = 4000
 _ESCAPES = re.compile(rb"\x1b(\[[0-9;?<>=]*[a-zA-Z]|\][^\x07\x1b]*(\x07|\x1b\\)|[()][A-Z0-9]|[=>])")
 
 SCREENS: dict[str, tuple[str, ...]] = {
@@ -166,8 +167,11 @@ def _played(screen: Screen, turns: tuple[str, ...]) -> list[Broken]:
         if at % 2:
             screen.press(turn)
         elif not screen.shows(turn):
-            text = _ESCAPES.sub(b"", screen.output)[-600:].decode("utf-8", "replace")
-            return [Broken(Promise.ENDING, f"the screen never showed {turn}: {text}")]
+            text = _ESCAPES.sub(b"", screen.output)[-_SHOWN:].decode("utf-8", "replace")
+            ended = screen.process.poll()
+            state = "is running" if ended is None else f"ended with {ended}"
+            what = f"the screen, which {state}, never showed {turn}: {' '.join(text.split())}"
+            return [Broken(Promise.ENDING, what)]
     return []
 
 
