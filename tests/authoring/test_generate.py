@@ -225,6 +225,38 @@ def test_since_asks_only_about_what_changed(tmp_path: Path) -> None:
     assert "it gains default" in gains.question
 
 
+def test_what_a_change_adds_is_not_asked_about_as_if_it_had_been_there(tmp_path: Path) -> None:
+    root = build("library", tmp_path / "r")
+    text = (root / "ledger/money.py").read_text(encoding="utf-8")
+    added = """
+
+class Purse:
+    def __init__(self, limit):
+        self.limit = limit
+        self.coins = []
+
+    def put(self, coin):
+        if len(self.coins) >= self.limit:
+            raise ValueError("full")
+        self.coins.append(coin)
+
+
+def emptied(purse):
+    coins = list(purse.coins)
+    purse.coins.clear()
+    return coins
+"""
+    commit(root, {"ledger/money.py": text + added}, "Add a purse")
+
+    result, _ = made(root, since="HEAD~1")
+
+    assert {step.question_id for step in result.data.steps} == {
+        "added-code-purse",
+        "added-code-emptied",
+    }
+    assert all("The change adds" in step.question for step in result.data.steps)
+
+
 def test_since_the_present_commit_there_is_nothing_to_ask(tmp_path: Path) -> None:
     result, _ = made(build("library", tmp_path / "r"), since="HEAD")
 

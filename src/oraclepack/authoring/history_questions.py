@@ -99,10 +99,15 @@ def change_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
         if changed is None or source is None:
             continue
         before = parse_source(file.path, changed.before) if changed.before else None
+        known = {before.qualified(d): d for d in before.definitions} if before else {}
         for definition in source.definitions:
             if not survey.is_changed(file.path, definition.line, definition.end_line):
                 continue
-            yield from _changed_signature(survey, file, source, definition, before)
+            old = known.get(source.qualified(definition))
+            if old is None:
+                yield from _added(survey, file, source, definition, known)
+                continue
+            yield from _changed_signature(survey, file, source, definition, old)
             yield from _unchanged_callers(survey, file, source, definition)
             yield from _changed_behaviour(survey, file, source, definition)
 
@@ -116,23 +121,53 @@ def _touched(survey: RepositorySurvey, file: SurveyedFile, definition: Definitio
     return [n for n in inside if n in code and survey.is_changed(file.path, n, n)]
 
 
+def _without_test(survey: RepositorySurvey) -> str:
+    """The sentence that a change without a test gets."""
+    of_change = (survey.files[path] for path in survey.changed if path in survey.files)
+    has_test = any(file.role is FileRole.TEST for file in of_change)
+    return "" if has_test else " The change touches no test."
+
+
+def _added(
+    survey: RepositorySurvey,
+    file: SurveyedFile,
+    source: ParsedSource,
+    definition: Definition,
+    known: Mapping[str, Definition],
+) -> Iterator[QuestionCandidate]:
+    """One question about a new definition with everything in it."""
+    touched = _touched(survey, file, definition)
+    owner = source.definitions[definition.owner] if definition.owner >= 0 else None
+    is_in_new = owner is not None and source.qualified(owner) not in known
+    if len(touched) < _FEW or is_in_new:
+        return
+    name, note = source.qualified(definition), _without_test(survey)
+    yield QuestionCandidate(
+        "added-code",
+        "failure modes",
+        name,
+        file.path,
+        f"The change adds {name}, of which some lines are quoted.{note} Which input or state"
+        " leads it to a wrong result or to an error that its callers do not expect, does existing"
+        " code already do the same, and which test would show that it works?",
+        "the inputs or states with a wrong outcome, the code that does the same if there is some,"
+        " and the test with its inputs and its expected result",
+        "new code has no history of use that would show its faults",
+        places(file.path, definition.line, *touched[:4]),
+        3,
+        75,
+    )
+
+
 def _changed_signature(
     survey: RepositorySurvey,
     file: SurveyedFile,
     source: ParsedSource,
     definition: Definition,
-    before: ParsedSource | None,
+    old: Definition,
 ) -> Iterator[QuestionCandidate]:
     name = source.qualified(definition)
-    old = next(
-        (
-            d
-            for d in (before.definitions if before else ())
-            if before and before.qualified(d) == name
-        ),
-        None,
-    )
-    if old is None or not definition.is_callable or old.parameters == definition.parameters:
+    if not definition.is_callable or old.parameters == definition.parameters:
         return
     uses = survey.uses(file.path, definition.name)
     removed = [p for p in old.parameters if p not in definition.parameters]
@@ -202,13 +237,7 @@ def _changed_behaviour(
     touched = _touched(survey, file, definition)
     if len(touched) < _FEW or not definition.is_callable:
         return
-    tests = [
-        path
-        for path in survey.changed
-        if path in survey.files and survey.files[path].role is FileRole.TEST
-    ]
-    name = source.qualified(definition)
-    note = "" if tests else " The change touches no test."
+    name, note = source.qualified(definition), _without_test(survey)
     yield QuestionCandidate(
         "changed-behaviour",
         "failure modes",
