@@ -131,10 +131,12 @@ def _difference(one: Use, other: Use, *, raises: bool) -> str:
         extra = sorted(_keywords(here) - _keywords(there))
         if extra:
             return f"with {listed(extra, 2)} in {here.path} and without in {there.path}"
-    if _arguments(one) != _arguments(other):
+    few, many = sorted((one, other), key=_arguments)
+    if _arguments(few) != _arguments(many):
+        noun = "argument" if _arguments(many) == 1 else "arguments"
         return (
-            f"with {_arguments(one)} positional arguments in {one.path} and with"
-            f" {_arguments(other)} in {other.path}"
+            f"with {_arguments(many)} positional {noun} in {many.path} and with"
+            f" {_arguments(few)} in {few.path}"
         )
     if raises and _is_tried(one) != _is_tried(other):
         inside, outside = (one, other) if _is_tried(one) else (other, one)
