@@ -1,0 +1,2 @@
+price = 2
+more

@@ -1,0 +1,1 @@
+quantity = 1
