@@ -35,7 +35,7 @@ def test_one_question_in_each_part(bash: str, expected: list[tuple[str, int]]) -
 
 
 @pytest.mark.parametrize(
-    ("bash", "told"),
+    ("bash", "expected"),
     [
         pytest.param(f"# 01) a\nx=1\n# 02) b\n{ASK}\n", "variable x would", id="a variable"),
         pytest.param(f"# 01) a\nf() {{ :; }}\n# 02) b\n{ASK}\n", "function would", id="a function"),
@@ -50,10 +50,10 @@ def test_one_question_in_each_part(bash: str, expected: list[tuple[str, int]]) -
         ),
     ],
 )
-def test_what_hangs_together_is_left_alone(bash: str, told: str) -> None:
+def test_what_hangs_together_is_left_alone(bash: str, expected: str) -> None:
     _, reasons = parts(bash)
 
-    assert told in reasons[0]
+    assert expected in reasons[0]
 
 
 def test_a_step_without_any_telling_word_has_no_category() -> None:
@@ -63,7 +63,7 @@ def test_a_step_without_any_telling_word_has_no_category() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         pytest.param("python3 make.py", "runs python3", id="a program"),
         pytest.param('echo x > "$where"', "only the running shell knows", id="a hidden output"),
@@ -73,7 +73,7 @@ def test_a_step_without_any_telling_word_has_no_category() -> None:
     ],
 )
 def test_steps_change_places_only_when_nothing_can_depend_on_it(
-    line: str, told: str | None
+    line: str, expected: str | None
 ) -> None:
     bash = (
         '# 01) cache ROI=1\noracle -p "cache?" --write-output a.md\n'
@@ -82,4 +82,4 @@ def test_steps_change_places_only_when_nothing_can_depend_on_it(
 
     reasons = [r for r in upgrade(a_pack(bash)).reasons if "reordered" in r]
 
-    assert [(told or "-") in reason for reason in reasons] == ([True] if told else [])
+    assert [(expected or "-") in reason for reason in reasons] == ([True] if expected else [])

@@ -145,10 +145,10 @@ def test_stale_copies_are_replaced_but_edits_only_by_force(tmp_path: Path) -> No
 def test_another_directory_may_be_named(tmp_path: Path) -> None:
     elsewhere = tmp_path / "home" / "skills"
 
-    told = skills.install(tmp_path / "project", ["claude"], str(elsewhere))
+    report = skills.install(tmp_path / "project", ["claude"], str(elsewhere))
 
     assert (elsewhere / "oracle-pack" / "SKILL.md").is_file()
-    assert told.skills[0].written
+    assert report.skills[0].written
     with pytest.raises(UsageError, match="share one file"):
         skills.install(tmp_path, ["claude", "codex"], str(elsewhere))
 

@@ -133,7 +133,7 @@ def _reads_the_first(number: int, step: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         pytest.param(
             old_text(lambda n, s: s if n < 8 else ""),
@@ -165,7 +165,7 @@ def _reads_the_first(number: int, step: str) -> str:
     ],
 )
 def test_a_pack_that_cannot_be_upgraded_safely_gets_a_reason(
-    project: Path, capsys: pytest.CaptureFixture[str], text: str, told: str
+    project: Path, capsys: pytest.CaptureFixture[str], text: str, expected: str
 ) -> None:
     path = write(project, text)
 
@@ -173,7 +173,7 @@ def test_a_pack_that_cannot_be_upgraded_safely_gets_a_reason(
 
     assert got.code == 2
     assert got.envelope["error"]["code"] == "NOT_UPGRADABLE"
-    assert told in got.envelope["error"]["detail"]
+    assert expected in got.envelope["error"]["detail"]
     assert Path(path).read_text() == text
 
 

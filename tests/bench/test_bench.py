@@ -63,10 +63,12 @@ def test_every_goal_stands_on_the_page(what: str, against: str, goal: str) -> No
 
 def test_a_missed_goal_is_explained() -> None:
     notes = NOTES.read_text(encoding="utf-8")
-    told = re.findall(r"^\*\*(.+?)\.\*\*", notes, re.MULTILINE)
+    explanations = re.findall(r"^\*\*(.+?)\.\*\*", notes, re.MULTILINE)
 
     missed = [line[0] for line in goals() if "missed" in line[4]]
-    assert [what for what in missed if not any(what.startswith(start) for start in told)] == []
+    assert [
+        what for what in missed if not any(what.startswith(start) for start in explanations)
+    ] == []
 
 
 def test_the_page_names_the_rivals_and_keeps_the_notes() -> None:
@@ -154,17 +156,17 @@ def test_verdict(row: Row, expected: str) -> None:
 
 
 def test_a_page_names_who_is_missing() -> None:
-    told = page([Row("x", "y", 2.0, goal=3.0, rivals={"make": 0.5})], "a machine", ["just"])
+    text = page([Row("x", "y", 2.0, goal=3.0, rivals={"make": 0.5})], "a machine", ["just"])
 
-    assert "Not installed, so not compared: just." in told
-    assert "| x | y | ≤ 3 | 2.00 | met | make 0.50 |  |" in told
+    assert "Not installed, so not compared: just." in text
+    assert "| x | y | ≤ 3 | 2.00 | met | make 0.50 |  |" in text
 
 
 @pytest.mark.parametrize(
-    ("figure", "told"), [(0.123, "0.12"), (9.99, "9.99"), (12.34, "12.3"), (152.4, "152")]
+    ("figure", "expected"), [(0.123, "0.12"), (9.99, "9.99"), (12.34, "12.3"), (152.4, "152")]
 )
-def test_figures_have_three_digits(figure: float, told: str) -> None:
-    assert number(figure) == told
+def test_figures_have_three_digits(figure: float, expected: str) -> None:
+    assert number(figure) == expected
 
 
 def test_the_readme_shows_the_money_that_was_measured_last() -> None:

@@ -229,8 +229,8 @@ def test_an_outcome_that_cannot_be_known(
     crash(tmp_path, None)
     office, shim = later(tmp_path, **options), ScriptedShim(answering())
     if answer is not None:
-        told = msgspec.structs.replace(office.context, ask=lambda *_: bool(answer))
-        office.calls = type(office.calls)(told)
+        context = msgspec.structs.replace(office.context, ask=lambda *_: bool(answer))
+        office.calls = type(office.calls)(context)
     session(office, "running")
 
     assert office.call(shim) == exit_code

@@ -98,19 +98,19 @@ def test_a_call_costs_what_it_used_and_leaves_no_reservation(tmp_path: Path) -> 
     (made,) = office.invocations
     assert made.reserved == ()
     assert [(one.cost, one.calls, one.tokens) for one in made.settled] == [(COST, 1, 10000)]
-    told = [
+    events = [
         one
         for one in load(office.run_dir / "journal.jsonl").events
         if isinstance(one, j.BudgetReserved | j.BudgetSettled | j.InvocationIntent)
     ]
-    assert [type(one).__name__ for one in told] == [
+    assert [type(one).__name__ for one in events] == [
         "InvocationIntent",
         "BudgetReserved",
         "InvocationIntent",
         "BudgetSettled",
     ]
-    assert isinstance(told[1], j.BudgetReserved)
-    assert WORST < told[1].cost < WORST + Decimal("0.01")
+    assert isinstance(events[1], j.BudgetReserved)
+    assert WORST < events[1].cost < WORST + Decimal("0.01")
 
 
 @pytest.mark.parametrize("scope", list(BudgetScope))

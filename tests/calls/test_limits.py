@@ -135,11 +135,11 @@ def test_waiting_calls_are_woken_in_order(tmp_path: Path) -> None:
 
 
 def patient(barrier: threading.Barrier) -> Callable[[float], bool]:
-    told = threading.Event()
+    first_pause = threading.Event()
 
     def pause(seconds: float) -> bool:
-        if not told.is_set():
-            told.set()
+        if not first_pause.is_set():
+            first_pause.set()
             barrier.wait()
         return not threading.Event().wait(seconds / 10)
 

@@ -57,7 +57,7 @@ def test_wrong_usage_is_one_envelope_for_programs(
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "expected"),
     [
         pytest.param(["--json"], "no command given", id="without a command"),
         pytest.param(["schema", "--json=maybe"], "must be one of true", id="bad boolean"),
@@ -68,12 +68,12 @@ def test_wrong_usage_is_one_envelope_for_programs(
     ],
 )
 def test_wrong_use_of_the_json_flag_is_reported_in_json(
-    capsys: pytest.CaptureFixture[str], args: list[str], told: str
+    capsys: pytest.CaptureFixture[str], args: list[str], expected: str
 ) -> None:
     got = answer(capsys, *args)
 
     assert got.code == 2
-    assert told in str(got.envelope["error"])
+    assert expected in str(got.envelope["error"])
 
 
 def test_no_arguments_give_the_help_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:

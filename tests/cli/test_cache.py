@@ -160,10 +160,10 @@ def test_a_dry_run_of_prune_changes_nothing(
     cache = fill(project)
     before = tree(project)
 
-    told = answer(capsys, "cache", "prune", "--max-size", "9", "--dry-run")
+    result = answer(capsys, "cache", "prune", "--max-size", "9", "--dry-run")
     said = answer(capsys, "cache", "prune", "--max-size", "9", "--dry-run", "--json")
 
     gone = [key for key in cache.find("") if key.startswith("a")]
-    assert told.out == f"{gone[0]}\nwould remove 1 answers, 9 B; would keep 1\n"
+    assert result.out == f"{gone[0]}\nwould remove 1 answers, 9 B; would keep 1\n"
     assert said.envelope["data"]["removed"] == gone
     assert tree(project) == before

@@ -255,7 +255,7 @@ def end(number: int, tries: int) -> j.InvocationOutcome:
 
 
 @pytest.mark.parametrize(
-    ("events", "told", "is_waiting", "retries"),
+    ("events", "expected", "is_waiting", "retries"),
     [
         pytest.param([waits(RETRY)], ["429, retry in 0:44"], True, 1, id="it counts down"),
         pytest.param(
@@ -290,7 +290,7 @@ def end(number: int, tries: int) -> j.InvocationOutcome:
     ],
 )
 def test_why_a_step_waits(
-    events: list[j.KnownEvent], told: list[str], is_waiting: bool, retries: int
+    events: list[j.KnownEvent], expected: list[str], is_waiting: bool, retries: int
 ) -> None:
     running = RunningSteps(SteppingClock())
     for event in [started("03"), *events]:
@@ -298,7 +298,7 @@ def test_why_a_step_waits(
 
     active = running.now()["03"]
 
-    assert list(active.waits) == told
+    assert list(active.waits) == expected
     assert (active.is_waiting, active.retries) == (is_waiting, retries)
 
 
@@ -345,7 +345,7 @@ def test_durations(milliseconds: int, over: str, growing: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "told"),
+    ("count", "expected"),
     [
         (0, "0 B"),
         (999, "999 B"),
@@ -356,5 +356,5 @@ def test_durations(milliseconds: int, over: str, growing: str) -> None:
         (5_000_000_000_000, "5000 GB"),
     ],
 )
-def test_sizes(count: int, told: str) -> None:
-    assert size(count) == told
+def test_sizes(count: int, expected: str) -> None:
+    assert size(count) == expected

@@ -11,10 +11,10 @@ from tests.cli.answers import answer
 
 @pytest.mark.parametrize("word", ["OP201", "op201", "orphaned-flag", "Orphaned-Flag"])
 def test_a_rule_is_found_by_id_and_by_name(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    told = answer(capsys, "explain", word)
+    result = answer(capsys, "explain", word)
 
-    assert told.code == 0
-    assert told.out.startswith("OP201 orphaned-flag: error\n")
+    assert result.code == 0
+    assert result.out.startswith("OP201 orphaned-flag: error\n")
 
 
 def test_without_a_rule_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,9 +33,9 @@ def test_without_a_rule_all_are_listed(capsys: pytest.CaptureFixture[str]) -> No
 def test_an_unknown_rule_is_wrong_usage(
     word: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = answer(capsys, "explain", word, "--json")
+    result = answer(capsys, "explain", word, "--json")
 
-    assert (told.code, told.envelope["error"]["suggestion"]) == (2, hint)
+    assert (result.code, result.envelope["error"]["suggestion"]) == (2, hint)
 
 
 @pytest.mark.parametrize("words", [(), ("OP103",)], ids=["all", "one"])

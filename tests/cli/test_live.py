@@ -231,7 +231,7 @@ MANY = [
 
 
 @pytest.mark.parametrize(
-    ("room", "kept", "told"),
+    ("room", "kept", "summary"),
     [
         pytest.param(20, [f"{n:02}" for n in range(1, 21)], "", id="all fit"),
         pytest.param(
@@ -246,10 +246,10 @@ MANY = [
         pytest.param(1, [], "… and 10 queued, 1 running, 8 ok, 1 failed", id="no room at all"),
     ],
 )
-def test_what_fits_on_the_screen(room: int, kept: list[str], told: str) -> None:
+def test_what_fits_on_the_screen(room: int, kept: list[str], summary: str) -> None:
     rows, rest = fitting(MANY, room)
 
-    assert ([one.step_id for one in rows], rest) == (kept, told)
+    assert ([one.step_id for one in rows], rest) == (kept, summary)
 
 
 @pytest.mark.parametrize("height", [4, 8, 30, None])

@@ -22,8 +22,8 @@ def ran(*args: str, **more: str) -> "subprocess.CompletedProcess[bytes]":
 
 
 def test_the_manifest_is_what_the_commands_say_of_themselves() -> None:
-    told = json.loads(ran("manifest").stdout)
-    assert told == json.loads(manifest()), "run `make docs`"
+    output = json.loads(ran("manifest").stdout)
+    assert output == json.loads(manifest()), "run `make docs`"
 
 
 def test_the_version_and_the_root_help_are_static_text() -> None:
@@ -39,9 +39,9 @@ def test_a_closed_pipe_ends_us_quietly() -> None:
         assert process.stdout is not None
         process.stdout.close()
         assert process.stderr is not None
-        told = process.stderr.read()
+        errors = process.stderr.read()
 
-    assert (process.returncode, told) == (0, b"")
+    assert (process.returncode, errors) == (0, b"")
 
 
 def test_a_closed_pipe_ends_static_text_quietly() -> None:

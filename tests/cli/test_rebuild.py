@@ -93,9 +93,9 @@ def test_of_a_damaged_run_nothing_is_touched(
 
     assert got.code == 2
     assert got.envelope["error"]["code"] == "INVALID_INPUT"
-    (told,) = got.envelope["data"]["runs"]
-    assert (told["result"], told["events"], told["files"]) == ("damaged", 3, [])
-    assert told["problem"].startswith("line 4 of the journal: the checksum does not fit")
+    (report,) = got.envelope["data"]["runs"]
+    assert (report["result"], report["events"], report["files"]) == ("damaged", 3, [])
+    assert report["problem"].startswith("line 4 of the journal: the checksum does not fit")
     assert tree(tmp_path) == before
 
 

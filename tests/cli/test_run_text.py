@@ -14,7 +14,7 @@ from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.packs import pack_text
 
-TOLD = RunReport(
+REPORT = RunReport(
     run_id="r",
     run_dir=".oraclepack/runs/r",
     continued=False,
@@ -52,7 +52,7 @@ def plain(text: Sequence[str | Styled]) -> str:
 
 
 def logs(root: Path) -> Path:
-    folder = root / TOLD.run_dir / "logs"
+    folder = root / REPORT.run_dir / "logs"
     folder.mkdir(parents=True)
     return folder
 
@@ -62,7 +62,7 @@ def test_after_a_failure_the_log_and_the_way_on_are_reported(tmp_path: Path) -> 
     (folder / "02.1.stderr.log").write_text("".join(f"line {n}\n" for n in range(30)))
     (folder / "03.1.stdout.log").write_text("out\n")
 
-    text = plain(run_text(TOLD, RunLocation(tmp_path, tmp_path), "oraclepack run pack.md"))
+    text = plain(run_text(REPORT, RunLocation(tmp_path, tmp_path), "oraclepack run pack.md"))
 
     tail = "".join(f"  | line {n}\n" for n in range(20, 30))
     assert text == (
@@ -79,7 +79,7 @@ def test_after_a_failure_the_log_and_the_way_on_are_reported(tmp_path: Path) -> 
 def test_paths_work_from_where_the_user_stands(tmp_path: Path) -> None:
     logs(tmp_path)
 
-    text = plain(run_text(TOLD, RunLocation(tmp_path, tmp_path / "src"), None))
+    text = plain(run_text(REPORT, RunLocation(tmp_path, tmp_path / "src"), None))
 
     assert f"its logs are empty: {tmp_path}/.oraclepack/runs/r/logs/02.1.stderr.log\n" in text
     assert "to continue" not in text
@@ -88,7 +88,7 @@ def test_paths_work_from_where_the_user_stands(tmp_path: Path) -> None:
 def test_a_line_without_an_end_does_not_flood_the_screen(tmp_path: Path) -> None:
     (logs(tmp_path) / "02.1.stderr.log").write_text("x" * 5000)
 
-    text = plain(run_text(TOLD, RunLocation(tmp_path, tmp_path), None))
+    text = plain(run_text(REPORT, RunLocation(tmp_path, tmp_path), None))
 
     assert f"  | {'x' * 300}… (5000 characters)\n" in text
 
@@ -98,8 +98,8 @@ def test_a_failed_prelude_shows_its_last_log(tmp_path: Path) -> None:
     for number in (2, 10):
         (folder / f"prelude.{number}.stderr.log").write_text(f"attempt {number}\n")
         (folder / f"prelude.{number}.stdout.log").write_text("")
-    told = msgspec.structs.replace(
-        TOLD,
+    report = msgspec.structs.replace(
+        REPORT,
         completed_steps=(),
         failed_step="prelude",
         failed_steps=(),
@@ -108,7 +108,7 @@ def test_a_failed_prelude_shows_its_last_log(tmp_path: Path) -> None:
         prelude_stderr_log="logs/prelude.10.stderr.log",
     )
 
-    text = plain(run_text(told, RunLocation(tmp_path, tmp_path), None))
+    text = plain(run_text(report, RunLocation(tmp_path, tmp_path), None))
 
     assert text.startswith(
         "the prelude failed: it left\nthe end of .oraclepack/runs/r/logs/prelude.10."
@@ -121,15 +121,15 @@ def test_what_a_step_changed_is_shown_and_how_it_runs_again(
     tmp_path: Path, *, failed: bool
 ) -> None:
     changed = tuple(f"{number}.txt" for number in range(10))
-    step = msgspec.structs.replace(TOLD.steps[0], step_id="05", changed_files=changed)
-    told = msgspec.structs.replace(
-        TOLD,
+    step = msgspec.structs.replace(REPORT.steps[0], step_id="05", changed_files=changed)
+    report = msgspec.structs.replace(
+        REPORT,
         steps=(step,),
         completed_steps=() if failed else ("05",),
         failed_steps=("05",) if failed else (),
     )
 
-    text = plain(run_text(told, RunLocation(tmp_path, tmp_path), None))
+    text = plain(run_text(report, RunLocation(tmp_path, tmp_path), None))
 
     listed = "0.txt, 1.txt, 2.txt, 3.txt, 4.txt, 5.txt, 6.txt, 7.txt, …"
     assert f"step 05 changed 10 files: {listed}\n" in text
@@ -137,8 +137,8 @@ def test_what_a_step_changed_is_shown_and_how_it_runs_again(
 
 
 def test_a_rollback_and_nothing_to_do() -> None:
-    told = msgspec.structs.replace(
-        TOLD,
+    report = msgspec.structs.replace(
+        REPORT,
         completed_steps=(),
         failed_step=None,
         failed_steps=(),
@@ -147,7 +147,7 @@ def test_a_rollback_and_nothing_to_do() -> None:
         rollback_error="disk full",
     )
 
-    text = plain(run_text(told, RunLocation(Path(), Path()), None))
+    text = plain(run_text(report, RunLocation(Path(), Path()), None))
 
     assert text == (
         "nothing to do\nrollback failed: disk full\nrun directory: .oraclepack/runs/r\n"
@@ -155,7 +155,7 @@ def test_a_rollback_and_nothing_to_do() -> None:
 
 
 def test_a_plan_is_a_table() -> None:
-    text = plan_text(TOLD)
+    text = plan_text(REPORT)
 
     assert text.splitlines()[0] == "run r (new: there is no run of this pack yet)"
     assert text.splitlines()[-1].split() == [

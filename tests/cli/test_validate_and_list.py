@@ -119,11 +119,11 @@ def test_an_empty_path_is_not_the_current_directory(
 
 
 def test_list_tells_the_steps(packs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = answer(capsys, "list", str(packs / "sound.md"))
+    result = answer(capsys, "list", str(packs / "sound.md"))
     data = answer(capsys, "list", "--json", str(packs / "sound.md")).envelope["data"]
 
-    assert told.code == 0
-    assert len(told.out.splitlines()) == 21
+    assert result.code == 0
+    assert len(result.out.splitlines()) == 21
     assert [step["step_id"] for step in data["steps"]][:2] == ["01", "02"]
     jsonschema.validate(data, schema_of("listing"))
 
