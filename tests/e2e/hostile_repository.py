@@ -276,9 +276,9 @@ class HostileRepository:
         git(self._root, "init", "-q", "--bare", str(bare))
         for empty in ("refs/heads", "objects/info"):
             (bare / empty / "keep").touch()
-        told = (bare / "config").read_text()
+        config = (bare / "config").read_text()
         ours = f"bare = false\n\tfsmonitor = {self.program}\n\tworktree = ../..\n"
-        (bare / "config").write_text(told.replace("bare = true\n", ours))
+        (bare / "config").write_text(config.replace("bare = true\n", ours))
         (self._root / ".gitmodules").write_text(
             '[submodule "x"]\n\tpath = x\n\turl = ext::./theirs\n\tupdate = !./theirs\n'
         )

@@ -542,9 +542,9 @@ def is_set_aside(path: str, before: Snapshot, now: Snapshot) -> bool:
 
 
 def test_every_command_has_a_recipe(tmp_path: Path) -> None:
-    told = oraclepack(tmp_path, "manifest", "--json").data["commands"]
+    commands = oraclepack(tmp_path, "manifest", "--json").data["commands"]
 
-    assert {one.command for one in RECIPES} == {one["name"] for one in told}
+    assert {one.command for one in RECIPES} == {one["name"] for one in commands}
 
 
 def test_the_traps_work(tmp_path: Path, repository: HostileRepository) -> None:

@@ -9,7 +9,7 @@ from oraclepack.journal.journal_file import load
 from tests.e2e.changing import EDITS, STEP, a_project, contents, run
 
 NAME = os.fsdecode(b"\xff\xfe.md")
-TOLD = "\\udcff\\udcfe.md"
+ESCAPED_NAME = "\\udcff\\udcfe.md"
 IN_BASH = "$'\\xff\\xfe.md'"
 OURS = {".oraclepack", "pack.state.json", "pack.report.json"}
 
@@ -36,7 +36,7 @@ def test_a_file_that_a_step_makes_is_recorded_and_taken_back(tmp_path: Path, cod
 
     assert (first.code, again.code, undone.code) == ((3, 2, 0) if code else (0, 0, 0))
     assert made == {NAME}
-    assert first.data["steps"][0]["changed_files"] == undone.data["files"] == [TOLD]
+    assert first.data["steps"][0]["changed_files"] == undone.data["files"] == [ESCAPED_NAME]
     assert entries(root) == before
     assert_whole_journal(root)
 
@@ -48,7 +48,7 @@ def test_a_file_that_a_step_should_not_have_made_is_reported(tmp_path: Path) -> 
     ran = run(root, "run", "pack.md", "--engine", "rehearsal")
 
     assert ran.code == 0
-    assert f"files it does not own changed while it ran: {TOLD}" in ran.err
+    assert f"files it does not own changed while it ran: {ESCAPED_NAME}" in ran.err
     assert_whole_journal(root)
 
 
@@ -91,5 +91,5 @@ def test_below_such_a_directory_outputs_are_still_distinguished_from_other_files
 
     assert ran.data["rollback_status"] == "completed"
     assert again.envelope["error"]["code"] == "DIRTY_RERUN"
-    assert undone.data["files"] == [f"{TOLD}/other.md"]
+    assert undone.data["files"] == [f"{ESCAPED_NAME}/other.md"]
     assert_whole_journal(root)

@@ -93,8 +93,8 @@ def test_a_run_goes_on_after_an_undo_that_was_killed_at_its_end(
     run(root, "run", "pack.md")
     place = done_but_for_the_cleaning(root)
 
-    told = run(root, "undo", "pack.md", "01")
-    assert "left no recorded change" in told.envelope["error"]["message"]
+    result = run(root, "undo", "pack.md", "01")
+    assert "left no recorded change" in result.envelope["error"]["message"]
     assert contents(root) == before
     again = run(root, "run", "pack.md", *flags)
 

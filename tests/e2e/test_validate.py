@@ -69,10 +69,10 @@ def test_an_orphaned_flag_is_named_for_people(project: Path) -> None:
     ran = oraclepack(project, "validate", "orphan.md")
 
     assert ran.code == 2
-    told = [line for line in ran.out.splitlines() if "OP201" in line]
-    assert len(told) == 1
-    assert told[0].startswith(f"orphan.md:{LINE}:3 OP201 error: orphaned flag -p")
-    assert told[0].endswith("(step 02)")
+    lines = [line for line in ran.out.splitlines() if "OP201" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith(f"orphan.md:{LINE}:3 OP201 error: orphaned flag -p")
+    assert lines[0].endswith("(step 02)")
     assert f'{LINE} |   -p "Why?"' in ran.out
     assert f"end line {LINE - 1} with a backslash" in ran.out
 
@@ -225,11 +225,11 @@ def test_checks_without_their_programs_are_skipped_and_say_why(
 
     asked = {"python": python, "PATH": str(tools), "PYTHONPATH": library}
     ran = oraclepack(tmp_path, "validate", "--json", "pack.md", **asked)
-    told = oraclepack(tmp_path, "validate", "pack.md", **asked)
+    text_result = oraclepack(tmp_path, "validate", "pack.md", **asked)
 
     checks = {check["name"]: check for check in ran.data["checks"]}
     assert {name: check["status"] for name, check in checks.items()} == expected
     for check in checks.values():
         assert (check["status"] == "skipped") == bool(check["reason"])
-        assert check["reason"] in told.out
+        assert check["reason"] in text_result.out
     assert ran.code == 0

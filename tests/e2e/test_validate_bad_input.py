@@ -115,9 +115,9 @@ def test_a_bad_command_line_is_refused(
     ran = oraclepack(tmp_path, "validate", *args, *form)
 
     assert ran.code == 2
-    told = ran.err if not form else ran.envelope["error"]["message"]
+    error = ran.err if not form else ran.envelope["error"]["message"]
     more = "" if not form else ran.envelope["error"]["suggestion"]
-    assert message in f"{told}{more}"
+    assert message in f"{error}{more}"
     assert "Traceback" not in ran.out + ran.err
     assert tree(tmp_path, home) == before
 

@@ -196,14 +196,14 @@ def test_without_a_run(
 
     ran = oraclepack(root, "verify-outputs", "pack.md", *args)
 
-    told = ran.out.splitlines()
+    output = ran.out.splitlines()
     unresolved = "pack.md: step 02: $OUT/02.md: unresolved, no run has recorded it"
-    assert (ran.code, told[:-1]) == (code, [*lines, unresolved])
-    assert told[-1].endswith("unresolved=1 skipped=0")
+    assert (ran.code, output[:-1]) == (code, [*lines, unresolved])
+    assert output[-1].endswith("unresolved=1 skipped=0")
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "expected"),
     [
         pytest.param([], "name a pack, or a run with --run-dir", id="nothing is named"),
         pytest.param(["none.md"], "none.md", id="no such pack"),
@@ -213,7 +213,7 @@ def test_without_a_run(
         pytest.param(["--output-contract=half", "pack.md"], "is not one of 'auto'", id="bad value"),
     ],
 )
-def test_bad_input_ends_with_2(tmp_path: Path, args: list[str], told: str) -> None:
+def test_bad_input_ends_with_2(tmp_path: Path, args: list[str], expected: str) -> None:
     root = a_project(tmp_path, TWO)
     (root / "broken").mkdir()
     (root / "broken/run.json").write_text("{", encoding="utf-8")
@@ -221,7 +221,7 @@ def test_bad_input_ends_with_2(tmp_path: Path, args: list[str], told: str) -> No
     ran = oraclepack(root, "verify-outputs", *args)
 
     assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err
+    assert expected in ran.err
 
 
 def test_a_run_that_was_carried_away_is_refused(finished: Path, tmp_path: Path) -> None:
@@ -255,10 +255,10 @@ def test_a_rehearsal_is_no_answer(tmp_path: Path) -> None:
     (rehearsal,) = (root / ".oraclepack/rehearsals").iterdir()
 
     for args in ([], ["--strict"]):
-        told = oraclepack(root, "verify-outputs", "--json", "--run-dir", str(rehearsal), *args)
-        failures = [(one["step_id"], one["reason"]) for one in told.data["failures"]]
-        assert (told.code, failures) == (4, [("01", "rehearsal"), ("02", "rehearsal")])
-        assert told.data["totals"]["rehearsed"] == 2
+        result = oraclepack(root, "verify-outputs", "--json", "--run-dir", str(rehearsal), *args)
+        failures = [(one["step_id"], one["reason"]) for one in result.data["failures"]]
+        assert (result.code, failures) == (4, [("01", "rehearsal"), ("02", "rehearsal")])
+        assert result.data["totals"]["rehearsed"] == 2
 
     said = oraclepack(root, "verify-outputs", "--run-dir", str(rehearsal))
     assert "step 01: out/01.md: a rehearsed answer: no model was asked\n" in said.out

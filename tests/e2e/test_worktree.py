@@ -187,7 +187,7 @@ def test_a_runner_killed_in_the_middle_leaves_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("directive", "flags", "code", "told"),
+    ("directive", "flags", "code", "expected"),
     [
         ("", (), 0, "files it does not own changed while it ran: tracked.txt"),
         ("", ("--strict", "--no-validate"), 3, "TREE_CHANGED"),
@@ -196,7 +196,7 @@ def test_a_runner_killed_in_the_middle_leaves_the_same(tmp_path: Path) -> None:
     ],
 )
 def test_a_step_that_only_asks_must_not_change_the_tree(
-    tmp_path: Path, directive: str, flags: tuple[str, ...], code: int, told: str
+    tmp_path: Path, directive: str, flags: tuple[str, ...], code: int, expected: str
 ) -> None:
     bash = f"# 01) ask\n{directive}oracle -p q --write-output a.md\necho more >> tracked.txt\n"
     root = a_project(tmp_path, bash, "exit 0\n")
@@ -205,4 +205,4 @@ def test_a_step_that_only_asks_must_not_change_the_tree(
 
     assert done.code == code
     (manifest,) = (root / ".oraclepack/rehearsals").glob("*/run.json")
-    assert told in done.out + manifest.read_text()
+    assert expected in done.out + manifest.read_text()

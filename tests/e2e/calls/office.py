@@ -31,8 +31,8 @@ def outcomes(project: Project, run_dir: Path | None = None) -> list[j.Invocation
 
 
 def warnings(project: Project, run_dir: Path | None = None) -> list[tuple[str | None, str]]:
-    told = [one for one in events(project, run_dir) if isinstance(one, j.WarningRecorded)]
-    return [(one.code, one.message) for one in told]
+    records = [one for one in events(project, run_dir) if isinstance(one, j.WarningRecorded)]
+    return [(one.code, one.message) for one in records]
 
 
 def until(holds: Callable[[], bool]) -> None:

@@ -88,7 +88,7 @@ def test_a_rehearsed_answer_is_not_cached(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "prefix", "told"),
+    ("words", "prefix", "expected"),
     [
         pytest.param((), "rehearsals/", "is a rehearsal, and this is a real run", id="a real run"),
         pytest.param((), "", "there is no run", id="a real run, by the bare id"),
@@ -96,14 +96,14 @@ def test_a_rehearsed_answer_is_not_cached(project: Project) -> None:
     ],
 )
 def test_no_command_continues_a_rehearsal(
-    project: Project, words: tuple[str, ...], prefix: str, told: str
+    project: Project, words: tuple[str, ...], prefix: str, expected: str
 ) -> None:
     project.run(*REHEARSAL)
 
     ran = project.run("--run-id", f"{prefix}{project.run_dir.name}", *words)
 
     assert ran.code == 2
-    assert told in ran.envelope["error"]["message"]
+    assert expected in ran.envelope["error"]["message"]
 
 
 def test_argv_is_checked_as_the_real_tool_does(tmp_path: Path, zygote: Zygote) -> None:

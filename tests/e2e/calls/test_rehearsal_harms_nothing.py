@@ -35,7 +35,7 @@ def tree_of(root: Path) -> dict[str, str]:
         for name in (*folders, *names):
             path = Path(folder, name)
             found[os.path.normpath(f"{below}/{name}")] = _described(path)
-    return {name: told for name, told in found.items() if name not in OURS}
+    return {name: description for name, description in found.items() if name not in OURS}
 
 
 def _described(path: Path) -> str:

@@ -69,9 +69,9 @@ def test_an_unknown_package_is_not_started_and_not_answered(
 
     ran, started = rehearsed(project)
 
-    (told,) = ran.data["steps"]
-    log = project.root / ran.data["run_dir"] / (told["stdout_log"] or "none")
-    skipped = told["status"] == "skipped"
+    (report,) = ran.data["steps"]
+    log = project.root / ran.data["run_dir"] / (report["stdout_log"] or "none")
+    skipped = report["status"] == "skipped"
     assert (ran.code, started) == (0, "")
     assert skipped or log.read_text() == "refused 126\n"
 

@@ -33,8 +33,8 @@ def test_two_processes_ask_the_same_at_once(tmp_path: Path, zygote: Zygote) -> N
 
 
 def _waiting(project: Project) -> list[str]:
-    told = [one for run in project.run_dirs for one in warnings(project, run)]
-    return [message for code, message in told if code == "same_question"]
+    pairs = [one for run in project.run_dirs for one in warnings(project, run)]
+    return [message for code, message in pairs if code == "same_question"]
 
 
 def test_the_same_question_twice_in_a_pack_is_asked_once(tmp_path: Path, zygote: Zygote) -> None:
@@ -66,10 +66,10 @@ def test_waits_are_reported_once_each(tmp_path: Path, zygote: Zygote) -> None:
 
     ran = project.start("run", "pack.md", ORACLEPACK_RETRY_BASE_SECONDS="0.01").wait()
 
-    told = [message for code, message in warnings(project) if code == "retry"]
+    messages = [message for code, message in warnings(project) if code == "retry"]
     assert ran.code == 0
-    assert [message.partition(",")[0] for message in told] == ["overloaded", "overloaded"]
-    assert all("next try in" in message for message in told)
+    assert [message.partition(",")[0] for message in messages] == ["overloaded", "overloaded"]
+    assert all("next try in" in message for message in messages)
     assert ran.err.count("01  waiting: overloaded, retry in 0:00 (try 2)") == 1
     assert ran.err.count("01  waiting: overloaded, retry in 0:00 (try 3)") == 1
     assert outcomes(project)[0].attempts == 3

@@ -16,7 +16,7 @@ def project(tmp_path: Path, zygote: Zygote) -> Project:
     return made
 
 
-def told(project: Project, *words: str) -> str:
+def output_of(project: Project, *words: str) -> str:
     ran = project.start(*words).wait()
     assert ran.code == 0, ran
     return ran.out
@@ -28,7 +28,7 @@ def test_an_attached_file_that_changed_is_named(project: Project) -> None:
     project.run("--rerun", "changed")
 
     for words in (("why", "pack.md", "1"), ("cache", "explain", "01")):
-        said = told(project, *words)
+        said = output_of(project, *words)
         assert "asked; cached" in said
         assert "from the question asked before it" in said
         assert "  file:a.py changed from " in said
@@ -39,14 +39,14 @@ def test_a_flag_that_differs_is_named(project: Project) -> None:
     project.run()
     project.run("--new-run", "--oracle-flag=--model=gpt-5.1")
 
-    assert "  model changed from gpt-5.2 to gpt-5.1" in told(project, "why", "pack.md", "01")
+    assert "  model changed from gpt-5.2 to gpt-5.1" in output_of(project, "why", "pack.md", "01")
 
 
 def test_an_answer_from_the_cache_says_so(project: Project) -> None:
     project.run()
     project.run("--new-run")
 
-    assert "answered from the cache; cached" in told(project, "why", "pack.md", "01")
+    assert "answered from the cache; cached" in output_of(project, "why", "pack.md", "01")
 
 
 def test_what_was_only_rehearsed_can_be_compared_too(project: Project) -> None:
@@ -54,7 +54,7 @@ def test_what_was_only_rehearsed_can_be_compared_too(project: Project) -> None:
     (project.root / "a.py").write_text("two\n")
     project.run("--engine", "rehearsal")
 
-    said = told(project, "why", "pack.md", "01", "--engine", "rehearsal")
+    said = output_of(project, "why", "pack.md", "01", "--engine", "rehearsal")
 
     assert "rehearsed; not cached" in said
     assert "  file:a.py changed from " in said

@@ -43,8 +43,8 @@ class Zygote:
         assert self._server.stdout
         self._server.stdin.write(json.dumps(request).encode() + b"\n")
         self._server.stdin.flush()
-        told: int = json.loads(self._server.stdout.readline())
-        return told
+        reply: int = json.loads(self._server.stdout.readline())
+        return reply
 
     def close(self) -> None:
         self._server.communicate()
@@ -105,10 +105,10 @@ class Project:
         """Commit the pack and all else that is not ours; the new HEAD."""
         for words in (("add", "-A"), ("commit", "-q", "--allow-empty", "-m", message)):
             subprocess.run([*GIT, *words], cwd=self.root, check=True, env=self.environment)
-        told = subprocess.run(
+        result = subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=self.root, check=True, capture_output=True
         )
-        return told.stdout.decode().strip()
+        return result.stdout.decode().strip()
 
     @property
     def environment(self) -> dict[str, str]:

@@ -73,8 +73,8 @@ def test_the_forecast_stands_beside_the_cost_and_no_call_is_no_forecast(project:
     assert project.run().code == 0
     again = project.run("--new-run")
 
-    told = again.data["forecast"]
-    assert (told["to_ask"], told["cached"], told["likely"]) == (0, 3, None)
+    forecast = again.data["forecast"]
+    assert (forecast["to_ask"], forecast["cached"], forecast["likely"]) == (0, 3, None)
     events = load(project.run_dirs[-1] / "journal.jsonl").events
     assert [one.cached for one in events if isinstance(one, j.ForecastRecorded)] == [3]
     project.write("# 01) nothing to ask\ntrue\n")

@@ -45,8 +45,8 @@ def test_each_event_is_notified_once_across_a_crash(tmp_path: Path, zygote: Zygo
         second = begin()
         until(lambda: not is_running(second))
 
-    told = [json.loads(line) for line in heard.read_text().splitlines() if line]
-    assert [one["event"] for one in told] == EVENTS
+    notifications = [json.loads(line) for line in heard.read_text().splitlines() if line]
+    assert [one["event"] for one in notifications] == EVENTS
     bodies = [json.loads(body) for _, body in server.requests]
     assert [one["event"] for one in bodies] == ["needs_decision", *EVENTS], "the first was refused"
     assert bodies[0] == bodies[1]

@@ -47,8 +47,8 @@ def command(project: Project, *words: str) -> Ran:
 
 
 def data(ran: Ran) -> dict[str, Any]:
-    told: dict[str, Any] = ran.envelope["data"]
-    return told
+    reply: dict[str, Any] = ran.envelope["data"]
+    return reply
 
 
 def test_a_corrected_answer_is_accepted_without_asking_again(
@@ -216,11 +216,11 @@ def test_an_accepted_chunk_is_not_asked_for_again(tmp_path: Path, zygote: Zygote
     project = a_project(tmp_path, zygote, chunked("risks-unknowns"))
     project.run()
 
-    told = data(command(project, "accept", "pack.md", "01", "--reason", "fine"))
+    report = data(command(project, "accept", "pack.md", "01", "--reason", "fine"))
 
-    assert told["status"] == "failed"
-    assert [one["path"] for one in told["outputs"]] == ["out/01-x-risks-unknowns.md"]
-    assert len(told["failures"]) == 2
+    assert report["status"] == "failed"
+    assert [one["path"] for one in report["outputs"]] == ["out/01-x-risks-unknowns.md"]
+    assert len(report["failures"]) == 2
     assert (project.run().code, len(project.oracle.calls)) == (0, 4)
     assert project.steps()["01"]["accepted"][0]["reason"] == "fine"
 

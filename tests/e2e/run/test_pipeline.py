@@ -289,9 +289,9 @@ def test_on_github(tmp_path: Path, zygote: Zygote) -> None:
     assert sum(line.startswith("::error ") for line in again.err.splitlines()) == 2
     assert "| run | ❌ failed | 1 ok, 1 failed |" in page.read_text()
     assert "Policy **not met**: completion 0.33 (1 of 3, wanted 1)" in page.read_text()
-    told = (project.root / "junit.xml").read_text()
-    assert "[redacted]" in told
-    assert "sesame-open" not in told
+    text = (project.root / "junit.xml").read_text()
+    assert "[redacted]" in text
+    assert "sesame-open" not in text
 
 
 def test_an_earlier_rollback_that_cannot_be_finished_fails_the_stage(

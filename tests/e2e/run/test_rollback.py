@@ -37,7 +37,7 @@ def look(path: Path) -> tuple[bytes, int, int]:
     return path.read_bytes(), found.st_mode & 0o777, found.st_mtime_ns
 
 
-def told(data: dict[str, Any]) -> dict[str, Any]:
+def summary(data: dict[str, Any]) -> dict[str, Any]:
     names = ("completed_steps", "failed_step", "skipped_steps", "resume_from", "rollback_status")
     return {name: data[name] for name in names}
 
@@ -49,7 +49,7 @@ def test_a_rollback_brings_files_back(project: Project) -> None:
     ran = project.run("--rollback-on-failure")
 
     assert (ran.code, ran.envelope["error"]["code"]) == (3, "PARTIAL_FAILURE")
-    assert told(ran.data) == {
+    assert summary(ran.data) == {
         "completed_steps": ["01", "02", "03"],
         "failed_step": "04",
         "skipped_steps": [],
@@ -87,8 +87,8 @@ def test_the_quarantine_says_what_failed_and_what_was_only_taken_back(
         ("02/1/b.md", None),
         ("02/2/b.md", None),
     }
-    told = project.start("quarantine", "list").wait().out
-    assert (told.count(" rolled back "), told.count(" failed ")) == (2, 2)
+    listing = project.start("quarantine", "list").wait().out
+    assert (listing.count(" rolled back "), listing.count(" failed ")) == (2, 2)
 
 
 WRITES = """\
@@ -160,7 +160,7 @@ def test_a_path_becomes_what_it_was(
     assert ran.data["rollback_status"] == "completed", ran.data["rollback_error"]
     assert standing(made.root) == was
     attempt = next(iter((made.root / "out").glob("_failed/*/step-01/1")), made.root / "nothing")
-    assert {name: told for name, (told, *_) in standing(attempt).items()} == kept
+    assert {name: text for name, (text, *_) in standing(attempt).items()} == kept
 
 
 @pytest.mark.parametrize("does", ["rm out/a.md", "rm real.md", "rm out/a.md real.md"])
@@ -208,10 +208,10 @@ def standing(root: Path) -> dict[str, tuple[str, int, int]]:
     for path in sorted(root.rglob("*.md")):
         name = path.relative_to(root).as_posix()
         if not name.startswith((".oraclepack", "out/_failed")):
-            told = path.lstat()
+            status = path.lstat()
             link = path.is_symlink()
             text = str(path.readlink()) if link else path.read_text()
-            found[name] = (text, told.st_mode, 0 if link else told.st_mtime_ns)
+            found[name] = (text, status.st_mode, 0 if link else status.st_mtime_ns)
     return found
 
 

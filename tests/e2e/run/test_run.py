@@ -89,8 +89,8 @@ def test_a_failing_step_stops_the_run_and_keeps_what_was_done(
 
     assert ran.code == 3
     assert ran.envelope["error"]["code"] == "PARTIAL_FAILURE"
-    told = ("completed_steps", "failed_step", "skipped_steps", "rollback_status", "resume_from")
-    assert {name: ran.data[name] for name in told} == {
+    names = ("completed_steps", "failed_step", "skipped_steps", "rollback_status", "resume_from")
+    assert {name: ran.data[name] for name in names} == {
         "completed_steps": ["01", "02", "03", "04"],
         "failed_step": "05",
         "skipped_steps": [],

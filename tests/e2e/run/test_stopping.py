@@ -77,7 +77,7 @@ def test_no_process_is_left(
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "expected"),
     [
         pytest.param(("list", "pack.md"), "interrupted", id="list"),
         pytest.param(("why", "pack.md", "01"), "it was interrupted: stopped before", id="why"),
@@ -86,7 +86,7 @@ def test_no_process_is_left(
     ],
 )
 def test_a_stopped_step_is_interrupted_wherever_it_is_shown(
-    tmp_path: Path, zygote: Zygote, command: tuple[str, ...], told: str
+    tmp_path: Path, zygote: Zygote, command: tuple[str, ...], expected: str
 ) -> None:
     project = a_project(tmp_path, zygote, f"# 01) waits\n{HOLD}")
     program = begun(project)
@@ -96,7 +96,7 @@ def test_a_stopped_step_is_interrupted_wherever_it_is_shown(
     shown = project.start(*command).wait()
 
     assert (stopped.code, shown.code) == (143, 0)
-    assert told in shown.out
+    assert expected in shown.out
     assert "failed" not in stopped.err + shown.out
     (project.root / "go").touch()
     assert project.run("--rerun", "failed").code == 0

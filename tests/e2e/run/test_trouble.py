@@ -82,12 +82,12 @@ def test_a_damaged_journal_is_reported_and_left_alone(
     before = tree(stopped.root)
 
     ran = stopped.run()
-    told = ran.envelope["error"]
+    error = ran.envelope["error"]
 
-    assert (ran.code, told["code"]) == (2, "INVALID_INPUT")
-    assert message in told["message"]
-    assert str(journal.relative_to(stopped.root)) in told["message"]
-    assert "--new-run" in told["suggestion"]
+    assert (ran.code, error["code"]) == (2, "INVALID_INPUT")
+    assert message in error["message"]
+    assert str(journal.relative_to(stopped.root)) in error["message"]
+    assert "--new-run" in error["suggestion"]
     assert tree(stopped.root) == before
     assert stopped.run("--new-run").code == 0
     assert tree(stopped.run_dirs[0]) == {

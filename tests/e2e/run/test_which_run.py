@@ -153,9 +153,9 @@ def test_without_git_a_run_works_and_goes_on(
 
     assert (first.code, second.code) == (3, 0)
     assert ("__nogit__" in project.run_dir.name) is not repository
-    told = [warning["message"] for warning in project.manifest()["warnings"]]
-    assert ("git_sha is not known" in told) is not repository
-    assert "git_dirty is not known" in told
+    messages = [warning["message"] for warning in project.manifest()["warnings"]]
+    assert ("git_sha is not known" in messages) is not repository
+    assert "git_dirty is not known" in messages
 
 
 def test_a_changed_pack_is_another_run(tmp_path: Path, zygote: Zygote) -> None:

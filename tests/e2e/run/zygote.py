@@ -34,16 +34,16 @@ def serve() -> None:
         request = json.loads(line)
         match request["do"]:
             case "start":
-                told: object = start(request)
+                reply: object = start(request)
             case "wait":
-                told = os.waitstatus_to_exitcode(os.waitpid(request["pid"], 0)[1])
+                reply = os.waitstatus_to_exitcode(os.waitpid(request["pid"], 0)[1])
             case "load":
-                told = load_everything()
+                reply = load_everything()
             case "import":
-                told = bool(importlib.import_module(request["name"]))
+                reply = bool(importlib.import_module(request["name"]))
             case other:
                 raise ValueError(other)
-        sys.stdout.write(json.dumps(told) + "\n")
+        sys.stdout.write(json.dumps(reply) + "\n")
         sys.stdout.flush()
 
 
