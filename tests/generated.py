@@ -48,8 +48,8 @@ def _schema_row(name: str) -> str:
     module, _, attribute = SCHEMAS[name][0].partition(":")
     shape = getattr(importlib.import_module(module), attribute)
     named = isinstance(shape, type | FunctionType)
-    told = (inspect.getdoc(shape) or "") if named else _NAMELESS[name]
-    meaning = " ".join(told.partition("\n\n")[0].split())
+    text = (inspect.getdoc(shape) or "") if named else _NAMELESS[name]
+    meaning = " ".join(text.partition("\n\n")[0].split())
     return f"| `oraclepack schema {name}` | {SCHEMAS[name][1]} | {meaning} |\n"
 
 
@@ -98,13 +98,13 @@ def _setting_row(setting: Setting[Any], users: dict[str, list[str]], shared: set
         ValueSource.ENVIRONMENT: f"`{setting.variable}`",
         ValueSource.USER: "user",
     }
-    told = ", ".join(word for source, word in places.items() if source in setting.sources)
+    sources = ", ".join(word for source, word in places.items() if source in setting.sources)
     used = "all" if setting.name in shared else ", ".join(users.get(setting.name, ["-"]))
     default = setting.default if setting.default not in ("", (), {}) else "-"
     shown = str(default).lower() if isinstance(default, bool) else default
     kind = " \\| ".join(getattr(setting.kind, "choices", (setting.kind.name,)))
     rule = ": ".join(word for word in (setting.project.scope, setting.project.limit) if word)
-    cells = (f"`{setting.name}`", kind, f"{shown}", told, rule, used, _meaning(setting))
+    cells = (f"`{setting.name}`", kind, f"{shown}", sources, rule, used, _meaning(setting))
     return f"| {' | '.join(cells)} |"
 
 

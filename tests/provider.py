@@ -292,5 +292,5 @@ def _chunk(request: Request, choice: dict[str, Any]) -> dict[str, Any]:
 
 
 def _usage(text: str) -> dict[str, int]:
-    told = len(text) // 4
-    return {"prompt_tokens": 10, "completion_tokens": told, "total_tokens": 10 + told}
+    completion = len(text) // 4
+    return {"prompt_tokens": 10, "completion_tokens": completion, "total_tokens": 10 + completion}

@@ -85,13 +85,13 @@ def test_no_secret_is_written_anywhere(
             if path.is_file() and not path.is_symlink():
                 data = path.read_bytes()
                 everything[str(path)] = gzip.decompress(data) if path.suffix == ".gz" else data
-        told = [
+        leaks = [
             f"{place} has {secret}"
             for place, data in everything.items()
             for secret in (PASSWORD, API_KEY)
             if secret.encode() in data
         ]
-        assert told == []
+        assert leaks == []
         assert len(everything) > 50
     finally:
         database.close()

@@ -30,7 +30,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as home:
         _live_in(home)
         failed = [
-            _told(target, hunt(target, max(1, round(asked.count * target.share)), asked.seed))
+            _report(target, hunt(target, max(1, round(asked.count * target.share)), asked.seed))
             for target in TARGETS
             if target.name in wanted
         ]
@@ -50,7 +50,7 @@ def _live_in(home: str) -> None:
         del os.environ[name]
 
 
-def _told(target: Target, hunted: Hunted) -> bool:
+def _report(target: Target, hunted: Hunted) -> bool:
     slow = hunted.slowest > TOO_SLOW
     verdict = "BROKEN" if hunted.crash else "SLOW" if slow else "ok"
     sys.stdout.write(

@@ -56,17 +56,17 @@ def _wrong_steps(pack: Pack, written: Written) -> list[str]:
 
 def _wrong_calls(step: Step, traced: Sequence[Traced]) -> list[str]:
     found = []
-    told: dict[str, list[ToolCall]] = {}
+    by_mark: dict[str, list[ToolCall]] = {}
     for call in step.calls:
-        told.setdefault(_mark([word.value for word in call.argv]) or "", []).append(call)
+        by_mark.setdefault(_mark([word.value for word in call.argv]) or "", []).append(call)
     for real in traced:
-        ours = told.get(_mark(real.argv) or "", [])
+        ours = by_mark.get(_mark(real.argv) or "", [])
         if not ours:
             found.append(f"step {step.id}: not seen: {real.tool} {real.argv}")
         elif not any(_fits(call, real) for call in ours):
             words = [[(w.value, w.splits, w.template) for w in call.argv] for call in ours]
             found.append(f"step {step.id}: {real.tool} {real.argv} is none of {words}")
-    for mark, calls in told.items():
+    for mark, calls in by_mark.items():
         times = sum(_mark(real.argv) == mark for real in traced)
         if all(not call.places & PERHAPS for call in calls) and times != len(calls):
             found.append(f"step {step.id}: {mark} ran {times} times, not {len(calls)}")

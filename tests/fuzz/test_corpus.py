@@ -30,11 +30,11 @@ PACKS = [
 @pytest.mark.parametrize("file", CALLS, ids=lambda file: file.stem)
 def test_what_was_misread_is_read_as_bash_runs_it(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
-    told = _STEPS.search(text)
-    assert told is not None
+    steps = _STEPS.search(text)
+    assert steps is not None
     placed = {found[0]: found[1] for found in _MARK.finditer(text)}
 
-    assert differences(Written(text, tuple(told[1].split()), placed)) == []
+    assert differences(Written(text, tuple(steps[1].split()), placed)) == []
 
 
 @pytest.mark.parametrize(("name", "steps", "calls", "rule"), PACKS, ids=[row[0] for row in PACKS])

@@ -167,7 +167,7 @@ def test_secrets_stay_out(tmp_path: Path) -> None:
 
 
 def test_bytes_that_are_no_text_are_spelled_out(tmp_path: Path) -> None:
-    name, told = os.fsdecode(b"\xff.md"), r"\udcff.md"
+    name, escaped_name = os.fsdecode(b"\xff.md"), r"\udcff.md"
     move = Move(source="a.md", target=f"_failed/{name}")
     events = (
         j.WarningRecorded(message=f"{name} stays"),
@@ -186,7 +186,7 @@ def test_bytes_that_are_no_text_are_spelled_out(tmp_path: Path) -> None:
     for before, after in zip(events, kept, strict=True):
         expected = msgspec.structs.replace(before, seq=after.seq, at=after.at)
         assert repr(after) == repr(expected).replace(r"\udcff", r"\\udcff")
-    assert told in messages(tmp_path)[0]
+    assert escaped_name in messages(tmp_path)[0]
 
 
 def test_threads_take_turns(tmp_path: Path) -> None:

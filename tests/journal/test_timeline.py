@@ -56,7 +56,7 @@ def waited(seconds: float, number: int = 1) -> j.WaitFinished:
     return j.WaitFinished(**CALL, wait=number, at=at(seconds))
 
 
-def told(timeline: CallTimeline) -> list[tuple[str, int]]:
+def durations(timeline: CallTimeline) -> list[tuple[str, int]]:
     return [(one.reason or one.kind, one.milliseconds(at(59))) for one in timeline.segments]
 
 
@@ -126,7 +126,7 @@ def told(timeline: CallTimeline) -> list[tuple[str, int]]:
 def test_segments(events: list[j.KnownEvent], segments: list[tuple[str, int]]) -> None:
     (timeline,) = call_timelines([created("01"), session(), *events])
 
-    assert told(timeline) == segments
+    assert durations(timeline) == segments
     assert sum(spent for _, spent in segments) == timeline.milliseconds(at(59))
 
 

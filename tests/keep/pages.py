@@ -18,7 +18,7 @@ PAGES = sorted(
     path.relative_to(ROOT).as_posix()
     for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
 )
-TOLD = [page for page in PAGES if page != "docs/cli.md"]
+COMMAND_PAGES = [page for page in PAGES if page != "docs/cli.md"]
 """Pages with commands; docs/cli.md is the help itself."""
 WRITTEN = [page for page in PAGES if page not in MADE]
 

@@ -47,10 +47,10 @@ def _without_words(node: Any) -> Any:
 
 def facts(name: str, schema: Mapping[str, Any]) -> dict[str, str]:
     """Everything a schema says, one sentence each, with the place it speaks of."""
-    told = dict(_facts(name, schema))
+    statements = dict(_facts(name, schema))
     for part, shape in schema.get("$defs", {}).items():
-        told |= dict(_facts(f"#{part}", shape))
-    return told
+        statements |= dict(_facts(f"#{part}", shape))
+    return statements
 
 
 def _facts(place: str, node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

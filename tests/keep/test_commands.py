@@ -12,7 +12,16 @@ import pytest
 from oraclepack.cli.command_manifest import commands
 from oraclepack.cli.root import root
 from tests.authoring.repositories import a_repository
-from tests.keep.pages import ROOT, TOLD, Said, commands_in, has_sessions, in_bash, play, said
+from tests.keep.pages import (
+    COMMAND_PAGES,
+    ROOT,
+    Said,
+    commands_in,
+    has_sessions,
+    in_bash,
+    play,
+    said,
+)
 from tests.packs import pack_text
 from tests.scripted import scripted_tool
 
@@ -32,8 +41,10 @@ WORDS = {
 EXPECTED = (0, 4, 5)
 """A page's commands succeed; the answers of our stand-in may fail a check or a policy."""
 AFTER_A_RUN = ("docs/actionizer.md", "docs/report.md")
-SESSIONS = [page for page in TOLD if has_sessions(page)]
-PASTED = [page for page in TOLD if page not in SESSIONS and any(one.whole for one in said(page))]
+SESSIONS = [page for page in COMMAND_PAGES if has_sessions(page)]
+PASTED = [
+    page for page in COMMAND_PAGES if page not in SESSIONS and any(one.whole for one in said(page))
+]
 
 
 def examples() -> Iterator[Said]:
@@ -46,8 +57,8 @@ def examples() -> Iterator[Said]:
 
 def fault(words: str) -> str:
     """What our own parser has against a command line; empty if it is fine."""
-    told = re.sub(r"\|\S+", "", re.split(r" (?:[|>]|\|\||&&) ", words)[0])
-    args = shlex.split(told, comments=True)[1:]
+    command_line = re.sub(r"\|\S+", "", re.split(r" (?:[|>]|\|\||&&) ", words)[0])
+    args = shlex.split(command_line, comments=True)[1:]
     if args[:1] and args[0] in GROUPS and len(args) == 1:
         return ""
     name = next((each for each in (" ".join(args[:2]), *args[:1]) if each in COMMANDS), None)
@@ -63,16 +74,16 @@ def fault(words: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize("page", [*TOLD, "--help"])
+@pytest.mark.parametrize("page", [*COMMAND_PAGES, "--help"])
 def test_the_commands_of_a_page_exist_with_their_flags(page: str) -> None:
     found = examples() if page == "--help" else said(page)
 
     faults = {f"{one.page}:{one.line} {one.words}": fault(one.words) for one in found}
-    assert {words: told for words, told in faults.items() if told} == {}
+    assert {words: message for words, message in faults.items() if message} == {}
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         ("oraclepack valdate pack.md", "there is no command valdate pack.md"),
         ("oraclepack validate --strikt pack.md", "No such option"),
@@ -86,10 +97,10 @@ def test_the_commands_of_a_page_exist_with_their_flags(page: str) -> None:
         ("oraclepack tickets", ""),
     ],
 )
-def test_a_wrong_command_is_noticed(words: str, told: str) -> None:
+def test_a_wrong_command_is_noticed(words: str, expected: str) -> None:
     found = fault(words)
 
-    assert told in found if told else found == ""
+    assert expected in found if expected else found == ""
 
 
 @pytest.mark.parametrize("page", SESSIONS)

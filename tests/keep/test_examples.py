@@ -54,19 +54,19 @@ def test_the_demo_runs(tmp_path: Path) -> None:
         timeout=120,
     )
 
-    told = done.stdout.decode()
+    output = done.stdout.decode()
     assert (done.returncode, done.stderr) == (0, b"")
-    assert "20 steps, 20 questions, 20 oracle calls: ok" in told
-    assert "broken.md:15:3 OP201 error" in told
-    assert "changed: 1 fix written to broken.md" in told
-    assert "20 ok (" in told
-    assert "actionize  ok       5 actionable" in told
-    assert "4 calls of unknown cost" in told
-    assert "\n5. `OP3-" in told
-    shown = re.findall(r"^the .+: (/.+)$", told, re.MULTILINE)
+    assert "20 steps, 20 questions, 20 oracle calls: ok" in output
+    assert "broken.md:15:3 OP201 error" in output
+    assert "changed: 1 fix written to broken.md" in output
+    assert "20 ok (" in output
+    assert "actionize  ok       5 actionable" in output
+    assert "4 calls of unknown cost" in output
+    assert "\n5. `OP3-" in output
+    shown = re.findall(r"^the .+: (/.+)$", output, re.MULTILINE)
     assert [Path(one).name for one in shown] == ["backlog.md", "report.html"]
     assert all(Path(one).is_file() for one in shown)
-    assert picture(told) == picture(told)
+    assert picture(output) == picture(output)
 
 
 def test_the_picture_shows_the_demo_of_today() -> None:

@@ -98,5 +98,5 @@ def test_a_file_is_documented_with_all_its_fields(section: str) -> None:
 def test_a_table_tells_of_no_other_fields(section: str, shape: type[msgspec.Struct]) -> None:
     firsts = re.findall(r"^\| (`.+?`) \|", text_of(section), re.MULTILINE)
 
-    told = [name for first in firsts for name in re.findall(r"`([^`]+)`", first)]
-    assert sorted(told) == sorted(shape.__struct_fields__)
+    names = [name for first in firsts for name in re.findall(r"`([^`]+)`", first)]
+    assert sorted(names) == sorted(shape.__struct_fields__)

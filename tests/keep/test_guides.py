@@ -114,8 +114,8 @@ def write_packs(place: Path) -> list[str]:
 def test_the_packs_are_valid(tmp_path: Path) -> None:
     for name in write_packs(tmp_path):
         ran = oraclepack(tmp_path, "validate", "--json", name)
-        told = [one for one in ran.data["findings"] if one["rule"].startswith(FAULTS)]
-        assert (ran.code, told) == (0, [])
+        findings = [one for one in ran.data["findings"] if one["rule"].startswith(FAULTS)]
+        assert (ran.code, findings) == (0, [])
 
 
 def test_every_phrasing_and_marker_is_documented() -> None:

@@ -152,12 +152,12 @@ def tree_of(root: Path) -> dict[str, bytes]:
 def test_it_can_be_looked_at(old: Kept) -> None:
     listed = old.ask("runs", "list")["runs"]
     shown = old.ask("runs", "show", old.run_dir.name)
-    told = [old.ask("why", PACK, step) for step in (*old.past.done, *old.past.runs)]
+    replies = [old.ask("why", PACK, step) for step in (*old.past.done, *old.past.runs)]
     quarantined = old.ask("quarantine", "list")
 
     assert [one["run_id"] for one in listed] == [one.name for one in old.project.run_dirs[::-1]]
     assert shown["run"]["status"] == old.past.status
-    assert [one["decision"] for one in told] == (
+    assert [one["decision"] for one in replies] == (
         ["done"] * len(old.past.done) + ["run"] * len(old.past.runs)
     )
     assert len(quarantined["files"]) == old.past.quarantined

@@ -99,7 +99,7 @@ def add_part(schema: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         pytest.param(drop_field, "no longer: #CacheRow.model is there", id="a field that goes"),
         pytest.param(rename_field, "no longer: #CacheRow.model is there", id="another name"),
@@ -110,14 +110,16 @@ def add_part(schema: dict[str, Any]) -> None:
         pytest.param(add_part, None, id="a new part is allowed"),
     ],
 )
-def test_a_change_is_noticed(change: Callable[[dict[str, Any]], None], told: str | None) -> None:
+def test_a_change_is_noticed(
+    change: Callable[[dict[str, Any]], None], expected: str | None
+) -> None:
     old = published("cache-list")
     new = deepcopy(old)
 
     change(new)
 
     found = broken("cache-list", old, new)
-    assert told in found if told else found == []
+    assert expected in found if expected else found == []
 
 
 def test_a_part_may_get_another_name_and_nothing_else() -> None:
@@ -137,10 +139,10 @@ def test_the_complaint_says_what_to_do() -> None:
     old = published("cache-list")
     part(old, "CacheRow")["properties"]["gone"] = {"type": "integer"}
 
-    told = complaint("cache-list", 1, old)
+    message = complaint("cache-list", 1, old)
 
-    assert "raise the version in report/schemas.py" in told
-    assert "no longer: #CacheRow.gone is there" in told
+    assert "raise the version in report/schemas.py" in message
+    assert "no longer: #CacheRow.gone is there" in message
     assert "is new" in complaint("cache-list", 1, None)
 
 

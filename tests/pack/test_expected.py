@@ -39,8 +39,8 @@ def test_the_line_that_decided_is_the_one_in_the_file(
     contracts = contracts_of(a_pack(f"# 01) ask\n{body}\n").steps[0])
 
     assert [contract.kind for contract in contracts] == [ContractKind(kind) for kind in kinds]
-    told = [None if line is None else line + BLOCK_LINE - 1 for line in lines]
-    assert [contract.line for contract in contracts] == told
+    expected = [None if line is None else line + BLOCK_LINE - 1 for line in lines]
+    assert [contract.line for contract in contracts] == expected
 
 
 def test_known_names_replace_those_of_the_text() -> None:

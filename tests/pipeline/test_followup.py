@@ -94,12 +94,12 @@ def test_the_pack_is_valid_and_written_once(
 ) -> None:
     monkeypatch.chdir(project.root)
 
-    told = answer(capsys, "followup", "--run-dir", str(project.run), "--json")
+    result = answer(capsys, "followup", "--run-dir", str(project.run), "--json")
     again = answer(capsys, "followup", "--run-dir", str(project.run))
     checked = answer(capsys, "validate", "pack-followup.md")
 
-    jsonschema.validate(told.envelope["data"], schema_of("followup-report"))
-    assert (told.code, told.envelope["data"]["changed"]) == (0, True)
+    jsonschema.validate(result.envelope["data"], schema_of("followup-report"))
+    assert (result.code, result.envelope["data"]["changed"]) == (0, True)
     assert again.out.endswith("pack-followup.md unchanged\n")
     assert checked.code == 0, checked.out
     (project.root / "pack-followup.md").write_text("mine\n")

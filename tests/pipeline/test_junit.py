@@ -19,7 +19,7 @@ from oraclepack.pipeline.pipeline_report import (
     policy,
 )
 from oraclepack.run.run_report import RunReport
-from tests.report.test_summary import TOLD, step
+from tests.report.test_summary import REPORT, step
 
 OK = tuple(StageReport(stage, StageStatus.OK, "") for stage in PipelineStage)
 TITLES = {"01": "First", "02": "Second <b>", "03": "Third", "04": "Fourth"}
@@ -34,7 +34,7 @@ def stages(**failed: str) -> tuple[StageReport, ...]:
     )
 
 
-def a_pipeline(run: RunReport | None = TOLD, **about: Any) -> PipelineReport:
+def a_pipeline(run: RunReport | None = REPORT, **about: Any) -> PipelineReport:
     return PipelineReport(
         pack="pack.md",
         stages=about.pop("stages", OK),
@@ -44,12 +44,12 @@ def a_pipeline(run: RunReport | None = TOLD, **about: Any) -> PipelineReport:
     )
 
 
-KEPT = replace(TOLD, rollback_status="not_attempted")
+KEPT = replace(REPORT, rollback_status="not_attempted")
 
 
-def read(told: PipelineReport, **tails: str) -> list[tuple[str, str, str, str]]:
+def read(report: PipelineReport, **tails: str) -> list[tuple[str, str, str, str]]:
     """Name, ending, message and text of every case."""
-    root = ET.fromstring(junit(told, cases(told, TITLES, tails)))
+    root = ET.fromstring(junit(report, cases(report, TITLES, tails)))
     found = []
     for case in root.iter("testcase"):
         (result,) = [*case] or [None]
@@ -61,9 +61,9 @@ def read(told: PipelineReport, **tails: str) -> list[tuple[str, str, str, str]]:
 
 
 def test_a_case_for_every_step() -> None:
-    told = a_pipeline(KEPT)
+    report = a_pipeline(KEPT)
 
-    assert read(told, **{"03": "the end\nof the log"}) == [
+    assert read(report, **{"03": "the end\nof the log"}) == [
         ("01 First", "passed", "", ""),
         ("02 Second <b>", "passed", "", ""),
         ("03 Third", "failure", "exit code 7: a | b <b>", "the end\nof the log"),
@@ -96,8 +96,8 @@ def test_a_step_that_skipped_itself_tells_why() -> None:
 
 
 def test_what_a_rollback_took_back_has_not_passed() -> None:
-    back = replace(TOLD, rolled_back_steps=("02",))
-    left = replace(TOLD, rolled_back_steps=())
+    back = replace(REPORT, rolled_back_steps=("02",))
+    left = replace(REPORT, rolled_back_steps=())
 
     assert read(a_pipeline(back))[1][1] == "skipped"
     assert read(a_pipeline(left))[1][1] == "passed"
@@ -157,7 +157,7 @@ INVALID = Validation(
 
 
 @pytest.mark.parametrize(
-    ("told", "case"),
+    ("report", "case"),
     [
         pytest.param(
             a_pipeline(None, stages=stages(validate="1 errors"), validate=INVALID),
@@ -184,9 +184,9 @@ INVALID = Validation(
     ],
 )
 def test_trouble_of_no_step_has_its_own_case(
-    told: PipelineReport, case: tuple[str, str, str, str]
+    report: PipelineReport, case: tuple[str, str, str, str]
 ) -> None:
-    assert read(told, prelude="no such file") == [case]
+    assert read(report, prelude="no such file") == [case]
 
 
 @pytest.mark.parametrize(

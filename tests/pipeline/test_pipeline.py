@@ -56,10 +56,10 @@ def test_the_review_of_the_examples_becomes_a_backlog(
         shutil.copytree(ROOT / folder, project / folder, dirs_exist_ok=True)
     shutil.copy(ROOT / "examples/codebase-review.md", project)
 
-    told = answer(capsys, "pipeline", "codebase-review.md", "--json", "--strict", *REHEARSED)
+    result = answer(capsys, "pipeline", "codebase-review.md", "--json", "--strict", *REHEARSED)
 
-    assert (told.code, told.err) == (0, "")
-    data = told.envelope["data"]
+    assert (result.code, result.err) == (0, "")
+    data = result.envelope["data"]
     assert [stage["status"] for stage in data["stages"]] == ["ok"] * 4
     assert data["actionize"]["answered"] == 20
     backlog = (project / data["actionize"]["out_dir"] / "backlog.md").read_text()
@@ -67,10 +67,10 @@ def test_the_review_of_the_examples_becomes_a_backlog(
 
 
 def test_the_last_word_is_a_table_and_where_to_look(capsys: pytest.CaptureFixture[str]) -> None:
-    told = pipeline(capsys, ASKING, *REHEARSED, "--junit", "reports/junit.xml")
+    result = pipeline(capsys, ASKING, *REHEARSED, "--junit", "reports/junit.xml")
 
-    lines = told.out.splitlines()
-    assert told.code == 0
+    lines = result.out.splitlines()
+    assert result.code == 0
     assert [line.split()[:2] for line in lines[:4]] == [
         ["validate", "ok"],
         ["run", "ok"],
@@ -90,61 +90,61 @@ def test_the_last_word_is_a_table_and_where_to_look(capsys: pytest.CaptureFixtur
 def test_the_report_is_written_at_the_end(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = pipeline(capsys, ASKING, *REHEARSED, "--report")
+    result = pipeline(capsys, ASKING, *REHEARSED, "--report")
 
     (page,) = project.glob(".oraclepack/rehearsals/*/report.html")
-    assert f"report: {page.relative_to(project).as_posix()}\n" in told.out
+    assert f"report: {page.relative_to(project).as_posix()}\n" in result.out
     assert "no model was asked" in page.read_text(encoding="utf-8")
 
 
 def test_what_is_wrong_with_the_pack_stands_above_the_table(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    told = pipeline(capsys, "# 01) One\n-p x\n")
+    result = pipeline(capsys, "# 01) One\n-p x\n")
 
-    assert told.code == 2
-    assert told.out.startswith("pack.md:")
-    assert "OP201 error" in told.out
-    assert "validate   failed   1 errors in" in told.out
-    assert "error: not valid: pack.md" in told.err
+    assert result.code == 2
+    assert result.out.startswith("pack.md:")
+    assert "OP201 error" in result.out
+    assert "validate   failed   1 errors in" in result.out
+    assert "error: not valid: pack.md" in result.err
 
 
 def test_a_failed_step_shows_the_end_of_its_log(capsys: pytest.CaptureFixture[str]) -> None:
-    told = pipeline(capsys, "# 01) One\necho first; echo why it broke >&2\nexit 7\n", "--quiet")
+    result = pipeline(capsys, "# 01) One\necho first; echo why it broke >&2\nexit 7\n", "--quiet")
 
-    assert told.code == 3
-    assert told.out.startswith("log: .oraclepack/runs/")
-    assert (told.out + told.err).count("why it broke") == 1
-    assert "verify     skipped  run failed" in told.out
-    assert "error: step 01 failed: EXIT_CODE: exit code 7: why it broke\n" in told.err
-    assert "\n  hint: to continue: oraclepack pipeline" in told.err
+    assert result.code == 3
+    assert result.out.startswith("log: .oraclepack/runs/")
+    assert (result.out + result.err).count("why it broke") == 1
+    assert "verify     skipped  run failed" in result.out
+    assert "error: step 01 failed: EXIT_CODE: exit code 7: why it broke\n" in result.err
+    assert "\n  hint: to continue: oraclepack pipeline" in result.err
 
 
 def test_a_failed_prelude_leaves_nothing_to_weigh(capsys: pytest.CaptureFixture[str]) -> None:
     bash = "cd /nowhere-at-all || exit 1\n# 01) One\ntrue\n"
 
-    told = pipeline(capsys, bash, "--ci", "--min-completion", "0", "--junit", "junit.xml")
+    result = pipeline(capsys, bash, "--ci", "--min-completion", "0", "--junit", "junit.xml")
 
-    assert told.code == 3
-    assert "run        failed   the prelude failed" in told.out
-    assert "error: the prelude failed" in told.err
+    assert result.code == 3
+    assert "run        failed   the prelude failed" in result.out
+    assert "error: the prelude failed" in result.err
     assert "nowhere-at-all" in Path("junit.xml").read_text()
 
 
 def test_a_junit_file_that_could_never_be_written(capsys: pytest.CaptureFixture[str]) -> None:
-    told = pipeline(capsys, ASKING, *REHEARSED, "--junit", ".")
+    result = pipeline(capsys, ASKING, *REHEARSED, "--junit", ".")
 
-    assert (told.code, Path(".oraclepack").exists()) == (2, False)
-    assert "--junit . is a directory" in told.err
+    assert (result.code, Path(".oraclepack").exists()) == (2, False)
+    assert "--junit . is a directory" in result.err
 
 
 def test_a_junit_file_that_cannot_be_written_is_a_warning(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    told = pipeline(capsys, "# 01) One\ntrue\n", "--quiet", "--junit", "notes.txt/junit.xml")
+    result = pipeline(capsys, "# 01) One\ntrue\n", "--quiet", "--junit", "notes.txt/junit.xml")
 
-    assert told.code == 0
-    assert "warning: --junit: cannot make the directory" in told.err
+    assert result.code == 0
+    assert "warning: --junit: cannot make the directory" in result.err
 
 
 def test_a_summary_that_cannot_be_written_is_a_warning(
@@ -152,10 +152,10 @@ def test_a_summary_that_cannot_be_written_is_a_warning(
 ) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "nowhere/at/all.md")
 
-    told = pipeline(capsys, "# 01) One\ntrue\n", "--quiet")
+    result = pipeline(capsys, "# 01) One\ntrue\n", "--quiet")
 
-    assert told.code == 0
-    assert told.err.count("warning: GITHUB_STEP_SUMMARY: ") == 1
+    assert result.code == 0
+    assert result.err.count("warning: GITHUB_STEP_SUMMARY: ") == 1
 
 
 def test_a_failed_step_is_annotated_on_github(
@@ -164,17 +164,17 @@ def test_a_failed_step_is_annotated_on_github(
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "page.md")
 
-    told = pipeline(capsys, "# 01) One\nexit 7\n", "--ci", "--min-yield", "1", "--junit", "j.xml")
+    result = pipeline(capsys, "# 01) One\nexit 7\n", "--ci", "--min-yield", "1", "--junit", "j.xml")
 
-    marks = [line for line in told.out.splitlines() if line.startswith("::error ")]
+    marks = [line for line in result.out.splitlines() if line.startswith("::error ")]
     assert [mark.partition("title=oraclepack ")[2].partition("::")[0] for mark in marks] == [
         "step-failed",
         "policy-not-met",
         "policy-not-met",
     ]
-    assert "policy     not met  completion 0.00 of 1, yield 0.00 of 1" in told.out
-    assert told.code == 5
-    assert "to continue: " in told.err
+    assert "policy     not met  completion 0.00 of 1, yield 0.00 of 1" in result.out
+    assert result.code == 5
+    assert "to continue: " in result.err
     page = Path("page.md").read_text(encoding="utf-8")
     assert page.count("### oraclepack") == 2
 
@@ -185,12 +185,12 @@ def test_an_output_that_is_gone_is_named(
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     bash = "# 01) One\n# oraclepack: outputs=gone.md\ntrue\n"
 
-    told = pipeline(capsys, bash, "--quiet", "--output-verify=false")
+    result = pipeline(capsys, bash, "--quiet", "--output-verify=false")
 
-    assert told.code == 4
-    assert "step 01: gone.md: file missing\n" in told.out
-    assert "title=oraclepack contract-not-met::step 01: gone.md: missing" in told.out
-    assert "error: 1 of 1 outputs do not meet their contract" in told.err
+    assert result.code == 4
+    assert "step 01: gone.md: file missing\n" in result.out
+    assert "title=oraclepack contract-not-met::step 01: gone.md: missing" in result.out
+    assert "error: 1 of 1 outputs do not meet their contract" in result.err
 
 
 def test_a_backlog_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,11 +200,11 @@ def test_a_backlog_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) ->
     (place / "change-plan.md").unlink()
     (place / "change-plan.md").mkdir()
 
-    told = pipeline(capsys, writing, "--quiet", "--rollback-on-failure")
+    result = pipeline(capsys, writing, "--quiet", "--rollback-on-failure")
 
-    assert told.code == 3
-    assert "error: actionize failed: cannot read" in told.err
-    assert "; rollback completed" in told.err
+    assert result.code == 3
+    assert "error: actionize failed: cannot read" in result.err
+    assert "; rollback completed" in result.err
 
 
 def test_what_was_rehearsed_is_exported_only_on_demand(
@@ -216,9 +216,9 @@ def test_what_was_rehearsed_is_exported_only_on_demand(
     assert (refused.code, Path(".oraclepack").exists()) == (2, False)
     assert "--allow-rehearsal" in refused.err
 
-    told = pipeline(capsys, ASKING, *export, "--allow-rehearsal")
+    result = pipeline(capsys, ASKING, *export, "--allow-rehearsal")
     (place,) = Path(".oraclepack/rehearsals").glob("*/actionizer")
-    assert told.code == 0
+    assert result.code == 0
     assert len(list(place.iterdir())) == 5
     for artifact in place.iterdir():
         assert "Rehearsal: " in artifact.read_text(), artifact
@@ -227,27 +227,27 @@ def test_what_was_rehearsed_is_exported_only_on_demand(
 
 
 def test_a_rehearsal_is_verified_by_its_structure(capsys: pytest.CaptureFixture[str]) -> None:
-    told = pipeline(capsys, ASKING, *REHEARSED)
+    result = pipeline(capsys, ASKING, *REHEARSED)
 
-    assert told.code == 0
+    assert result.code == 0
     assert (
         "verify     ok       1 of 1 outputs meet their contract; 1 rehearsed, none of them an "
         "answer\n"
-    ) in told.out
+    ) in result.out
 
 
 def test_an_unknown_export(capsys: pytest.CaptureFixture[str]) -> None:
-    told = pipeline(capsys, ASKING, *REHEARSED, "--export", "github,taskmeister")
+    result = pipeline(capsys, ASKING, *REHEARSED, "--export", "github,taskmeister")
 
-    assert (told.code, Path(".oraclepack").exists()) == (2, False)
-    assert "did you mean taskmaster" in told.err
+    assert (result.code, Path(".oraclepack").exists()) == (2, False)
+    assert "did you mean taskmaster" in result.err
 
 
 def test_rules_that_are_left_out_may_still_stop_it(capsys: pytest.CaptureFixture[str]) -> None:
-    told = pipeline(capsys, "# 01) One\ntrue\n# 03) Three\ntrue\n", "--ignore", "OP1")
+    result = pipeline(capsys, "# 01) One\ntrue\n# 03) Three\ntrue\n", "--ignore", "OP1")
 
-    assert (told.code, Path(".oraclepack").exists()) == (2, False)
-    assert "OP1" in told.err
+    assert (result.code, Path(".oraclepack").exists()) == (2, False)
+    assert "OP1" in result.err
 
 
 def test_the_page_on_github() -> None:
@@ -261,9 +261,9 @@ def test_the_page_on_github() -> None:
             strict=True,
         )
     )
-    told = a_pipeline(KEPT, stages=stages, policy=policy(share, 0, None, 1.0, ci=True))
+    report = a_pipeline(KEPT, stages=stages, policy=policy(share, 0, None, 1.0, ci=True))
 
-    assert pipeline_summary(told) == (
+    assert pipeline_summary(report) == (
         "### oraclepack pipeline: pack.md\n\n"
         "| stage | result | what |\n|---|---|---|\n"
         "| validate | ✅ ok | 3 steps |\n"

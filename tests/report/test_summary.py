@@ -9,7 +9,7 @@ def step(step_id: str, status: str, decision: str = "run", **more: object) -> St
     return StepReport(step_id=step_id, status=status, decision=decision, **fields)  # type: ignore[arg-type]
 
 
-TOLD = RunReport(
+REPORT = RunReport(
     run_id="2026-03-01__abc1234__55555555",
     run_dir=".oraclepack/runs/r",
     continued=False,
@@ -34,7 +34,7 @@ TOLD = RunReport(
 
 
 def test_a_run_is_a_table() -> None:
-    assert summary(TOLD, "pack.md", {"02": "Who clears the *cache*?"}) == (
+    assert summary(REPORT, "pack.md", {"02": "Who clears the *cache*?"}) == (
         "### oraclepack: pack.md\n\n"
         "Run 2026-03-01__abc1234__55555555: **1 ok, 1 already done, 1 failed**,"
         " completion 2 of 4.\n\n"
