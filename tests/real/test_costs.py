@@ -73,6 +73,6 @@ def test_a_try_without_an_answer_is_counted_too(
 
     assert ran.code == 0, ran.err
     assert len(provider.requests) == 2
-    told = [session["usage"]["inputTokens"] for session in real_oracle.sessions]
-    assert ran.data["cost"]["input_tokens"] == sum(told)
-    assert len(told) == 2
+    tokens = [session["usage"]["inputTokens"] for session in real_oracle.sessions]
+    assert ran.data["cost"]["input_tokens"] == sum(tokens)
+    assert len(tokens) == 2

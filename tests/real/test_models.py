@@ -97,11 +97,11 @@ def test_names_stand_for_what_oracle_takes_them_for(programs: Path) -> None:
         check=True,
         timeout=120,
     )
-    told = json.loads(done.stdout)
+    resolution = json.loads(done.stdout)
 
-    assert {name: resolve_model(name) for name in NAMES} == told["resolved"]
-    assert told["standard"] == DEFAULT_MODEL
+    assert {name: resolve_model(name) for name in NAMES} == resolution["resolved"]
+    assert resolution["standard"] == DEFAULT_MODEL
     assert {
         name: [model.provider, model.input_limit, api_name(name)]
         for name, model in ORACLE_MODELS.items()
-    } == told["models"]
+    } == resolution["models"]

@@ -31,10 +31,10 @@ def a_project(folder: Path) -> dict[str, str]:
     folder.mkdir()
     text = PACK.read_text()
     (folder / "pack.md").write_text(text)
-    told = re.search(r"^- ticket_paths: (.*)$", text, re.MULTILINE)
-    assert told is not None
+    match = re.search(r"^- ticket_paths: (.*)$", text, re.MULTILINE)
+    assert match is not None
     tickets = {}
-    for number, name in enumerate(told[1].split(",")):
+    for number, name in enumerate(match[1].split(",")):
         path = folder / name.strip()
         path.parent.mkdir(parents=True, exist_ok=True)
         line = f"- [ ] Row {number}: the importer drops `price`; see src/i{number}.py:4{number}.\n"

@@ -63,8 +63,8 @@ class TicketProject:
         return oraclepack(self.root, *words, PATH=path, OPENAI_COMPATIBLE_API_KEY="x")
 
     def figures(self, name: str) -> tuple[int, int]:
-        told = json.loads((self.root / OUT / name).read_text())
-        return told["tasks"], told["subtasks"]
+        summary = json.loads((self.root / OUT / name).read_text())
+        return summary["tasks"], summary["subtasks"]
 
 
 def test_task_master_makes_weighs_and_breaks_down_the_tasks_of_tickets(

@@ -41,9 +41,9 @@ def test_the_estimate_is_within_a_fifth(
         check=True,
         timeout=120,
     )
-    told = re.search(r"with ~([\d,]+) tokens", done.stdout)
-    assert told is not None, done.stdout
-    counted = int(told[1].replace(",", ""))
+    match = re.search(r"with ~([\d,]+) tokens", done.stdout)
+    assert match is not None, done.stdout
+    counted = int(match[1].replace(",", ""))
 
     attached = [AttachedText(n, t) for n, t in zip(names, texts, strict=True)]
     estimate = tokens(OracleQuestion(PROMPT), attached)

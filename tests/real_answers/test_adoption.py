@@ -26,9 +26,9 @@ def killed(project: Project, provider: Provider, *more: str, model: str = "gpt-5
     provider.await_requests(1)
     running.signal(signal.SIGKILL)
     running.wait()
-    told = [one.process for one in events(project) if isinstance(one, j.InvocationIntent)]
-    assert told[-1] is not None
-    return told[-1].pid
+    processes = [one.process for one in events(project) if isinstance(one, j.InvocationIntent)]
+    assert processes[-1] is not None
+    return processes[-1].pid
 
 
 def the_answer(project: Project) -> str:

@@ -42,8 +42,8 @@ def twelve() -> str:
 
 def counts(provider: Provider, since: int = 0) -> dict[int, int]:
     """How many requests each question took."""
-    told = [int(one.prompt[15:17]) for one in provider.requests[since:]]
-    return dict(Counter(told))
+    numbers = [int(one.prompt[15:17]) for one in provider.requests[since:]]
+    return dict(Counter(numbers))
 
 
 def test_twelve_questions_in_bad_weather(project: Project, provider: Provider) -> None:

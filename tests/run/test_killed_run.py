@@ -31,9 +31,17 @@ def what_remains(root: Path) -> dict[str, Any]:
     """Everything on the disk that must not depend on having been killed."""
     directory = RunDir(root, RUN_ID)
     steps = json.loads((directory.path / "steps.json").read_bytes())["steps"]
-    told = ("step_id", "status", "output_path", "output_hash", "outputs", "exit_code", "last_error")
+    names = (
+        "step_id",
+        "status",
+        "output_path",
+        "output_hash",
+        "outputs",
+        "exit_code",
+        "last_error",
+    )
     return {
-        "steps": [{name: step[name] for name in told} for step in steps],
+        "steps": [{name: step[name] for name in names} for step in steps],
         "status": json.loads((directory.path / "run.json").read_bytes())["status"],
         "files": {
             path.relative_to(root).as_posix(): path.read_bytes()

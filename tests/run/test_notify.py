@@ -73,7 +73,7 @@ def noting(path: Path) -> Channel:
     return CommandChannel(("/bin/sh", "-c", 'cat >> "$1"', "sh", str(path)))
 
 
-def told(path: Path) -> list[dict[str, object]]:
+def notifications(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
@@ -92,7 +92,7 @@ def test_a_command_reads_the_notification_as_json(tmp_path: Path) -> None:
 
     assert live(run, noting(heard), a_story(NEEDED, *failing, ended(3))) == []
 
-    question, failure = told(heard)
+    question, failure = notifications(heard)
     assert question["event"] == "needs_decision"
     assert question["next_command"] == f"oraclepack runs answer {RUN_ID} 01 retry|fail"
     assert (failure["event"], failure["exit_code"], failure["steps_done"]) == ("failed", 3, 1)
@@ -104,7 +104,7 @@ def test_one_notification_for_each_event_whatever_is_killed(tmp_path: Path) -> N
     story = a_story(ended(3))
     live(run, noting(heard), story)
     live(run, noting(heard), story, start=len(story))  # the next command finds it delivered
-    assert len(told(heard)) == 1
+    assert len(notifications(heard)) == 1
 
     again = a_story(ended(3), session(2), ended(3))
     (run.path / "notifications.jsonl").write_bytes(
@@ -114,11 +114,13 @@ def test_one_notification_for_each_event_whatever_is_killed(tmp_path: Path) -> N
         ).encode()
     )
     live(run, noting(heard), again, start=len(again))
-    assert len(told(heard)) == 1, "what may have arrived before a kill is not sent again"
+    assert len(notifications(heard)) == 1, "what may have arrived before a kill is not sent again"
 
     third = a_story(ended(3), session(2), ended(3), session(3), ended(0))
     live(run, noting(heard), third, start=len(third))
-    assert [one["event"] for one in told(heard)] == ["failed", "finished"], "killed before it began"
+    assert [one["event"] for one in notifications(heard)] == ["failed", "finished"], (
+        "killed before it began"
+    )
 
 
 def test_events_before_notifications_were_enabled_are_not_sent(tmp_path: Path) -> None:
@@ -127,7 +129,7 @@ def test_events_before_notifications_were_enabled_are_not_sent(tmp_path: Path) -
 
     live(run, noting(heard), story, start=len(story))
 
-    assert told(heard) == []
+    assert notifications(heard) == []
 
 
 @pytest.mark.parametrize(

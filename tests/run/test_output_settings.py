@@ -57,7 +57,7 @@ def give(
     return {setting.name: SettingValue(flag, setting.flag)} if flag is not None else {}
 
 
-def told(sources: tuple[ValueSource, ...]) -> str:
+def source_names(sources: tuple[ValueSource, ...]) -> str:
     return " and ".join(source.name.lower() for source in sources) or "nobody"
 
 
@@ -72,7 +72,7 @@ def strongest_of(
     )
 
 
-@pytest.mark.parametrize("given", EVERY, ids=told)
+@pytest.mark.parametrize("given", EVERY, ids=source_names)
 def test_the_strongest_source_tells_how_often_to_ask_again(
     given: tuple[ValueSource, ...], home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,7 +87,7 @@ def test_the_strongest_source_tells_how_often_to_ask_again(
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-@pytest.mark.parametrize("given", EVERY, ids=told)
+@pytest.mark.parametrize("given", EVERY, ids=source_names)
 def test_the_strongest_source_tells_whether_to_check(
     given: tuple[ValueSource, ...],
     wanted: bool,

@@ -14,8 +14,8 @@ def at(minute: int, event: j.KnownEvent, day: int = 1) -> j.KnownEvent:
 
 
 def a_step(begin: int, end: int | None = None) -> list[j.KnownEvent]:
-    told = [at(begin, e.started("01"))]
-    return told if end is None else [*told, at(end, e.finished("01"))]
+    events = [at(begin, e.started("01"))]
+    return events if end is None else [*events, at(end, e.finished("01"))]
 
 
 END = j.SessionFinished(exit_code=0)

@@ -7,7 +7,7 @@ from oraclepack.run.policy import completion_shortfall, weigh
 
 
 @pytest.mark.parametrize(
-    ("ok", "to_run", "required", "told"),
+    ("ok", "to_run", "required", "expected"),
     [
         pytest.param(20, 20, 1.0, None, id="all of them"),
         pytest.param(0, 0, 1.0, None, id="of nothing, nothing is missing"),
@@ -29,8 +29,8 @@ from oraclepack.run.policy import completion_shortfall, weigh
         ),
     ],
 )
-def test_what_is_enough(ok: int, to_run: int, required: float, told: str | None) -> None:
-    assert completion_shortfall(ok, to_run, required) == told
+def test_what_is_enough(ok: int, to_run: int, required: float, expected: str | None) -> None:
+    assert completion_shortfall(ok, to_run, required) == expected
 
 
 @pytest.mark.parametrize(

@@ -97,12 +97,12 @@ def test_the_reply_after_a_failure() -> None:
 
 
 def test_the_reply_of_a_mixed_command() -> None:
-    told = reply(MIXED, MIXED_RUN)
+    report = reply(MIXED, MIXED_RUN)
 
-    assert told.completed_steps == ids("04")
-    assert told.done_steps == ids("01")
-    assert told.skipped_steps == ids("03", "05")
-    assert (told.failed_step, told.resume_from) == (None, None)
+    assert report.completed_steps == ids("04")
+    assert report.done_steps == ids("01")
+    assert report.skipped_steps == ids("03", "05")
+    assert (report.failed_step, report.resume_from) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -132,12 +132,12 @@ def test_the_reply_after_a_rollback(
 ) -> None:
     events = (j.RollbackStarted(steps=tuple(IDS[:5])), *end)
 
-    told = reply(TWENTY, STOPPED, fold(numbered(*events), STOPPED))
+    report = reply(TWENTY, STOPPED, fold(numbered(*events), STOPPED))
 
-    assert told.completed_steps == ids("01", "02", "03", "04")
-    assert (told.rollback_status, told.rollback_error) == (status, error)
-    assert (told.failed_step, told.resume_from) == ("05", resume_from)
-    assert verdict(told, completion(TWENTY, STOPPED, 0.0), ci=True) is ExitCode.STEP_FAILED
+    assert report.completed_steps == ids("01", "02", "03", "04")
+    assert (report.rollback_status, report.rollback_error) == (status, error)
+    assert (report.failed_step, report.resume_from) == ("05", resume_from)
+    assert verdict(report, completion(TWENTY, STOPPED, 0.0), ci=True) is ExitCode.STEP_FAILED
 
 
 def test_the_rollback_of_an_earlier_command_is_not_reported() -> None:
@@ -191,15 +191,15 @@ NO_PRELUDE = a_run(
 def test_what_the_exit_code_tells(
     state: RunState, required: float, ci: bool, expected: ExitCode
 ) -> None:
-    told = reply(TWENTY, state)
+    report = reply(TWENTY, state)
 
-    assert verdict(told, completion(TWENTY, state, required), ci=ci) is expected
+    assert verdict(report, completion(TWENTY, state, required), ci=ci) is expected
 
 
 def test_a_failed_prelude_is_named() -> None:
-    told = reply(TWENTY, NO_PRELUDE)
+    report = reply(TWENTY, NO_PRELUDE)
 
-    assert (told.failed_step, told.resume_from) == ("prelude", "01")
+    assert (report.failed_step, report.resume_from) == ("prelude", "01")
 
 
 @pytest.mark.parametrize(
@@ -213,6 +213,6 @@ def test_a_failed_prelude_is_named() -> None:
     ],
 )
 def test_exit_codes(state: RunState, ci: bool, signal: int | None, expected: int) -> None:
-    told, figures = reply(TWENTY, state), completion(TWENTY, state)
+    report, figures = reply(TWENTY, state), completion(TWENTY, state)
 
-    assert exit_code(told, figures, ci=ci, signal=signal) == expected
+    assert exit_code(report, figures, ci=ci, signal=signal) == expected

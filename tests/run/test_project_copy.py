@@ -92,7 +92,7 @@ LOOKS = (
 )
 
 
-def told(root: Path) -> list[str]:
+def git_outputs(root: Path) -> list[str]:
     found = []
     for words in LOOKS:
         done = subprocess.run(["git", *words], cwd=root, check=False, capture_output=True)
@@ -120,7 +120,7 @@ def test_git_works_in_the_copy_and_leaves_the_original(
     made = make_copy(plan_copy(root, os.environ), tmp_path / "copy", never)
 
     assert (made.root / "a.txt").read_text() == "a\n"
-    assert told(made.root) == told(root)
+    assert git_outputs(made.root) == git_outputs(root)
     (made.root / "a.txt").write_text("changed\n")
     for words in (("add", "-A"), ("commit", "-qm", "in the copy"), ("branch", "-f", "b"), ("gc",)):
         git(made.root, *words)

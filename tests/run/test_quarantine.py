@@ -93,8 +93,8 @@ def test_a_list_tells_where_everything_came_from(project: Path) -> None:
     write(project, "out/_failed/notes.txt", b"mine")
     write(project, "out/_failed/run-x/step-5/1/x", b"mine")
 
-    told = [(kept.step, kept.attempt, kept.original) for kept in listed(project / "out/_failed")]
-    assert told == [("05", "3", "out/05-a.md"), ("05", "3", "elsewhere/b.json")]
+    rows = [(kept.step, kept.attempt, kept.original) for kept in listed(project / "out/_failed")]
+    assert rows == [("05", "3", "out/05-a.md"), ("05", "3", "elsewhere/b.json")]
     assert listed(project / "gone") == ()
 
 

@@ -192,10 +192,10 @@ def test_a_foreign_journal_names_no_socket(tmp_path: Path) -> None:
         runner.lock(),
         a_trap(folder / "control") as heard,
     ):
-        told: Any = numbered(
+        events: Any = numbered(
             created("01"), session(os.getpid()), j.ControlOpened(socket=str(folder / "control"))
         )
-        (runner.run.path / "journal.jsonl").write_bytes(unsigned(told))
+        (runner.run.path / "journal.jsonl").write_bytes(unsigned(events))
 
         with pytest.raises(ForeignError):
             send_request(runner.run, PAUSE)

@@ -48,9 +48,9 @@ def test_what_a_step_did_is_taken_back(
         bash(root, f"git config {name} {value}")
     tree, before = watched(root), picture(root)
 
-    told, patch = recorded(tree, script)
+    files, patch = recorded(tree, script)
 
-    assert told == touched
+    assert files == touched
     assert tree.holds(patch)
     taken_back(tree, patch)
     assert picture(root) == before

@@ -60,7 +60,7 @@ def test_each_layer_in_turn_is_the_strongest(
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "expected"),
     [
         pytest.param("oraclepack.toml", "strct = true", "oraclepack.toml: strct", id="unknown key"),
         pytest.param("oraclepack.toml", "strict = 3", "oraclepack.toml: strict", id="bad value"),
@@ -72,13 +72,15 @@ def test_each_layer_in_turn_is_the_strongest(
         pytest.param(".env", "ORACLEPACK_STRICT=3", ".env: ORACLEPACK_STRICT", id="bad variable"),
     ],
 )
-def test_trouble_in_a_file_names_the_place(project: Path, name: str, text: str, told: str) -> None:
+def test_trouble_in_a_file_names_the_place(
+    project: Path, name: str, text: str, expected: str
+) -> None:
     write(project / name, text)
 
     with pytest.raises(OraclePackError) as raised:
         load_settings({})
 
-    assert told in raised.value.message
+    assert expected in raised.value.message
 
 
 def test_a_project_that_sets_what_it_may_not_stops_nothing(project: Path) -> None:

@@ -209,13 +209,13 @@ def test_an_error_of_ours_leaves_no_shell_behind(bench: Bench) -> None:
 
 
 def test_silence_is_reported_once_and_stops_nothing(bench: Bench) -> None:
-    told: list[float] = []
+    reports: list[float] = []
     attempt = bench.attempt("sleep 0.7; echo done", idle_timeout=0.2)
 
-    outcome = bench.run(attempt, AttemptCallbacks(on_idle=told.append))
+    outcome = bench.run(attempt, AttemptCallbacks(on_idle=reports.append))
 
     assert outcome.ok
-    assert len(told) == 1
+    assert len(reports) == 1
 
 
 def test_much_output_does_not_grow_our_memory(bench: Bench) -> None:

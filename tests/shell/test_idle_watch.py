@@ -16,12 +16,12 @@ def test_each_silence_is_reported_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     silence = IdleWatch([str(log), str(tmp_path / "none")], 2.5, SteppingClock())
 
-    told = [bool(silence.notice()) for _ in range(5)]
+    notices = [bool(silence.notice()) for _ in range(5)]
     log.write_text("a word")
-    told += [bool(silence.notice()) for _ in range(5)]
+    notices += [bool(silence.notice()) for _ in range(5)]
 
-    assert told.count(True) == 2
-    assert told[-1] is False
+    assert notices.count(True) == 2
+    assert notices[-1] is False
 
 
 def test_it_is_worth_looking_again_after_the_limit(tmp_path: Path) -> None:

@@ -258,7 +258,7 @@ def test_only_stale_files_of_ours_are_swept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "largest", "told"),
+    ("size", "largest", "expected"),
     [
         pytest.param(5, 5, None, id="as large as allowed"),
         pytest.param(0, 5, None, id="empty"),
@@ -266,14 +266,14 @@ def test_only_stale_files_of_ours_are_swept(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_is_read_up_to_its_limit(
-    tmp_path: Path, size: int, largest: int, told: str | None
+    tmp_path: Path, size: int, largest: int, expected: str | None
 ) -> None:
     (tmp_path / "a").write_bytes(b"x" * size)
 
-    if told is None:
+    if expected is None:
         assert files.read(tmp_path / "a", largest) == b"x" * size
     else:
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=expected):
             files.read(tmp_path / "a", largest)
 
 

@@ -134,16 +134,16 @@ def test_a_tree_too_big_to_look_at_still_has_a_commit(tmp_path: Path) -> None:
 
 
 def test_what_is_seen_meanwhile_is_the_same(repository: Path) -> None:
-    told = begin_work_tree_state(repository, ENVIRONMENT)
+    finish = begin_work_tree_state(repository, ENVIRONMENT)
 
-    assert told() == told() == work_tree_state(repository, ENVIRONMENT)
+    assert finish() == finish() == work_tree_state(repository, ENVIRONMENT)
 
 
 def test_what_goes_wrong_meanwhile_is_raised_where_it_is_asked_for(tmp_path: Path) -> None:
-    told = begin_work_tree_state(tmp_path / "no\0path", ENVIRONMENT)
+    finish = begin_work_tree_state(tmp_path / "no\0path", ENVIRONMENT)
 
     with pytest.raises(ValueError, match="null byte"):
-        told()
+        finish()
 
 
 def test_looking_runs_no_program_of_the_repository(repository: Path) -> None:

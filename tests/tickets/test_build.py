@@ -45,9 +45,9 @@ def test_a_json_file_meets_its_published_schema(name: str, schema: str) -> None:
 
 
 def test_actions_are_numbered_by_ticket_and_line() -> None:
-    told = [(a.action_id, a.kind, a.done, a.source_line) for a in built(TWO).actions.actions]
+    rows = [(a.action_id, a.kind, a.done, a.source_line) for a in built(TWO).actions.actions]
 
-    assert told == [
+    assert rows == [
         ("T-1-A01", "task", True, 8),
         ("T-1-A02", "task", False, 9),
         ("T-1-A03", "acceptance", False, 13),
@@ -147,9 +147,9 @@ def test_a_circle_is_reported_in_both_plans(mode: TicketMode, page: str) -> None
 
     made = built(texts, msgspec.structs.replace(OPTIONS, mode=mode))
 
-    told = made.files[f"{OUT}/{page}.md"].decode()
-    assert "wait for each other in a circle, broken by path: a-1, b-1." in told
-    assert "Nothing is open" in told
+    text = made.files[f"{OUT}/{page}.md"].decode()
+    assert "wait for each other in a circle, broken by path: a-1, b-1." in text
+    assert "Nothing is open" in text
 
 
 HOSTILE = """\

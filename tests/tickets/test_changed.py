@@ -44,6 +44,6 @@ def test_our_own_files_are_no_work(tmp_path: Path) -> None:
     ticketify(TicketifyRequest(root))
     (root / "work.py").write_text("new\n")
 
-    told = report(TicketOutDir.at(root, OPTIONS.out_dir), "changes")
+    reply = report(TicketOutDir.at(root, OPTIONS.out_dir), "changes")
 
-    assert told.text.startswith("1 files")
+    assert reply.text.startswith("1 files")

@@ -19,9 +19,9 @@ def test_the_answer_meets_its_schema(
 ) -> None:
     put(tmp_path, TWO)
 
-    told = answer(capsys, "ticketify", *words, "--cwd", str(tmp_path), "--json")
+    result = answer(capsys, "ticketify", *words, "--cwd", str(tmp_path), "--json")
 
-    jsonschema.validate(told.envelope["data"], schema_of("ticketify-report"))
+    jsonschema.validate(result.envelope["data"], schema_of("ticketify-report"))
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_exit_codes(
 ) -> None:
     put(tmp_path, TWO)
 
-    told = answer(capsys, *words, "--cwd", str(tmp_path))
+    result = answer(capsys, *words, "--cwd", str(tmp_path))
 
-    assert told.code == code
-    assert said in told.out + told.err
+    assert result.code == code
+    assert said in result.out + result.err
 
 
 def test_a_failed_write_is_exit_code_3_with_the_state_of_the_rollback(
@@ -56,14 +56,14 @@ def test_a_failed_write_is_exit_code_3_with_the_state_of_the_rollback(
     put(tmp_path, TWO)
 
     with failing(2, only="rename"):
-        told = answer(
+        result = answer(
             capsys, "ticketify", "--rollback-on-failure", "--cwd", str(tmp_path), "--json"
         )
 
-    assert told.code == 3
-    assert told.envelope["error"]["code"] == "PARTIAL_FAILURE"
-    assert told.envelope["data"]["failed_step"] == "_actions.json"
-    assert told.envelope["data"]["rollback_status"] in {"completed", "failed"}
+    assert result.code == 3
+    assert result.envelope["error"]["code"] == "PARTIAL_FAILURE"
+    assert result.envelope["data"]["failed_step"] == "_actions.json"
+    assert result.envelope["data"]["rollback_status"] in {"completed", "failed"}
 
 
 def test_tasks_of_an_older_prd_are_reported(
@@ -79,7 +79,7 @@ def test_tasks_of_an_older_prd_are_reported(
     (root / ".tickets" / "T-1.md").write_text("---\nid: T-1\n---\n- [ ] other\n")
     answer(capsys, "ticketify", *cwd)
 
-    told = answer(capsys, "tickets", "tasks", "kept", *cwd)
+    result = answer(capsys, "tickets", "tasks", "kept", *cwd)
 
-    assert told.code == 0
-    assert "made of an older PRD" in told.err
+    assert result.code == 0
+    assert "made of an older PRD" in result.err

@@ -103,8 +103,8 @@ def test_a_long_summary_ends_at_a_word() -> None:
 def test_items(text: str, items: str) -> None:
     found = a_ticket(text).items
 
-    told = ", ".join(f"{i.kind} {i.line} {i.text}{'!' if i.done else ''}" for i in found)
-    assert told == items
+    summary = ", ".join(f"{i.kind} {i.line} {i.text}{'!' if i.done else ''}" for i in found)
+    assert summary == items
 
 
 @pytest.mark.parametrize(

@@ -256,7 +256,7 @@ def test_an_edited_ticket_is_stale_but_not_against_determinism(
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected"),
     [
         pytest.param({"prd_path": "../docs/x"}, "--prd-path ../docs/x: it leads out", id="a PRD"),
         pytest.param({"prd_path": "a,b/x"}, "--prd-path a,b/x: the path must not", id="a comma"),
@@ -265,14 +265,14 @@ def test_an_edited_ticket_is_stale_but_not_against_determinism(
     ],
 )
 def test_a_bad_path_is_reported_as_it_was_given(
-    tmp_path: Path, options: dict[str, str], told: str
+    tmp_path: Path, options: dict[str, str], expected: str
 ) -> None:
     put(tmp_path, TWO)
 
     with pytest.raises(UsageError) as error:
         ticketify(TicketifyRequest(tmp_path, **options))  # type: ignore[arg-type]
 
-    assert str(error.value).startswith(told)
+    assert str(error.value).startswith(expected)
 
 
 def test_a_dependency_that_names_no_ticket_is_reported(tmp_path: Path) -> None:

@@ -43,9 +43,9 @@ def test_an_out_dir_outside_is_refused(tmp_path: Path) -> None:
 def test_a_selection_knows_its_task(desk: TicketOutDir) -> None:
     _with_tasks(desk)
 
-    told = take(desk, AgentStage.SELECT, SELECTED, "gemini")
+    reply = take(desk, AgentStage.SELECT, SELECTED, "gemini")
 
-    assert told.written == f"{OPTIONS.out_dir}/next.json"
+    assert reply.written == f"{OPTIONS.out_dir}/next.json"
     assert _read(desk, "next.json")["task_id"] == "4"
 
 
@@ -78,9 +78,9 @@ def test_an_empty_answer_is_refused(desk: TicketOutDir, stage: AgentStage) -> No
 
 @pytest.mark.parametrize("tool", ["codex", "gemini"])
 def test_a_missing_reviewer_is_noted(desk: TicketOutDir, tool: str) -> None:
-    told = note_missing(desk, tool)
+    reply = note_missing(desk, tool)
 
-    assert f"{tool} was not found" in (desk.root / (told.written or "")).read_text()
+    assert f"{tool} was not found" in (desk.root / (reply.written or "")).read_text()
 
 
 def test_prompts_follow_the_work(desk: TicketOutDir) -> None:
@@ -97,9 +97,9 @@ def test_prompts_follow_the_work(desk: TicketOutDir) -> None:
 def test_nothing_open_is_skipped(tmp_path: Path) -> None:
     ticketify(TicketifyRequest(put(tmp_path, {"a.md": "- [x] done\n"})))
 
-    told = prompt(TicketOutDir.at(tmp_path, OPTIONS.out_dir), AgentStage.SELECT)
+    reply = prompt(TicketOutDir.at(tmp_path, OPTIONS.out_dir), AgentStage.SELECT)
 
-    assert told.text == "SKIP: no ticket has an open action"
+    assert reply.text == "SKIP: no ticket has an open action"
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,12 @@ def test_short_questions(desk: TicketOutDir, question: str, before: str, after: 
     assert tasks(desk, question)[0].text == after
 
 
-@pytest.mark.parametrize(("status", "told"), [("pending", "4"), ("done", ""), ("review", "")])
-def test_only_an_open_task_goes_to_review(desk: TicketOutDir, status: str, told: str) -> None:
+@pytest.mark.parametrize(("status", "expected"), [("pending", "4"), ("done", ""), ("review", "")])
+def test_only_an_open_task_goes_to_review(desk: TicketOutDir, status: str, expected: str) -> None:
     _with_tasks(desk, {"tasks": [{"id": 4, "title": "T-1: x", "status": status}]})
     take(desk, AgentStage.SELECT, SELECTED, "gemini")
 
-    assert tasks(desk, "selected")[0].text == told
+    assert tasks(desk, "selected")[0].text == expected
 
 
 def test_the_complexity_report_is_demanded_whole(desk: TicketOutDir) -> None:
@@ -156,10 +156,10 @@ def test_what_was_not_broken_down_is_reported_and_no_figures_are_left(desk: Tick
 def test_a_check_tells_what_is_wrong(desk: TicketOutDir) -> None:
     _with_tasks(desk, {"tasks": [{"id": 1, "title": "a", "dependencies": [1]}]})
 
-    told, _ = tasks(desk, "check")
+    reply, _ = tasks(desk, "check")
 
-    assert not told.ok
-    assert "task 1: it depends on itself" in told.text
+    assert not reply.ok
+    assert "task 1: it depends on itself" in reply.text
 
 
 def test_a_broken_tasks_file_is_an_error(desk: TicketOutDir) -> None:
@@ -178,10 +178,10 @@ def test_reports(desk: TicketOutDir) -> None:
 def test_the_audit_finds_what_cannot_be_read(desk: TicketOutDir) -> None:
     desk.write("PR.md", b"")
 
-    told = report(desk, "audit")
+    reply = report(desk, "audit")
 
-    assert not told.ok
-    assert "PR.md: empty" in told.text
+    assert not reply.ok
+    assert "PR.md: empty" in reply.text
 
 
 @pytest.mark.parametrize("place", ["../key", "/dev/zero", ".git/config"])

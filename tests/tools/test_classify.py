@@ -211,10 +211,10 @@ def test_what_a_failure_means(
 def test_without_a_record_the_words_tell_the_same(
     out: str, record: SessionRecord | None, code: str, kind: FailureClass, wait: float | None
 ) -> None:
-    told, recorded = classify(out, ""), classify(out, "", record)
+    by_output, recorded = classify(out, ""), classify(out, "", record)
 
-    assert (told.code, told.kind, told.wait) == (recorded.code, kind, wait)
-    assert told.code == code
+    assert (by_output.code, by_output.kind, by_output.wait) == (recorded.code, kind, wait)
+    assert by_output.code == code
 
 
 @pytest.mark.parametrize(

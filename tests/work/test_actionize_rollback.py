@@ -76,8 +76,8 @@ def refusing(name: str) -> Iterator[None]:
         disk.set_hook(None)
 
 
-def ends(told: ActionizeReport) -> tuple[str | None, RollbackStatus, str | None]:
-    return told.failed_step, told.rollback_status, told.resume_from
+def ends(report: ActionizeReport) -> tuple[str | None, RollbackStatus, str | None]:
+    return report.failed_step, report.rollback_status, report.resume_from
 
 
 @pytest.mark.parametrize("name", ["normalized.jsonl", "change-plan.md", "taskmaster.json"])
@@ -85,12 +85,12 @@ def test_a_rollback_brings_earlier_artifacts_back(root: Path, name: str) -> None
     before = made_before(root)
 
     with refusing(name):
-        told = actionized(root, undo=True).report
+        report = actionized(root, undo=True).report
 
-    assert ends(told) == (name, RollbackStatus.COMPLETED, "normalized.jsonl")
+    assert ends(report) == (name, RollbackStatus.COMPLETED, "normalized.jsonl")
     assert standing(root) == before
-    assert told.artifacts == ()
-    assert all((root / path).is_file() for path in told.quarantined)
+    assert report.artifacts == ()
+    assert all((root / path).is_file() for path in report.quarantined)
 
 
 def test_a_rollback_leaves_no_directory_it_made(root: Path) -> None:
@@ -104,10 +104,10 @@ def test_without_the_flag_everything_is_kept(root: Path) -> None:
     made_before(root)
 
     with refusing("taskmaster.json"):
-        told = actionized(root, undo=False).report
+        report = actionized(root, undo=False).report
 
-    assert ends(told) == ("taskmaster.json", RollbackStatus.NOT_ATTEMPTED, "taskmaster.json")
-    assert [one.path for one in told.artifacts] == list(told.completed_steps)
+    assert ends(report) == ("taskmaster.json", RollbackStatus.NOT_ATTEMPTED, "taskmaster.json")
+    assert [one.path for one in report.artifacts] == list(report.completed_steps)
     assert standing(root)["taskmaster.json"][0] == EARLIER["taskmaster.json"]
     assert b"mine" in standing(root)["backlog.md"][0]
     assert standing(root)["backlog.md"][0] != EARLIER["backlog.md"]
@@ -118,12 +118,12 @@ def test_a_rollback_that_fails_names_what_is_left(root: Path) -> None:
 
     # The new file, a .gitignore beside the copies, the backlog; then the disk takes nothing.
     with failing(4, only="rename"):
-        told = actionized(root, undo=True).report
+        report = actionized(root, undo=True).report
 
-    assert (told.failed_step, told.rollback_status) == ("change-plan.md", RollbackStatus.FAILED)
-    assert told.rollback_error is not None
-    assert "not rolled back: " in told.rollback_error
-    assert "backlog.md" in told.rollback_error
+    assert (report.failed_step, report.rollback_status) == ("change-plan.md", RollbackStatus.FAILED)
+    assert report.rollback_error is not None
+    assert "not rolled back: " in report.rollback_error
+    assert "backlog.md" in report.rollback_error
 
 
 def test_after_the_trouble_the_same_command_does_it_all(root: Path) -> None:
@@ -131,8 +131,8 @@ def test_after_the_trouble_the_same_command_does_it_all(root: Path) -> None:
     with refusing("change-plan.md"):
         actionized(root, undo=True)
 
-    told = actionized(root, undo=True).report
+    report = actionized(root, undo=True).report
 
-    assert told.ok
-    assert [one.path for one in told.artifacts if one.changed] == list(told.completed_steps)
+    assert report.ok
+    assert [one.path for one in report.artifacts if one.changed] == list(report.completed_steps)
     assert actionized(root, undo=True).report.completed_steps == ()

@@ -387,13 +387,13 @@ def test_the_command(
     base = ("--github-api-url", publish.server.url)
 
     dry = answer(capsys, *words, *base, "--dry-run")
-    told = answer(capsys, *words, *base, "--json")
+    result = answer(capsys, *words, *base, "--json")
 
     assert (dry.code, dry.out.count("would be created")) == (0, 3)
-    assert told.code == 0
-    jsonschema.validate(told.envelope["data"], schema_of("publish-report"))
-    assert told.envelope["data"]["totals"]["created"] == 3
-    assert TOKEN not in told.out + told.err
+    assert result.code == 0
+    jsonschema.validate(result.envelope["data"], schema_of("publish-report"))
+    assert result.envelope["data"]["totals"]["created"] == 3
+    assert TOKEN not in result.out + result.err
 
     monkeypatch.delenv("GH_TOKEN")
     assert answer(capsys, *words, *base).code == 2
@@ -405,10 +405,10 @@ def test_without_a_run_named_the_newest_is_published(
     monkeypatch.chdir(publish.project.root)
     monkeypatch.setenv("ORACLEPACK_GITHUB_API_URL", publish.server.url)
 
-    told = answer(capsys, "publish", "github", "--repo", "octo/shop", "--dry-run", "--json")
+    result = answer(capsys, "publish", "github", "--repo", "octo/shop", "--dry-run", "--json")
 
-    assert told.code == 0
-    assert told.envelope["data"]["run_dir"].endswith(publish.project.run.name)
+    assert result.code == 0
+    assert result.envelope["data"]["run_dir"].endswith(publish.project.run.name)
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ ROOT = Path(__file__).parent.parent.parent
 SUM = """
 import hashlib
 from tests.work.golden import CASES, work
-told = hashlib.sha256()
+digest = hashlib.sha256()
 for case in CASES:
     for artifact in work(case).artifacts:
-        told.update(artifact.text.encode())
-print(told.hexdigest())
+        digest.update(artifact.text.encode())
+print(digest.hexdigest())
 """
 
 TEXTS = (
@@ -104,7 +104,7 @@ def usual_digest() -> str:
 
 
 def digest(habits: dict[str, str]) -> str:
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", SUM],
         cwd=ROOT,
         env={"PATH": os.environ["PATH"], **habits},
@@ -112,7 +112,7 @@ def digest(habits: dict[str, str]) -> str:
         text=True,
         check=True,
     )
-    return told.stdout
+    return result.stdout
 
 
 @given(some_pack, some_answer, st.integers(0, 11))
