@@ -5,7 +5,7 @@
     found = check(ground, before, ran=ran, wanted=undisturbed)
 
 Each part can be had alone: `paid_twice`, `lost`, `unverified`, `corrupt`, `touched`, `left`,
-`traces_told`.
+`leaked_secrets`.
 """
 
 import hashlib
@@ -80,12 +80,12 @@ def check(
         found.append(Broken(Promise.ENDING, f"it ended with {ran.code}: {ran.out}{ran.err}"))
     elif wanted is not None:
         again = [f"step {step} ran again" for step in ran_again(ground)]
-        told = [*again, *differences(outcome(ground), wanted)]
-        found += [Broken(Promise.ENDING, one) for one in told]
+        messages = [*again, *differences(outcome(ground), wanted)]
+        found += [Broken(Promise.ENDING, one) for one in messages]
     found += paid_twice(ground) + unverified(ground) + corrupt(ground) + left(ground)
     if ran is not None and ran.code == 0:
         found += [Broken(Promise.ENDING, one) for one in left_in_store(ground.folder)]
-    found += touched(ground, before) + traces_told(ground, secrets)
+    found += touched(ground, before) + leaked_secrets(ground, secrets)
     return found + (lost(ground) if ran is not None and ran.code == 0 else [])
 
 
@@ -189,7 +189,7 @@ def alive(ground: Ground) -> list[int]:
     return [pid for pid in _pids() if mark in _read(Path(f"/proc/{pid}/environ")).split(b"\0")]
 
 
-def traces_told(ground: Ground, secrets: Sequence[str]) -> list[Broken]:
+def leaked_secrets(ground: Ground, secrets: Sequence[str]) -> list[Broken]:
     """Secrets in anything that was written down: run directories, state, report, what we keep."""
     found = []
     places = (ground.root / ".oraclepack", ground.home / ".local")

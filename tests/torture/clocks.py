@@ -183,9 +183,9 @@ def _order(ground: Ground, jump: Jump) -> Iterator[Broken]:
             yield Broken(Promise.ENDING, f"--new-run: {fresh.code}, {sorted(new)}: {fresh.out}")
             return
         goes_on = _run(ground, jump, later)
-        told = Path(goes_on.data["run_dir"]).name
-        if {told} != new:
-            yield Broken(Promise.ENDING, f"{told} goes on, but the newest run is {new}")
+        run_name = Path(goes_on.data["run_dir"]).name
+        if {run_name} != new:
+            yield Broken(Promise.ENDING, f"{run_name} goes on, but the newest run is {new}")
         old |= new
 
 
@@ -204,7 +204,7 @@ class _Clock:
 
 def _waits(scene: Scene, chance: Random) -> list[Broken | None]:
     """Waits for one of two calls a minute, with a jump of the clock in the middle."""
-    told: list[Broken | None] = []
+    results: list[Broken | None] = []
     limit = Limit(requests_per_minute=2)
     for number, by in enumerate(sorted({jump.by for jump in JUMPS})):
         clock = _Clock(1_770_000_000.0)
@@ -222,8 +222,8 @@ def _waits(scene: Scene, chance: Random) -> list[Broken | None]:
         slots = [limits.acquire("openai", limit, pause) for _ in range(3)]
         wrong = None in slots or waited > MINUTE + 1
         what = f"a clock off by {by / HOUR:+.0f} hours: waited {waited:.0f} s for a slot"
-        told.append(Broken(Promise.ENDING, what) if wrong else None)
-    return told
+        results.append(Broken(Promise.ENDING, what) if wrong else None)
+    return results
 
 
 ATTACKS: dict[str, Attack] = {"clock-between": between, "clock-during": during}

@@ -17,7 +17,7 @@ from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 _NOTES = frozenset({"lock"})
 """Files that say only who was there."""
 
-Told = Iterator[tuple[Promise, str]]
+BrokenPromises = Iterator[tuple[Promise, str]]
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -103,7 +103,7 @@ def tree(root: Path) -> dict[str, bytes]:
     }
 
 
-def _looked_at(case: Case) -> Told:
+def _looked_at(case: Case) -> BrokenPromises:
     """Commands that only look."""
     damage = case.reading.damage
     for words in (("runs", "list"), ("runs", "show", case.run_dir.name)):
@@ -123,22 +123,22 @@ def _looked_at(case: Case) -> Told:
         yield Promise.CORRUPT, f"looking changed {case.changed()}"
 
 
-def _rebuilt(case: Case) -> Told:
+def _rebuilt(case: Case) -> BrokenPromises:
     ran = case.say("doctor", "--rebuild")
     is_damaged = case.reading.damage is not None
     if ran.code != (2 if is_damaged else 0):
         yield Promise.ENDING, f"doctor --rebuild ended with {ran.code}: {ran.out}{ran.err}"
         return
-    (told,) = ran.data["runs"]
-    if told["events"] != case.known:
-        yield Promise.LOST, f"doctor --rebuild counts {told['events']} of {case.known} events"
+    (report,) = ran.data["runs"]
+    if report["events"] != case.known:
+        yield Promise.LOST, f"doctor --rebuild counts {report['events']} of {case.known} events"
     owned = {"run.json", "steps.json", "pack.state.json", "pack.report.json"}
     wrong = [name for name in case.changed() if is_damaged or Path(name).name not in owned]
     if wrong:
         yield Promise.CORRUPT, f"doctor --rebuild changed {wrong}"
 
 
-def _continued(case: Case) -> Told:
+def _continued(case: Case) -> BrokenPromises:
     ran = case.project.run()
     now = (case.run_dir / "journal.jsonl").read_bytes()
     if case.is_broken:
@@ -158,7 +158,7 @@ def _continued(case: Case) -> Told:
     yield from _answers(case)
 
 
-def _answers(case: Case) -> Told:
+def _answers(case: Case) -> BrokenPromises:
     """What was answered before is there as it was."""
     now = tree(case.project.root)
     for name, content in case.before.items():

@@ -79,7 +79,7 @@ def _is_warning_of_budgets(one: Broken) -> bool:
 
 def _is_admitted(one: Broken) -> bool:
     differs = one.promise is Promise.ENDING and one.what.startswith("outcome")
-    return differs and any(told in one.what for told in ADMITTED)
+    return differs and any(text in one.what for text in ADMITTED)
 
 
 def use_up_descriptors(free: int) -> None:

@@ -134,5 +134,5 @@ def _git(ground: Ground, *words: str) -> None:
 def _lines(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
-    told: Iterable[str] = path.read_text().splitlines()
-    return [json.loads(line) for line in told]
+    lines: Iterable[str] = path.read_text().splitlines()
+    return [json.loads(line) for line in lines]

@@ -97,8 +97,8 @@ def ended(program: Program) -> Ran | None:
     """How a command ended; None when it had to be killed."""
     deadline = monotonic() + PATIENCE
     while monotonic() < deadline:
-        told = Path(f"/proc/{program.pid}/stat").read_text().rpartition(") ")[2]
-        if told.startswith("Z"):
+        state = Path(f"/proc/{program.pid}/stat").read_text().rpartition(") ")[2]
+        if state.startswith("Z"):
             return program.wait()
         sleep(0.01)
     os.kill(program.pid, signal.SIGKILL)
@@ -134,8 +134,8 @@ class _Trials:
         ground = prepare(self.template.copy(place / folder), outside)
         ground = ground.knowing(OUTSIDE=str(outside))
         # The state and report of a pack carry its name.
-        told = r"project/[^/]*\.(state|report)\.json$"
-        before, was = Snapshot.of(ground, told), tree(outside)
+        pattern = r"project/[^/]*\.(state|report)\.json$"
+        before, was = Snapshot.of(ground, pattern), tree(outside)
         for given in (words, ("run", "pack.md", "--json")):
             ran = ended(ground.project.start(*given))
             if ran is None:

@@ -60,8 +60,8 @@ class Site:
 
 def is_step_again(one: Broken) -> bool:
     """Whether it is only said that a step ran again that had ended well."""
-    told = one.promise is Promise.ENDING and one.what.startswith("step ")
-    return told and one.what.endswith(" ran again")
+    is_about_a_step = one.promise is Promise.ENDING and one.what.startswith("step ")
+    return is_about_a_step and one.what.endswith(" ran again")
 
 
 def killed_at(ground: Ground, words: tuple[str, ...], number: int) -> tuple[Ran, str]:
@@ -115,8 +115,8 @@ def kill_the_recovery(scene: Scene, shape: Shape) -> Tally:
             trials += 1
             kills += is_dead + (died.code == -signal.SIGKILL)
             where[place] += bool(place)
-            told = f"killed at {first}, then at {second} ({place})"
-            broken += [placed(one, told) for one in found]
+            moment = f"killed at {first}, then at {second} ({place})"
+            broken += [placed(one, moment) for one in found]
             clear(ground, found, f"{first}-{second}")
     return Tally(trials, kills, tuple(broken), {}, +where)
 

@@ -214,8 +214,8 @@ def _grown(costs: list[Cost], what: str) -> Iterator[Broken]:
             for size in (10, 20, 30)
         )
         if long - middle > GROWTH * (middle - short) + 1:
-            told = f"{short:.1f}, {middle:.1f}, {long:.1f}"
-            yield Broken(Promise.ENDING, f"{what}: {kind} of 10, 20 and 30 steps: {told}")
+            figures = f"{short:.1f}, {middle:.1f}, {long:.1f}"
+            yield Broken(Promise.ENDING, f"{what}: {kind} of 10, 20 and 30 steps: {figures}")
 
 
 def _per_step(costs: list[Cost]) -> float:

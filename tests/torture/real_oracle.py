@@ -70,8 +70,8 @@ def kill_the_runner(scene: Scene, office: Office) -> Tally:
         ran = ground.project.run()
         office.write_up(ground)
         found += site.judged(ground, ran)
-        told = f"killed at {numbers}, {rule.fault} {rule.first} times"
-        broken += [placed(one, told) for one in found]
+        moment = f"killed at {numbers}, {rule.fault} {rule.first} times"
+        broken += [placed(one, moment) for one in found]
         clear(ground, found, f"{number}")
     facts = {"operations": site.operations, **office.facts}
     return Tally(len(moments), kills, tuple(broken), facts, +where)
@@ -227,8 +227,8 @@ def _await(moment: Callable[[Office, Ground], bool], office: Office, ground: Gro
 
 def _known_tools(ground: Ground) -> set[int]:
     """The processes of the calls that the run has written down."""
-    told = [one for run_dir in ground.project.run_dirs for one in load(run_dir / _JOURNAL).events]
-    calls = [one.process for one in told if isinstance(one, InvocationIntent)]
+    events = [one for run_dir in ground.project.run_dirs for one in load(run_dir / _JOURNAL).events]
+    calls = [one.process for one in events if isinstance(one, InvocationIntent)]
     return {one.pid for one in calls if one is not None}
 
 
@@ -236,8 +236,10 @@ def _answer_who_waits(office: Office, ground: Ground, over: Event) -> None:
     """Keep the answer back until a command waits for it, is over, or says nothing for long."""
     deadline = monotonic() + _SILENCE
     while not over.wait(0.02) and monotonic() < deadline:
-        told = ground.project.journal.events
-        if any(isinstance(one, WarningRecorded) and one.code == Wait.EARLIER_CALL for one in told):
+        events = ground.project.journal.events
+        if any(
+            isinstance(one, WarningRecorded) and one.code == Wait.EARLIER_CALL for one in events
+        ):
             break
     office.provider.release.set()
 

@@ -105,7 +105,7 @@ def _attacks(tallies: Mapping[str, Tally]) -> str:
     rows = ["## Attacks", ""]
     for name, tally in tallies.items():
         facts = {} if name == "deliberate-bugs" else tally.facts
-        told = "".join(
+        details = "".join(
             f", {count:,} {what}" for what, count in facts.items() if count or what in _ALWAYS
         )
         kills = f", {tally.kills:,} kills" if tally.kills else ""
@@ -113,7 +113,7 @@ def _attacks(tallies: Mapping[str, Tally]) -> str:
         if tally.not_played:
             rows.append(f"- **{name}** (not run: {tally.not_played}): {doc}")
             continue
-        rows.append(f"- **{name}** ({tally.trials:,} trials{kills}{told}): {doc}")
+        rows.append(f"- **{name}** ({tally.trials:,} trials{kills}{details}): {doc}")
     return "\n".join([*rows, ""])
 
 
@@ -131,8 +131,8 @@ def _bugs(tallies: Mapping[str, Tally]) -> str:
         "|---|---|---|",
     ]
     caught: dict[tuple[str, str], list[str]] = {}
-    for told in tally.facts:
-        bug, where, promise = told.split(" | ")
+    for fact in tally.facts:
+        bug, where, promise = fact.split(" | ")
         caught.setdefault((bug, where), []).append(promise)
     rows += [f"| {bug} | {where} | {', '.join(as_)} |" for (bug, where), as_ in caught.items()]
     rows += [f"| {one.what} | **not caught** | |" for one in tally.broken]
@@ -158,11 +158,11 @@ def _folded(place: str) -> str:
 
 
 def _commit() -> str:
-    told = subprocess.run(
+    result = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--exclude", "*"],
         cwd=Path(__file__).parent,
         capture_output=True,
         text=True,
         check=False,
     )
-    return told.stdout.strip() or "unknown"
+    return result.stdout.strip() or "unknown"

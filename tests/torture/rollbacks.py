@@ -52,7 +52,7 @@ class Look(msgspec.Struct, frozen=True):
     """One path as it stands."""
 
     mode: int
-    told: bytes
+    content: bytes
     moment: int = 0
 
 
@@ -71,13 +71,13 @@ def look(root: Path) -> dict[str, Look]:
         ours = name.startswith((".oraclepack/", ".git/", "out/_failed/", "mended"))
         if ours or name.endswith((".state.json", ".report.json", "scratch.txt")):
             continue
-        told = path.lstat()
-        if stat.S_ISLNK(told.st_mode):
-            found[name] = Look(told.st_mode, os.fsencode(path.readlink()))
-        elif stat.S_ISREG(told.st_mode):
-            found[name] = Look(told.st_mode, path.read_bytes(), told.st_mtime_ns)
-        elif not stat.S_ISDIR(told.st_mode):
-            found[name] = Look(told.st_mode, b"")
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
+            found[name] = Look(status.st_mode, os.fsencode(path.readlink()))
+        elif stat.S_ISREG(status.st_mode):
+            found[name] = Look(status.st_mode, path.read_bytes(), status.st_mtime_ns)
+        elif not stat.S_ISDIR(status.st_mode):
+            found[name] = Look(status.st_mode, b"")
     return found
 
 
@@ -90,13 +90,13 @@ def lost(root: Path, texts: Iterable[str]) -> list[str]:
 
 def rolled_back(ground: Ground) -> RollbackStatus | None:
     """How far the last rollback came, as the journal tells."""
-    told: RollbackStatus | None = None
+    status: RollbackStatus | None = None
     for event in ground.project.journal.events:
         if isinstance(event, j.RollbackStarted):
-            told = RollbackStatus.STARTED
+            status = RollbackStatus.STARTED
         elif isinstance(event, j.RollbackFinished):
-            told = event.status
-    return told
+            status = event.status
+    return status
 
 
 def recorded(ground: Ground) -> set[str]:
@@ -146,14 +146,14 @@ class _Trial:
         (root / "mended").touch()
         after = self.ground.project.start(*NEXT).wait()
         if after.code:
-            return self.say(Promise.ENDING, f"the next command: {after.code} {told(after)}")
+            return self.say(Promise.ENDING, f"the next command: {after.code} {output_tail(after)}")
         if begun in {RollbackStatus.STARTED, RollbackStatus.COMPLETED}:
             self._is_back()
         self._whole()
         if number % 3 == 0:
             last = self.ground.project.run()
             if last.code:
-                self.say(Promise.ENDING, f"running all: {last.code} {told(last)}")
+                self.say(Promise.ENDING, f"running all: {last.code} {output_tail(last)}")
         return None
 
     def _is_back(self) -> None:
@@ -180,7 +180,7 @@ class _Trial:
         return self.broken
 
 
-def told(ran: Ran) -> str:
+def output_tail(ran: Ran) -> str:
     return f"{ran.out[-300:]} {ran.err[-300:]}"
 
 
@@ -224,7 +224,7 @@ def disk_fails_in_rollback(scene: Scene) -> Tally:
         fault: dict[str, object] = {"notes": os.devnull, "fail": number, "code": code}
         ran = trial.ground.project.start(*BACK, fault=fault).wait()
         if ran.code not in {1, 2, 3}:
-            trial.say(Promise.ENDING, f"ended with {ran.code}: {told(ran)}")
+            trial.say(Promise.ENDING, f"ended with {ran.code}: {output_tail(ran)}")
         reported += ran.code == 3
         trial.mend_and_check(index)
         broken += trial.end()
@@ -271,7 +271,7 @@ def changed_meanwhile(scene: Scene) -> Tally:
         status = ran.data["rollback_status"] if ran.code == 3 else None
         failed += status == "failed"
         if ran.code != 3 or (status == "failed") != bool(ran.data["rollback_error"]):
-            trial.say(Promise.ENDING, f"{what}: {ran.code} {told(ran)}")
+            trial.say(Promise.ENDING, f"{what}: {ran.code} {output_tail(ran)}")
         if look(outside) != was:
             trial.say(Promise.TOUCHED, f"{what}: {look(outside)}")
         kept = [text for text in (*FOUND, "edited\n") if text.strip() in does or text in FOUND]

@@ -54,10 +54,10 @@ def ask(asked: dict[str, str], session: "Session") -> int:
     scripted.delay(fault)
     text = answer(asked)
     parts = {"cut": text[: len(text) // 2], "empty": "", "partial": text.split("\n## ")[0]}
-    told = parts.get(fault, text)
-    note("billed", asked, good=fault not in BAD, answer=text, told=told)
+    content = parts.get(fault, text)
+    note("billed", asked, good=fault not in BAD, answer=text, told=content)
     hold("billed")
-    return deliver(asked, session, fault, told)
+    return deliver(asked, session, fault, content)
 
 
 def deliver(asked: dict[str, str], session: "Session", fault: str, text: str) -> int:
@@ -105,13 +105,13 @@ class Session:
             except FileExistsError:
                 number += 1
         now = time.time() + float(os.environ.get("PROVIDER_LATER", "0"))
-        told = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
+        timestamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
         output = os.path.abspath(asked["output"]) if asked["output"] else None
         self._meta: dict[str, object] = {
             "id": self.id,
             "pid": os.getpid(),
             "status": "running",
-            "startedAt": f"{told}.{int(now % 1 * 1000):03}Z",
+            "startedAt": f"{timestamp}.{int(now % 1 * 1000):03}Z",
             "options": {"prompt": asked["prompt"], "writeOutputPath": output},
             "lifecycle": {"execution": "foreground", "detached": False},
         }
@@ -170,12 +170,12 @@ def note(log: str, asked: dict[str, str], **more: object) -> int:
 
 def by_chance(prompt: str, count: int) -> str:
     """The same chance for the same seed, prompt and count, in whatever order calls come."""
-    told = os.environ.get("PROVIDER_FAULTS")
-    if not told:
+    setting = os.environ.get("PROVIDER_FAULTS")
+    if not setting:
         return ""
     import random
 
-    seed, rate, names = told.split()
+    seed, rate, names = setting.split()
     chance = random.Random(f"{seed} {count} {prompt}")
     return chance.choice(names.split(",")) if chance.random() < float(rate) else ""
 

@@ -62,8 +62,8 @@ def keep_nothing(scene: Scene) -> Tally:
         ran = ground.project.run()
         found = paid_twice(ground)
         if (first.code, ran.code) != (3, 0) or len(ground.billed) != 2:
-            told = f"ended with {first.code} and {ran.code}, {len(ground.billed)} paid: {ran.err}"
-            found.append(Broken(Promise.ENDING, told))
+            text = f"ended with {first.code} and {ran.code}, {len(ground.billed)} paid: {ran.err}"
+            found.append(Broken(Promise.ENDING, text))
         broken += [placed(one, what) for one in found]
         clear(ground, found, f"{number}")
     return Tally(len(chosen), 0, tuple(broken))

@@ -10,7 +10,7 @@ from tests.run.trees import bash
 from tests.torture.checker import corrupt, left
 from tests.torture.ground import a_ground
 from tests.torture.kills import noted
-from tests.torture.rollbacks import told
+from tests.torture.rollbacks import output_tail
 from tests.torture.tally import Broken, Promise, Scene
 
 PREPARE = r"""
@@ -114,13 +114,13 @@ class Trial:
         ran = self.undo()
         done = "left no recorded change" in ran.out
         if ran.code != (2 if done else 0) or not self.is_done:
-            return self.say(Promise.ENDING, f"the next undo: {ran.code} {told(ran)}")
+            return self.say(Promise.ENDING, f"the next undo: {ran.code} {output_tail(ran)}")
         self._is_back()
         if done or index % 3 == 0:
             (self.ground.folder / "mended").touch()
             last = self.ground.project.run()
             if last.code:
-                self.say(Promise.ENDING, f"the run after it: {last.code} {told(last)}")
+                self.say(Promise.ENDING, f"the run after it: {last.code} {output_tail(last)}")
             self._is_back()
         for path in self.copies:
             self.say(Promise.ENDING, f"{path.name} is left")
@@ -141,7 +141,7 @@ class Trial:
         was = faces(self.ground.root)
         ran = self.ground.project.run(*(["--allow-dirty-rerun"] if self.is_begun else []))
         if ran.code != 2 or ran.envelope["error"]["code"] != "DIRTY_RERUN":
-            self.say(Promise.ENDING, f"run was not refused: {ran.code} {told(ran)}")
+            self.say(Promise.ENDING, f"run was not refused: {ran.code} {output_tail(ran)}")
         if faces(self.ground.root) != was:
             self.say(Promise.TOUCHED, "by a run that was refused")
 
@@ -153,7 +153,7 @@ class Trial:
         was = faces(self.ground.root)
         ran = self.undo()
         if ran.code != 2 or "edited.txt" not in ran.envelope["error"]["message"]:
-            self.say(Promise.ENDING, f"an edit was not reported: {ran.code} {told(ran)}")
+            self.say(Promise.ENDING, f"an edit was not reported: {ran.code} {output_tail(ran)}")
         if faces(self.ground.root) != was:
             self.say(Promise.TOUCHED, "by an undo that was refused")
         place.write_bytes(held)

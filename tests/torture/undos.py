@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from tests.torture.disk_faults import unclear
 from tests.torture.kills import TEARS, named
-from tests.torture.rollbacks import spread, told
+from tests.torture.rollbacks import output_tail, spread
 from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 from tests.torture.undo_trials import UNDO, Site, Trial, faces
 
@@ -85,7 +85,7 @@ def _gits_killed(site: Site, gits: Mapping[str, str], where: Counter[str]) -> li
         path = f"{tools}:{trial.ground.project.environment['PATH']}"
         ran = trial.ground.project.start(*UNDO, PATH=path).wait()
         if ran.code not in {2, -signal.SIGKILL}:
-            trial.say(Promise.ENDING, f"ended with {ran.code}: {told(ran)}")
+            trial.say(Promise.ENDING, f"ended with {ran.code}: {output_tail(ran)}")
         if trial.is_begun or faces(trial.ground.root) != site.changed:
             trial.say(Promise.TOUCHED, "although git did not come to its end")
         where["git apply"] += 1
@@ -101,7 +101,9 @@ def _cleaning_killed(site: Site, numbers: Sequence[int], where: Counter[str]) ->
         inside: dict[str, dict[str, object]] = {f"{__name__}:die_cleaning": {"number": number}}
         ran = trial.ground.project.start(*UNDO, inside=inside).wait()
         if ran.code != -signal.SIGKILL or not trial.is_done or not trial.copies:
-            trial.say(Promise.ENDING, f"it was not killed while cleaning: {ran.code} {told(ran)}")
+            trial.say(
+                Promise.ENDING, f"it was not killed while cleaning: {ran.code} {output_tail(ran)}"
+            )
         where["clean-up"] += ran.code == -signal.SIGKILL
         trial.settle(index)
         broken += trial.end()

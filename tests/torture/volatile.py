@@ -58,8 +58,8 @@ class _Memory:
         self._modes[found.st_ino] = stat.S_IMODE(found.st_mode)
 
     def _die(self) -> None:
-        told = {"contents": self._contents, "modes": self._modes, "names": self._names}
-        Path(self._record).write_text(json.dumps(told))
+        record = {"contents": self._contents, "modes": self._modes, "names": self._names}
+        Path(self._record).write_text(json.dumps(record))
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -81,10 +81,10 @@ class Durable:
 
     def learn(self, record: Path) -> None:
         """What the program made durable before it died."""
-        told = json.loads(record.read_text())
-        self._names |= told["names"]
-        self._contents |= {int(k): bytes.fromhex(v) for k, v in told["contents"].items()}
-        self._modes |= {int(k): v for k, v in told["modes"].items()}
+        data = json.loads(record.read_text())
+        self._names |= data["names"]
+        self._contents |= {int(k): bytes.fromhex(v) for k, v in data["contents"].items()}
+        self._modes |= {int(k): v for k, v in data["modes"].items()}
 
     def forget(self, folder: Path, how: str) -> None:
         """Leave in a folder only what the disk would still have."""
