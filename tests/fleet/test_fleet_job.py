@@ -1,6 +1,8 @@
 """Jobs of fleets: what a manifest means, what is submitted, how a fleet stands."""
 
+from collections.abc import Iterable
 from decimal import Decimal
+from itertools import permutations
 from pathlib import Path
 
 import msgspec
@@ -228,49 +230,88 @@ def a_record(title: str, task_id: str = "OP3-1", priority: str = "high", **more:
     return msgspec.convert(fields, Record)
 
 
+def grouped(tasks: Iterable[SharedTask]) -> list[list[str]]:
+    return [[one.record.task_id for one in task.members] for task in merge_across(tasks)]
+
+
 def test_the_same_work_in_several_repositories_is_listed_once() -> None:
     tasks = [
         SharedTask("shop", a_record("Close the file in `load`", "A", "low")),
-        SharedTask("api", a_record("Close the file in load.", "B", "low")),
+        SharedTask("api", a_record("Close the file in load.", "B", "medium")),
         SharedTask("api-1", a_record("Log the <b>retry</b>", "C", "critical"), "api"),
         SharedTask("api-2", a_record("log the <b>retry</b>", "F", "critical"), "api"),
         SharedTask("api", a_record("Log the retry", "D", kind="finding")),
         SharedTask("api", a_record("Nothing to do", "E", status="noop", kind=None)),
     ]
     merged = merge_across(tasks)
-    assert [(one.task_ids, one.projects) for one in merged] == [
-        (("A", "B"), ("shop", "api")),
-        (("C", "F"), ("api-1", "api-2")),
-        (("D",), ("api",)),
-    ]
+    assert grouped(tasks) == [["B", "A"], ["C", "F"], ["D"]]
     page = combined_page("weekly", merged, [])
-    assert "3 tasks of 0 runs; 1 of them in several repositories." in page
+    assert "Tasks: 3, of 0 runs; 1 of them in several repositories." in page
+    assert "- [ ] Close the file in load. — medium, change; api B, shop A\n" in page
     assert "critical, change; api-1 C, api-2 F\n" in page
     assert "<b>" not in page
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "is_same"),
+    ("first", "second"),
     [
-        ("Pin every GitHub action to a commit", "Pin all GitHub actions to commits", True),
-        ("Add a timeout to the HTTP client", "Set a timeout for the HTTP client.", True),
-        ("Validate the uploaded file name", "Check uploaded file names", True),
-        ("Add a lock file for npm in `web/`", "Add a lock file for npm in `ui/app/`", True),
-        ("Add a timeout to the HTTP client", "Add a retry to the HTTP client", False),
-        ("Log failed logins of users", "Do not log failed logins of users", False),
-        ("Keep error logs for 7 days", "Keep error logs for 30 days", False),
-        ("Close the file after reading in `load`", "Close the file after reading in `save`", False),
-        ("Add tests", "Write tests", False),
-        ("Split the parser module", "Document the public release process", False),
+        ("Pin every GitHub action to a commit", "Pin all GitHub actions to commits"),
+        ("Add a timeout to the HTTP client", "Set a timeout for the HTTP client."),
+        ("Validate the uploaded file name", "Check uploaded file names"),
+        ("Add a lock file for npm in `web/`", "Add a lock file for npm in `ui/app/`"),
+        ("Run the tests in CI on every push", "Run tests in CI for each push"),
+        ("Set a timeout on all `requests.get` calls", "Add timeouts to `requests.get` calls"),
+        ("Never log passwords", "Do not log passwords"),
     ],
 )
-def test_work_of_other_repositories_is_the_same_if_its_subject_is(
-    first: str, second: str, *, is_same: bool
+def test_work_of_other_repositories_that_asks_for_the_same_is_merged(
+    first: str, second: str
 ) -> None:
     tasks = [SharedTask("shop", a_record(first, "A")), SharedTask("api", a_record(second, "B"))]
-    assert (len(merge_across(tasks)) == 1) is is_same
-    inside = [SharedTask("shop", task.record) for task in tasks]
-    assert len(merge_across(inside)) == 2
+    assert grouped(tasks) == [["B", "A"]]
+    page = combined_page("weekly", merge_across(tasks), [])
+    assert "  - shop A: " in page, "the other title is listed too"
+    assert len(merge_across(SharedTask("shop", task.record) for task in tasks)) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Add a timeout to the HTTP client", "Add a retry to the HTTP client"),
+        ("Log failed logins of users", "Do not log failed logins of users"),
+        ("Keep error logs for 7 days", "Keep error logs for 30 days"),
+        ("Close the file after reading in `load`", "Close the file after reading in `save`"),
+        ("Add tests", "Write tests"),
+        ("Lock the cache while reading entries", "Lock the cache while writing entries"),
+        ("Prevent SQL injection in the search page", "Prevent XSS injection in the search page"),
+        ("Rename `parse_it` to `read_it`", "Rename `parse_it` to `load_it`"),
+        ("Upgrade Django from 3 to 4", "Upgrade Django from 4 to 3"),
+        ("Move tests from unittest to pytest", "Move tests from pytest to unittest"),
+        ("Validate the id before the payment", "Validate the id after the payment"),
+        ("Support C++ sources", "Support C# sources"),
+        ("修复登录错误", "删除旧缓存"),
+    ],
+)
+def test_work_of_other_repositories_that_differs_in_a_word_stays_apart(
+    first: str, second: str
+) -> None:
+    tasks = [SharedTask("shop", a_record(first, "A")), SharedTask("api", a_record(second, "B"))]
+    assert len(merge_across(tasks)) == 2
+
+
+def test_the_order_of_jobs_does_not_change_the_groups() -> None:
+    one, other = "Pin every GitHub action to a commit", "Pin all GitHub actions to commits"
+    tasks = [
+        SharedTask("a", a_record(one, "A", "low")),
+        SharedTask("b", a_record(other, "B", "critical")),
+        SharedTask("c", a_record(one, "C")),
+        SharedTask("c", a_record(other, "D")),
+    ]
+    for order in permutations(tasks):
+        (merged, alone) = merge_across(order)
+        assert [member.record.task_id for member in merged.members] == ["A", "B", "C"]
+        assert (merged.record.priority, merged.record.title) == ("critical", other)
+        assert [member.record.task_id for member in alone.members] == ["D"]
 
 
 @pytest.mark.parametrize("lifts_stop", [True, False])

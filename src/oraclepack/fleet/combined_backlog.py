@@ -1,7 +1,6 @@
 """One backlog over the runs of many repositories: the same work is listed once. Pure."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -15,10 +14,8 @@ from oraclepack.work.compare import (
     statement_of,
 )
 
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(r"[^\W_]+[+#]*")
 _OPEN = (WorkStatus.ACTIONABLE, WorkStatus.CONFLICT, WorkStatus.BLOCKED)
-_WORTH_COMPARING = 0.5
-"""The share of equal words from which a task is compared with a group."""
 _ORDER = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
 
@@ -29,15 +26,27 @@ class SharedTask(msgspec.Struct, frozen=True):
     record: Record
     repository: str = ""
 
+    @property
+    def place(self) -> str:
+        """What tells its repository from others."""
+        return self.repository or self.project
+
 
 class MergedTask(msgspec.Struct, frozen=True):
-    """The same work in one or several repositories; the first one speaks for all."""
+    """The same work in one or several repositories; the most urgent one speaks for all."""
 
     record: Record
-    projects: tuple[str, ...]
-    task_ids: tuple[str, ...]
-    """Each with its project, in the same order."""
-    repositories: int = 1
+    members: tuple[SharedTask, ...]
+
+    @property
+    def repositories(self) -> int:
+        return len({member.place for member in self.members})
+
+    @property
+    def other_titles(self) -> tuple[SharedTask, ...]:
+        """The tasks that are named otherwise."""
+        mine = _title_key(self.record)
+        return tuple(one for one in self.members if _title_key(one.record) != mine)
 
 
 def merge_across(tasks: Iterable[SharedTask]) -> tuple[MergedTask, ...]:
@@ -46,73 +55,83 @@ def merge_across(tasks: Iterable[SharedTask]) -> tuple[MergedTask, ...]:
     What most repositories need comes first, then the priority.
     """
     groups = _Groups()
-    for task in tasks:
+    for task in sorted(tasks, key=lambda task: (task.project, task.record.task_id)):
         if task.record.status in _OPEN and not task.record.same_as:
             groups.add(task)
     merged = [
-        MergedTask(
-            members[0].record,
-            tuple(member.project for member in members),
-            tuple(member.record.task_id for member in members),
-            len({member.repository or member.project for member in members}),
-        )
+        MergedTask(min((one.record for one in members), key=_urgency), tuple(members))
         for members in groups.members
     ]
-    return tuple(
-        sorted(
-            merged,
-            key=lambda one: (
-                -one.repositories,
-                _ORDER.get(str(one.record.priority), len(_ORDER)),
-                one.projects,
-                one.task_ids,
-            ),
-        )
-    )
+    return tuple(sorted(merged, key=lambda one: (-one.repositories, _urgency(one.record))))
+
+
+def _urgency(record: Record) -> int:
+    return _ORDER.get(str(record.priority), len(_ORDER))
+
+
+def _title_key(record: Record) -> tuple[str, ...]:
+    words = _WORD.findall(record.title.casefold())
+    return (str(record.kind), *(words or [record.title]))
 
 
 class _Groups:
-    """Groups of tasks with one subject: the words of their titles are equal, or say the same.
+    """Groups of tasks with one subject: their titles are equal, or ask for the same.
 
-    A task joins the first group whose first task it fits. Groups are found by the words of that
-    task, so that the tasks of a thousand repositories are not compared with each other. Two tasks
-    of one project are the same only if their titles are equal: `actionize` compared them before.
+    Groups are found by the words of their first task, so that the tasks of a thousand
+    repositories are not compared with each other. Tasks of one repository with different titles
+    stay apart: `actionize` compared those of a run by their evidence, which says more.
     """
 
     def __init__(self) -> None:
         self.members: list[list[SharedTask]] = []
         self._subjects: list[ComparedStatement] = []
-        self._by_title: dict[tuple[str, ...], int] = {}
+        self._by_title: dict[tuple[str, ...], list[int]] = {}
         self._by_word: dict[tuple[str, str], list[int]] = {}
 
     def add(self, task: SharedTask) -> None:
         """Put a task into the group it belongs to, or begin one."""
-        kind = str(task.record.kind)
-        title = (kind, *_WORD.findall(task.record.title.casefold()))
-        number = self._by_title.get(title)
+        key = _title_key(task.record)
+        known = self._by_title.setdefault(key, [])
+        number = next((one for one in known if self._has_room(one, task)), None)
         if number is None:
             subject = statement_of(task.record.title)
-            number = self._of_subject(subject, kind, task.project)
+            number = self._of_subject(subject, task)
             if number is None:
-                number = self._begin(subject, kind)
-            self._by_title[title] = number
+                number = self._begin(subject, key[0])
+            known.append(number)
         self.members[number].append(task)
 
-    def _of_subject(self, subject: ComparedStatement, kind: str, project: str) -> int | None:
-        shared: Counter[int] = Counter()
-        for word in subject.words:
-            shared.update(self._by_word.get((kind, word), ()))
-        near = (number for number, words in shared.items() if self._is_near(number, words, subject))
-        for number in sorted(near):
-            if asks_the_same_elsewhere(self._subjects[number], subject) and all(
-                member.project != project for member in self.members[number]
+    def _has_room(self, number: int, task: SharedTask) -> bool:
+        """No task of the same repository with another title is in it."""
+        key = _title_key(task.record)
+        return all(
+            member.place != task.place or _title_key(member.record) == key
+            for member in self.members[number]
+        )
+
+    def _of_subject(self, subject: ComparedStatement, task: SharedTask) -> int | None:
+        for number in sorted(self._near(subject, str(task.record.kind))):
+            if asks_the_same_elsewhere(self._subjects[number], subject) and self._has_room(
+                number, task
             ):
                 return number
         return None
 
-    def _is_near(self, number: int, shared: int, subject: ComparedStatement) -> bool:
-        total = len(self._subjects[number].words) + len(subject.words)
-        return 2 * shared >= _WORTH_COMPARING * total
+    def _near(self, subject: ComparedStatement, kind: str) -> set[int]:
+        """Groups with as many words, at least half of them equal; others may differ in spelling.
+
+        Such a group has one of the rarest words, if more than half of the words are looked up.
+        """
+        listed = [self._by_word.get((kind, word), []) for word in subject.words]
+        rarest = sorted(listed, key=len)[: len(listed) // 2 + 1]
+        words = subject.words.keys()
+        return {
+            number
+            for numbers in rarest
+            for number in numbers
+            if len(other := self._subjects[number].words) == len(words)
+            and 2 * len(other.keys() & words) >= len(words)
+        }
 
     def _begin(self, subject: ComparedStatement, kind: str) -> int:
         number = len(self.members)
@@ -130,7 +149,7 @@ def combined_page(fleet: str, tasks: Sequence[MergedTask], runs: Sequence[Collec
     lines = [
         f"# Backlog of fleet {fleet}",
         "",
-        f"{len(tasks)} tasks of {brought} runs; {shared} of them in several repositories.",
+        f"Tasks: {len(tasks)}, of {brought} runs; {shared} of them in several repositories.",
         "",
     ]
     if missing := [run for run in runs if run.problem]:
@@ -138,13 +157,23 @@ def combined_page(fleet: str, tasks: Sequence[MergedTask], runs: Sequence[Collec
         lines += [f"- {run.project}: {escape_keeping_code(run.problem)}" for run in missing]
         lines.append("")
     lines += ["## Tasks", ""]
-    lines += [_line(task) for task in tasks] or ["None."]
+    lines += [line for task in tasks for line in _lines(task)] or ["None."]
     return "\n".join(lines) + "\n"
 
 
-def _line(task: MergedTask) -> str:
+def _lines(task: MergedTask) -> list[str]:
     record = task.record
-    pairs = zip(task.projects, task.task_ids, strict=True)
-    where = ", ".join(f"{project} {task_id}" for project, task_id in pairs)
+    where = ", ".join(_reference(member) for member in task.members)
     nature = record.kind or record.status
-    return f"- [ ] {escape_keeping_code(record.title)} — {record.priority}, {nature}; {where}"
+    title = escape_keeping_code(record.title)
+    return [
+        f"- [ ] {title} — {record.priority}, {nature}; {where}",
+        *(
+            f"  - {_reference(other)}: {escape_keeping_code(other.record.title)}"
+            for other in task.other_titles
+        ),
+    ]
+
+
+def _reference(task: SharedTask) -> str:
+    return f"{task.project} {task.record.task_id}"

@@ -156,10 +156,9 @@ _OPPOSITES = {
 ALIKE = 0.6
 """The share of content words that two statements about the same thing have in common."""
 ALIKE_BUT_FOR_NUMBERS = 0.7
-ALIKE_ELSEWHERE = 0.75
-"""The same for requests about different code."""
-FEWEST_ELSEWHERE = 3
-"""Content words that such requests have in common at least."""
+_FEWEST_ELSEWHERE = 2
+"""Content words and names of requests about different code that can be the same."""
+_EXACT = re.compile(r"\d+|\w[+#]+")
 ALIKE_LETTERS = 0.86
 """How alike two words must be spelled to be one."""
 NEAR_LINES = 5
@@ -208,17 +207,36 @@ def relate(first: ComparedStatement, second: ComparedStatement) -> Relation:
 
 
 def asks_the_same_elsewhere(first: ComparedStatement, second: ComparedStatement) -> bool:
-    """Whether two requests about different code are the same work.
+    """Whether two titles of work on different code ask for the same.
 
-    Paths are of no use there, so the words must agree more, and names of code not differ.
+    Every content word of one has its match in the other, in the same order; so have numbers and
+    names of code. Paths do not count: they differ between repositories.
     """
-    mine, other = first.evidence, second.evidence
-    if _differ(mine.symbols, other.symbols) or _differ(mine.commands, other.commands):
+    names = _names(first)
+    if names != _names(second) or _numbers(first) != _numbers(second):
+        return False
+    if len(first.words) + len(names) < _FEWEST_ELSEWHERE:
         return False
     overlap = _overlap(first, second)
-    if first.numbers != second.numbers or overlap.denies:
-        return False
-    return overlap.agreeing >= FEWEST_ELSEWHERE and overlap.share >= ALIKE_ELSEWHERE
+    all_agree = overlap.agreeing == len(first.words) == len(second.words)
+    return all_agree and not overlap.opposed and _in_one_order(first, second)
+
+
+def _names(statement: ComparedStatement) -> list[str]:
+    """Names of code, in the order of the text."""
+    evidence, text = statement.evidence, statement.text
+    return sorted({*evidence.symbols, *evidence.commands}, key=lambda name: (text.find(name), name))
+
+
+def _numbers(statement: ComparedStatement) -> list[str]:
+    """Numbers, and words such as `C++`, in the order of the text."""
+    return [*_EXACT.findall(without_evidence(statement.text)), *sorted(statement.numbers)]
+
+
+def _in_one_order(first: ComparedStatement, second: ComparedStatement) -> bool:
+    places = {word: at for at, word in enumerate(second.words)}
+    order = [places[word] for word in first.words if word in places]
+    return order == sorted(order)
 
 
 def _differ(first: Sequence[str], second: Sequence[str]) -> bool:
