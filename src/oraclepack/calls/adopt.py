@@ -1,4 +1,4 @@
-"""Adopting: an earlier call, cut off by a crash or kept nowhere, is not paid for again."""
+"""Adopt an earlier call without a stored answer, after a crash, instead of paying again."""
 
 import posixpath
 from collections.abc import Callable, Iterator
@@ -56,8 +56,9 @@ def session_of(
 ) -> SessionRecord | None:
     """The session of an earlier call of the same question.
 
-    Oracle knows it by its prompt and its path alone. The same may have been asked about other
-    files since: what began after a later call of ours, or is known to be another's, is not it.
+    Oracle's record identifies it only by prompt and path. The same question may have been asked
+    about other files since, so sessions that started after a later call, or that belong to
+    another call, are ignored.
     """
     if invocation.outcome is not None and invocation.outcome.session is not None:
         return sessions.record(invocation.outcome.session)
@@ -267,7 +268,7 @@ def _moment(path: Path) -> str:
     return rfc3339(datetime.fromtimestamp(path.stat().st_mtime, UTC))
 
 
-_LOOK_AGAIN = 0.5
+_POLL_SECONDS = 0.5
 
 
 class AdoptionResult(msgspec.Struct, frozen=True):
@@ -541,7 +542,7 @@ def _wait(
 ) -> bool:
     """Until the process of an earlier call has ended, or patience; False when given up."""
     while process and is_alive(process) and not patience.is_at_its_end:
-        if not pause(_LOOK_AGAIN):
+        if not pause(_POLL_SECONDS):
             return False
     return True
 

@@ -1,4 +1,4 @@
-"""Adopt, don't repeat: what to do about a call that a crash cut off."""
+"""What to do about a call that a crash interrupted: adopt its answer, wait, or ask again."""
 
 import re
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ class Adoption(StrEnum):
     CALL = "call"
     """Nothing was paid for, or it failed: ask."""
     FORCE = "force"
-    """It died unfinished, and oracle still takes it for running: ask, with `--force`."""
+    """Its process died, but oracle's record says it is running: ask with `--force`."""
     HARVEST = "harvest"
     """It is answered: take the answer."""
     WAIT = "wait"

@@ -49,7 +49,7 @@ from oraclepack.tools.oracle_sessions import (
     worker_is_alive,
 )
 
-_LOOK_AGAIN = 0.5
+_POLL_SECONDS = 0.5
 
 
 class TryResult(msgspec.Struct, frozen=True):
@@ -227,7 +227,7 @@ def stay_with(
     while now.status in UNFINISHED and worker_is_alive(now.worker_pid or 0):
         if patience.is_at_its_end:
             return now
-        if not pause(_LOOK_AGAIN):
+        if not pause(_POLL_SECONDS):
             return None
         now = sessions.record(record.id) or now
     return sessions.record(record.id) or now

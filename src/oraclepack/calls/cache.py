@@ -1,4 +1,4 @@
-"""The values of the cache: an entry and its signature, the shapes of replies, what is pruned."""
+"""The file format of a cached answer (`CacheEntry`), its signature, pruning, and reply types."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -56,7 +56,7 @@ class CacheRow(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     """`good`, `changed` when the answer is not the one that was stored, `torn`, or `foreign`."""
     foreign: str | None = None
-    """Why it cannot be proven to be ours; then it is never served, and never removed."""
+    """Why it does not count as the user's own; such an entry is never served and never removed."""
 
 
 class CacheList(Paged, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ class CachePruneReport(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     kept: int
     foreign: int = 0
-    """How many of those that stay are foreign: they are never removed."""
+    """How many of the remaining entries are foreign; these are never removed."""
     dry_run: bool = False
 
 
@@ -171,7 +171,7 @@ def explained(
 
 
 def _is_related(entry: CacheEntry, parts: Mapping[str, str]) -> bool:
-    """Whether a cached question is worth comparing with: not another one about other files."""
+    """Whether a cached question has the same prompt or an attached file of the same name."""
     if entry.parts.get("prompt") == parts.get("prompt"):
         return True
     stored, attached = (
@@ -194,7 +194,7 @@ class CacheLookup(msgspec.Struct, frozen=True):
 
 
 class ListedEntry(msgspec.Struct, frozen=True):
-    """An entry, and whether its answer is there and ours."""
+    """An entry with the state of its answer."""
 
     entry: CacheEntry
     state: str

@@ -1,7 +1,7 @@
 """The cache in files: verified answers by the key of their question, safe with many processes.
 
-Only what is signed with the user's key comes out of it, and only that is ever removed. What lies
-behind a link or is tracked by git is foreign, whatever it says.
+Only entries that are signed with the user's key are served or removed. An entry behind a link or
+tracked by git is foreign even if it is signed.
 """
 
 import functools

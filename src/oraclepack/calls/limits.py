@@ -1,7 +1,8 @@
-"""Slots of providers, shared by all processes of the user on this machine.
+"""Rate limits: how many calls of a provider run at once, and how many start per minute.
 
-A slot is a file that its holder has locked: the kernel frees it when the holder dies.
-No wait blocks in the kernel, so every wait can be interrupted.
+All processes of the user on this machine share them. A call needs a slot, a file that its
+process locks: the kernel releases the lock when the process dies. No wait blocks in the kernel,
+so every wait can be interrupted.
 """
 
 import os
@@ -34,7 +35,7 @@ class Limit(msgspec.Struct, frozen=True):
 
 
 DEFAULTS: Mapping[str, Limit] = {"browser": Limit(max_concurrent=1)}
-"""A browser profile can be driven by one at a time."""
+"""A browser profile can be used by one call at a time."""
 
 
 def limit_for(name: str, given: Mapping[str, Limit]) -> Limit:
@@ -53,7 +54,7 @@ def slot_reason(name: str, limit: Limit) -> str:
 
 
 def lanes(parallel: int, limits: Sequence[Limit]) -> int | None:
-    """How many steps get on at once; None where a number of calls per minute decides."""
+    """How many steps make progress at once; None where a limit per minute decides."""
     if any(limit.requests_per_minute is not None for limit in limits):
         return None
     caps = [limit.max_concurrent for limit in limits if limit.max_concurrent is not None]
@@ -61,30 +62,30 @@ def lanes(parallel: int, limits: Sequence[Limit]) -> int | None:
 
 
 def lanes_for(parallel: int, given: Mapping[str, Limit], providers: Sequence[str]) -> int | None:
-    """The same while these providers are asked, each with its own limit."""
+    """`lanes` for calls of these providers, each with its own limit."""
     return lanes(parallel, [limit_for(name, given) for name in providers])
 
 
 def recent(starts: Sequence[float], now: float) -> tuple[float, ...]:
-    """The calls begun within the last minute; one from the future means a clock was set back."""
+    """The starts within the last minute; one in the future (a clock set back) is dropped."""
     return tuple(start for start in starts if now - MINUTE < start <= now)
 
 
 def until_next(starts: Sequence[float], now: float, per_minute: int) -> float:
-    """Seconds until one more call may begin, so that no minute sees more than its share."""
+    """Seconds until one more call may start without exceeding `per_minute` in any minute."""
     last = sorted(recent(starts, now))
     if len(last) < per_minute:
         return 0.0
     return last[-per_minute] + MINUTE - now
 
 
-_LOOK_AGAIN = 0.05
-"""Seconds; only one waiter per provider and process looks at the disk."""
-_PATIENCE = 1.0
+_POLL_SECONDS = 0.05
+"""Seconds between two checks. Only one waiter per provider and process reads the disk."""
+_LONGEST_PAUSE = 1.0
 
 
 class FileSlot:
-    """A `Slot`: the right to make one call. Given back by `release`, or by dying."""
+    """A `Slot`: the right to make one call. Freed by `release`, or when the process dies."""
 
     def __init__(self, descriptor: int = -1) -> None:
         self._descriptor = descriptor
@@ -102,7 +103,7 @@ class FileSlot:
 
 
 class FileLimits:
-    """`Limits`: hands out slots, in the order they were asked for within this process."""
+    """`Limits` in files. Within this process slots are given in the order of the requests."""
 
     def __init__(self, directory: Path, clock: Clock) -> None:
         self._directory = directory
@@ -111,9 +112,9 @@ class FileLimits:
         self._queues: dict[str, deque[object]] = {}
 
     def acquire(self, name: str, limit: Limit, pause: Callable[[float], bool]) -> FileSlot | None:
-        """A slot of a provider, after waiting for it; None when `pause` says to give up.
+        """Wait for a slot of a provider; None when `pause` returns False.
 
-        `name` is a word of ours: it becomes a file name.
+        `name` becomes a file name, so it must not come from outside.
         """
         if limit.is_none:
             return FileSlot()
@@ -133,14 +134,14 @@ class FileLimits:
         while True:
             with self._lock:
                 is_first = self._queues[name][0] is ticket
-            slot: FileSlot | float = self._try(name, limit) if is_first else _LOOK_AGAIN
+            slot: FileSlot | float = self._try(name, limit) if is_first else _POLL_SECONDS
             if isinstance(slot, FileSlot):
                 return slot
-            if not pause(min(slot, _PATIENCE)):
+            if not pause(min(slot, _LONGEST_PAUSE)):
                 return None
 
     def _try(self, name: str, limit: Limit) -> FileSlot | float:
-        """A slot, or how long it takes until looking again makes sense."""
+        """A slot, or the seconds until the next check."""
         files.make_private(self._directory)
         with turn(self._directory / f"{name}.gate"):
             now = self._clock.now().timestamp()
@@ -151,7 +152,7 @@ class FileLimits:
                 return wait
             slot = self._free_slot(name, limit.max_concurrent)
             if slot is None:
-                return _LOOK_AGAIN
+                return _POLL_SECONDS
             if per_minute is not None:
                 data = array("d", (*begun, now)).tobytes()
                 files.write_atomic(starts, data, mode=files.PRIVATE_FILE, durable=False)

@@ -15,7 +15,7 @@ from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.machine import Whereabouts, this_machine, whereabouts
 from oraclepack.tools.tool_names import ORACLE
 
-_LOOK_AGAIN = 0.2
+_POLL_SECONDS = 0.2
 """Seconds between two checks whether a paused run has been resumed."""
 
 
@@ -91,7 +91,7 @@ def _wait_while_paused(context: CallContext, call: LiveCall, shim: Shim) -> bool
     wait = CallWait(call=call.number, reason="the run is paused")
     with recorded_wait(context, call, shim, Wait.PAUSED, wait.reason, wait) as pause:
         while context.is_paused():
-            if not pause(_LOOK_AGAIN):
+            if not pause(_POLL_SECONDS):
                 return False
     return True
 

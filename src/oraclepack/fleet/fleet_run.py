@@ -27,7 +27,7 @@ from oraclepack.system.environment import environment
 
 _WINDOW = 3
 """Jobs handed to Dask at once, as a multiple of what runs at once."""
-_LOOK_AGAIN = 1.0
+_POLL_SECONDS = 1.0
 HEAD_LOG = "head.log"
 """What `fleet run --detach` prints in the background."""
 
@@ -181,7 +181,7 @@ def _submit_all(
             words = ("fleet", "worker", "--name", request.name, "--job", job.id)
             log = f"{request.log_dir}/{job.id}.log"
             starter.start(job.id, (*words, *request.worker_words), log)
-        time.sleep(_LOOK_AGAIN)
+        time.sleep(_POLL_SECONDS)
         progress(totals(store.jobs(request.name)))
 
 

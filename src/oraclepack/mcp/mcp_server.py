@@ -31,7 +31,7 @@ from oraclepack.mcp.mcp_resources import (
 from oraclepack.mcp.mcp_services import Services
 from oraclepack.mcp.run_approval import Context, ask_user, changed_since, redeem_or_describe
 
-_LOOK_AGAIN = 0.5
+_POLL_SECONDS = 0.5
 _UNTRUSTED = "oraclepack/untrusted"
 _WARNINGS = "oraclepack/warnings"
 _INSTRUCTIONS = """\
@@ -128,7 +128,7 @@ class OraclepackServer:
             await context.session.report_progress(done, len(status.steps), text)
             if not status.alive or status.decisions or anyio.current_time() >= ends:
                 return reply
-            await anyio.sleep(min(_LOOK_AGAIN, max(ends - anyio.current_time(), 0.01)))
+            await anyio.sleep(min(_POLL_SECONDS, max(ends - anyio.current_time(), 0.01)))
 
     async def list_resources(
         self, _context: Context, _params: types.PaginatedRequestParams | None

@@ -1,4 +1,4 @@
-"""What an earlier command left unfinished: processes without a runner, a half-done rollback."""
+"""Recovery after a killed command (`kill -9`): its processes, changed files, and rollback."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ from oraclepack.tools.tool_names import ORACLE
 
 
 def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
-    """Bring the run into a state from which a command can start; whether that changed files."""
+    """Clean up after a killed command, before the next one plans; whether files were changed."""
     for step_id, names in end_processes(record.state):
         message = f"left over from a killed command and ended: {names}"
         record.append(j.WarningRecorded(step=step_id, code="orphans", message=message))
@@ -35,7 +35,7 @@ def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
 
 
 def end_processes(state: RunState) -> list[tuple[str | None, str]]:
-    """End what still runs of a killed command: the step (None is the prelude), and what it was."""
+    """End the processes of a killed command: the step (None is the prelude) and their names."""
     prelude = state.prelude_process
     left: list[tuple[str | None, ProcessIdentity | None, str | None]] = []
     if prelude is not None:
@@ -49,10 +49,10 @@ def end_processes(state: RunState) -> list[tuple[str | None, str]]:
 
 
 def _agents(step: StepState) -> Iterator[ProcessIdentity]:
-    """The tools that the step had called, each in a session of its own, and that may still work.
+    """Processes of tools that the step called and that may still run, each in its own session.
 
-    Calls of oracle are paid for and adopted later; the other tools are not waited for, and they
-    would go on changing files under the next attempt.
+    Calls of oracle are not ended: they are paid for and adopted later. The other tools are ended,
+    since they could change files during the next attempt.
     """
     for invocation in step.invocations:
         intent = invocation.intent
@@ -61,10 +61,10 @@ def _agents(step: StepState) -> Iterator[ProcessIdentity]:
 
 
 def _ended(process: ProcessIdentity | None, token: str | None) -> str:
-    """End what still runs of a step whose runner was killed; which processes those were."""
+    """End a process and its descendants, found by their token; the names of those that ran."""
     if process and whereabouts(process.machine, this_machine()) is not Whereabouts.HERE:
-        return ""  # on this machine its number belongs to another process
-    # Without a process there is only the mark to go by, and only /proc shows it.
+        return ""  # on this machine the same pid is another process
+    # Without a recorded process only the token identifies it, and reading tokens needs /proc.
     if process is None and (token is None or not has_proc()):
         return ""
     started = StartedProcess(

@@ -15,7 +15,7 @@ from oraclepack.shell.attempt import StopLevel
 from oraclepack.system import locks
 from oraclepack.system.ownership import foreign_run
 
-_LOOK_AGAIN_MS = 300
+_POLL_MS = 300
 _LONGEST_CHAIN = 100
 
 
@@ -54,6 +54,6 @@ def wait_for_end(session: RunSession, target: RunDir | None) -> bool:
     for descriptor in session.stop.polite_fds:
         poll.register(descriptor, select.POLLIN)
     while session.stop.level is StopLevel.NONE and locks.holder_of(target.path) is not None:
-        poll.poll(_LOOK_AGAIN_MS)
+        poll.poll(_POLL_MS)
     session.record.append(j.WaitFinished(step="", attempt=0, call=0, wait=1))
     return True

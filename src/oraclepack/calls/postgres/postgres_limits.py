@@ -9,7 +9,7 @@ from oraclepack.calls.limits import MINUTE, Limit
 from oraclepack.calls.postgres.database import Database, Row
 from oraclepack.calls.postgres.runner_lease import RunnerLease, is_dead_process
 
-_LOOK_AGAIN = 0.25
+_POLL_SECONDS = 0.25
 _PATIENCE = 2.0
 _LONGEST_CALL = 7200.0
 
@@ -87,7 +87,7 @@ class PostgresLimits:
             _free_dead_slots(cursor, name)
             cursor.execute("select count(*) from slot where provider = %s", (name,))
             if (cursor.fetchone() or (0,))[0] >= most:
-                return _LOOK_AGAIN
+                return _POLL_SECONDS
         if per_minute is not None:
             cursor.execute("insert into request_start (provider) values (%s)", (name,))
         cursor.execute(

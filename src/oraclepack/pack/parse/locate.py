@@ -1,4 +1,4 @@
-"""From a place in the bash block to the place in the Markdown file."""
+"""Computes lines and columns of the Markdown file from positions in its bash block."""
 
 from array import array
 from collections.abc import Sequence
@@ -11,32 +11,32 @@ from oraclepack.pack.model import Fence
 from oraclepack.pack.script import Span
 
 _LONG = 1000
-"""Lines of so many bytes are counted once, not for each place in them."""
+"""Bytes; the characters of a longer line are counted once, not for each position in it."""
 
 
 class Locator(msgspec.Struct, frozen=True):
-    """Knows where a stretch of bash stands in the file, so that every fact carries its line."""
+    """Maps positions in a part of the bash block to lines and columns of the file."""
 
     lines: tuple[bytes, ...]
-    """The stretch itself, line by line, as tree-sitter counts: in bytes."""
+    """The lines of the part, as bytes: tree-sitter counts columns in bytes."""
     first_line: int
-    """The line of the file on which it begins."""
+    """The line of the file on which the part begins."""
     shifts: tuple[int, ...]
-    """How many characters the Markdown container takes from each line (lists, quotes)."""
+    """How many characters a Markdown container (list, quote) adds in front of each line."""
     written: tuple[bytes, ...] = ()
-    """The lines as they stand in the file, where `lines` has filler instead of some text."""
+    """The original lines, where `lines` has filler in place of some text."""
     is_ascii: bool = False
-    """Every character is one byte, so that columns need no counting."""
+    """Every character is one byte, so byte columns are character columns."""
 
     @classmethod
     def of_block(cls, fence: Fence, text: str) -> "Locator":
-        """The place of a whole block in the file it was read from."""
+        """The locator of a whole bash block."""
         lines = tuple(fence.content.encode().split(b"\n"))
-        shifts = _at_margin(fence, text, len(lines)) or _shifts(fence, text)
+        shifts = _unindented_shifts(fence, text, len(lines)) or _shifts(fence, text)
         return cls(lines, fence.content_line, shifts, is_ascii=fence.content.isascii())
 
     def part(self, start: int, end: int) -> "Locator":
-        """The lines from `start` up to and without `end`, counted from 0 in this stretch."""
+        """The locator of the lines `start` to `end` (exclusive), counted from 0 in this part."""
         return Locator(
             self.lines[start:end],
             self.first_line + start,
@@ -46,7 +46,7 @@ class Locator(msgspec.Struct, frozen=True):
         )
 
     def source(self, start: tuple[int, int], end: tuple[int, int]) -> bytes:
-        """The text between two (row, byte column) points, as it stands in the file."""
+        """The text between two (row, byte column) points, as in the file."""
         (row, column), (end_row, end_column) = start, end
         lines = list((self.written or self.lines)[row : end_row + 1])
         if len(lines) > end_row - row:
@@ -54,7 +54,7 @@ class Locator(msgspec.Struct, frozen=True):
         return b"\n".join(lines)[column:]
 
     def span(self, start: tuple[int, int], end: tuple[int, int]) -> Span:
-        """A span of the file from two (row, byte column) points of the stretch."""
+        """The span in the file between two (row, byte column) points of this part."""
         (row, column), (end_row, end_column) = start, end
         if self.is_ascii and row <= end_row < len(self.lines):
             first, shifts = self.first_line, self.shifts
@@ -72,23 +72,23 @@ class Locator(msgspec.Struct, frozen=True):
 
 
 def _characters(line: bytes, column: int) -> int:
-    """How many characters stand before a byte of a line."""
+    """How many characters of a line precede a byte."""
     if len(line) < _LONG:
         return len(line[:column].decode("utf-8", "replace"))
-    return _counted(line)[min(column, len(line))]
+    return _characters_before_each_byte(line)[min(column, len(line))]
 
 
 @lru_cache(maxsize=4)
-def _counted(line: bytes) -> Sequence[int]:
-    """The same for every byte of a long line, at once."""
+def _characters_before_each_byte(line: bytes) -> Sequence[int]:
+    """`_characters` for every byte of a long line, computed once."""
     begins = (byte & 0xC0 != 0x80 for byte in line)  # not the middle of a character
     return array("L", accumulate(begins, initial=0))
 
 
-def _at_margin(fence: Fence, text: str, lines: int) -> tuple[int, ...] | None:
-    """The shifts of a block that stands in the file as it is: only what closes it differs.
+def _unindented_shifts(fence: Fence, text: str, lines: int) -> tuple[int, ...] | None:
+    """The shifts of a block that is not inside a list or quote; None for other blocks.
 
-    Nearly every block does, and to see it costs much less than to compare it line by line.
+    Nearly every block is such a one, and this check is much cheaper than comparing every line.
     """
     start = text.find(fence.content) if fence.content.endswith("\n") else -1
     if start < 0 or text.count("\n", 0, start) != fence.content_line - 1:
