@@ -2,9 +2,9 @@ import pytest
 
 from oraclepack.authoring.file_roles import (
     FileRole,
+    is_attachable,
     is_generated,
     is_own,
-    is_speakable,
     language_of,
     role_of,
     stem_of,
@@ -50,7 +50,7 @@ def test_the_role_of_a_file(path: str, role: FileRole) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "speakable"),
+    ("path", "attachable"),
     [
         pytest.param("src/a b/ü.py", True, id="spaces and letters of any language"),
         pytest.param("pages/[id].tsx", False, id="brackets are a pattern to oracle"),
@@ -64,8 +64,8 @@ def test_the_role_of_a_file(path: str, role: FileRole) -> None:
         pytest.param("a  b.py", False, id="two blanks would be one in a header"),
     ],
 )
-def test_paths_that_can_be_attached(path: str, speakable: bool) -> None:
-    assert is_speakable(path) is speakable
+def test_paths_that_can_be_attached(path: str, attachable: bool) -> None:
+    assert is_attachable(path) is attachable
 
 
 @pytest.mark.parametrize(

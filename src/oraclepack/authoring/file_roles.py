@@ -124,8 +124,8 @@ _ENTRY = re.compile(
 )
 _TEST_PART = re.compile(r"^test_|(?:_|-)?(?:tests?|spec)$")
 _PACK = re.compile(r"oracle-(?:pack|answers|questions)", re.IGNORECASE)
-_UNSPEAKABLE = frozenset(',*?[]{}()!|"$`\\<>;&')
-"""Oracle cuts values at commas and reads the next ones as patterns; the rest is bash's."""
+_NOT_IN_PATHS = frozenset(',*?[]{}()!|"$`\\<>;&')
+"""Oracle splits values at commas and expands patterns; bash interprets the other characters."""
 
 
 def language_of(path: str) -> str | None:
@@ -168,9 +168,9 @@ def is_entry(path: str) -> bool:
     return _ENTRY.search(path) is not None
 
 
-def is_speakable(path: str) -> bool:
-    """A path that oracle takes as one literal file and bash as one quoted word."""
-    if fault_of(path) is not None or set(path) & _UNSPEAKABLE or not path.isprintable():
+def is_attachable(path: str) -> bool:
+    """Whether oracle reads the path as one literal file, and bash as one quoted word."""
+    if fault_of(path) is not None or set(path) & _NOT_IN_PATHS or not path.isprintable():
         return False
     # A header value ends at the end of its line or at the next key, and loses the blanks around it.
     if " " in path and "=" in path:

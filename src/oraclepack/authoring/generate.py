@@ -13,7 +13,7 @@ from oraclepack.authoring.concurrency_questions import concurrency_questions
 from oraclepack.authoring.document_questions import document_questions
 from oraclepack.authoring.duplicate_code import duplicate_questions
 from oraclepack.authoring.failure_questions import failure_questions
-from oraclepack.authoring.file_roles import FileRole, is_speakable, worth_reading
+from oraclepack.authoring.file_roles import FileRole, is_attachable, worth_reading
 from oraclepack.authoring.generate_report import (
     SHORT_SHA,
     PackMaterial,
@@ -28,10 +28,10 @@ from oraclepack.authoring.generate_request import (
     GenerateRequest,
     day_of,
     extra_files_of,
+    pack_path,
     refuse_contradictions,
-    refuse_shell,
+    refuse_shell_syntax,
     style_of,
-    target_of,
 )
 from oraclepack.authoring.generation import (
     GenerateReport,
@@ -107,7 +107,7 @@ class GenerateResult:
 
 def generate(request: GenerateRequest) -> GenerateResult:
     """Write packs about the repository. The same commit and request give the same bytes."""
-    refuse_shell(request)
+    refuse_shell_syntax(request)
     refuse_contradictions(request)
     transaction = Transaction(request.root, "generate", undo=request.rollback_on_failure)
     material = _material(request)
@@ -177,7 +177,7 @@ def _ticket_material(
     surveyed = dict(survey.files)
     for name in list_files(request.root, folder):
         path = posixpath.normpath(f"{folder}/{name}")
-        if not name.endswith((".md", ".txt")) or not is_speakable(path):
+        if not name.endswith((".md", ".txt")) or not is_attachable(path):
             continue
         text = read_ticket(request.root, folder, name).text
         title = next((line.lstrip("# ") for line in text.split("\n") if line.strip()), name)
@@ -222,14 +222,14 @@ def _packs(
         profile=request.profile,
         focus=focus,
         is_focused=bool(request.focus),
-        room=MOST_FILES - len(extra),
+        max_files=MOST_FILES - len(extra),
     )
     packs = []
     for name, candidates in sorted(groups.items()):
         questions = number_questions(select_questions(material.survey, candidates, wish))
         if request.group and len(questions) < _FEWEST_IN_GROUP and not material.tickets:
             continue
-        target = target_of(request, day, name)
+        target = pack_path(request, day, name)
         style = style_of(request, target, extra, name)
         commit = material.repository.sha[:SHORT_SHA] if material.repository.sha else None
         text = write_pack(material.survey, questions, style, commit)

@@ -1,4 +1,4 @@
-"""What a user of `generate` may ask for: the options, what is refused, and what they mean."""
+"""The options of `generate`: their values, their checks, and what follows from them."""
 
 import re
 import shlex
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from oraclepack.authoring.file_roles import is_speakable
+from oraclepack.authoring.file_roles import is_attachable
 from oraclepack.authoring.git_repository import GitRepository
 from oraclepack.authoring.pack_writing import ORACLE_FLAGS, PackStyle
 from oraclepack.authoring.question_scope import plain_path
@@ -24,7 +24,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class GenerateRequest:
-    """What the user asked for; empty means the default."""
+    """The options of one command; an empty value means the default."""
 
     root: Path
     out: str = ""
@@ -40,7 +40,7 @@ class GenerateRequest:
     count: int = STEPS
     group: str = ""
     from_tickets: str | None = None
-    """A directory of tickets; the empty one means the usual places; None: about the code."""
+    """A directory of tickets. Empty: the default directories. None: ask about code instead."""
     extra_files: tuple[str, ...] = ()
     oracle_cmd: str = "oracle"
     oracle_flags: str = ORACLE_FLAGS
@@ -52,8 +52,8 @@ class GenerateRequest:
     progress: Progress = lambda _done, _all: None
 
 
-def refuse_shell(request: GenerateRequest) -> None:
-    """The call is put into bash as it is: it must be words, not a program."""
+def refuse_shell_syntax(request: GenerateRequest) -> None:
+    """Refuse operators and expansions: these options are written into the bash block unquoted."""
     given = (("--oracle-cmd", request.oracle_cmd), ("--oracle-flags", request.oracle_flags))
     for flag, text in given:
         try:
@@ -69,7 +69,7 @@ def refuse_shell(request: GenerateRequest) -> None:
 
 def refuse_contradictions(request: GenerateRequest) -> None:
     if request.profile and request.profile not in PROFILES:
-        raise UsageError(f"--profile: {request.profile!r} is none of {', '.join(PROFILES)}")
+        raise UsageError(f"--profile: {request.profile!r} is not one of {', '.join(PROFILES)}")
     if request.from_tickets is not None and request.since:
         raise UsageError("--since asks about changed code, --from-tickets about tickets: give one")
     if request.group and request.to_stdout:
@@ -92,13 +92,13 @@ def extra_files_of(request: GenerateRequest, repository: GitRepository) -> tuple
     for path in paths:
         reason = None
         if path not in sizes:
-            reason = "is no tracked file of this repository"
+            reason = "is not a tracked file of this repository"
         elif looks_secret(path):
-            reason = "looks like a secret and would be sent away"
+            reason = "looks like a secret, and attached files are sent to the provider"
         elif sizes[path] > LARGEST:
-            reason = f"has {sizes[path]:,} bytes, oracle takes {LARGEST:,}"
-        elif not is_speakable(path):
-            reason = "has a name that oracle would take for a pattern or a list"
+            reason = f"has {sizes[path]:,} bytes, oracle accepts at most {LARGEST:,}"
+        elif not is_attachable(path):
+            reason = "has a name that oracle or bash would read as a pattern, a list or an option"
         if reason is not None:
             raise UsageError(f"--extra-file: {path} {reason}", hint="choose another file")
     return paths
@@ -110,7 +110,8 @@ def day_of(request: GenerateRequest, repository: GitRepository) -> str | None:
     try:
         return date.fromisoformat(request.day).isoformat()
     except ValueError:
-        raise UsageError(f"--date: {request.day!r} is no day", hint="write YYYY-MM-DD") from None
+        message = f"--date: {request.day!r} is not a date"
+        raise UsageError(message, hint="write YYYY-MM-DD") from None
 
 
 def style_of(
@@ -120,7 +121,7 @@ def style_of(
     if out_dir and group:
         out_dir = f"{out_dir}/{slug(group)}"
     return PackStyle(
-        out_dir=out_dir or _answers_of(target, request.root),
+        out_dir=out_dir or _answers_directory(target, request.root),
         oracle_cmd=" ".join(request.oracle_cmd.split()),
         oracle_flags=" ".join(request.oracle_flags.split()),
         model=request.model,
@@ -133,10 +134,10 @@ def style_of(
     )
 
 
-def _answers_of(target: Path, root: Path) -> str:
-    """Where the answers of a pack go: beside it, in a folder named after it.
+def _answers_directory(target: Path, root: Path) -> str:
+    """The directory of a pack's answers: beside the pack, and named after it.
 
-    Two packs never share one, and every such folder is known as one of answers.
+    So two packs never share one, and the name shows that it holds answers.
     """
     rest = slug(target.stem.removeprefix(_PACK_NAME))
     name = f"oracle-answers-{rest}" if rest else "oracle-answers"
@@ -144,7 +145,8 @@ def _answers_of(target: Path, root: Path) -> str:
     return name if inside == "." else f"{inside}/{name}"
 
 
-def target_of(request: GenerateRequest, day: str | None, group: str) -> Path:
+def pack_path(request: GenerateRequest, day: str | None, group: str) -> Path:
+    """Where the pack is written."""
     if request.out and not request.group:
         return Path(request.out).absolute()
     folder = Path(request.out).absolute() if request.out else request.root / "docs"

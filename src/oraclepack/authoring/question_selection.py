@@ -1,10 +1,10 @@
-"""Which of all possible questions are asked. Fixed rules, no chance.
+"""Select the questions of a pack from all candidates, by fixed rules without randomness.
 
-First each category gives its best question, then the most central files get one each, then the
-most valuable ones follow. A question loses 10 % of its value for each one of its kind that is
-already chosen (30 % of the kinds that every repository offers), 30 % for each about the same file,
-and 5 % for each of the same category. Two questions never quote the same line, except that of a
-definition around it.
+First the best question of each category is taken, then one for each of the most central files,
+then the most valuable of the rest. The value of a candidate falls with every question that is
+already chosen: by 10 % for each of the same kind (30 % for common kinds), by 30 % for each about
+the same file, and by 5 % for each of the same category. Two questions never quote the same line,
+except the first line of a definition.
 """
 
 from collections import Counter
@@ -26,31 +26,31 @@ from oraclepack.pack.model import CATEGORIES
 MOST_FILES = 3
 """The reference and two neighbours."""
 _MOST_OF_A_KIND = 4
-_MOST_OF_A_PLAIN_KIND = 2
-_PLAIN = frozenset(
+_MOST_OF_A_COMMON_KIND = 2
+_COMMON_KINDS = frozenset(
     {"callers", "untested", "silent-error", "decision-order", "error-messages", "open-note"}
     | {"broad-handler", "two-copies", "log-lines", "platform-branch", "optional-dependency"}
     | {"unhandled-member", "version-branches", "import-cycle"}
 )
-"""Kinds that nearly every repository offers in any number."""
-_FELT_BY_CALLERS = frozenset(
+"""Kinds of which nearly every repository has many candidates."""
+_CALLER_DEPENDENT_KINDS = frozenset(
     {"no-timeout", "half-done-files", "check-then-act", "retry-loop", "resource-lifetime"}
     | {"ordered-steps", "broad-handler", "silent-error", "background-task", "blocking-in-async"}
     | {"partial-update", "decision-order", "work-in-loop", "unhandled-member", "dangerous-call"}
 )
 """Kinds whose answer depends on who calls the function."""
 _MOST_OF_A_FILE = 3
-_CENTRAL = 5
-"""The most central files that are always among the references."""
+_CENTRAL_FILES = 5
+"""How many of the most central files get a question each."""
 _MANY = 1000
-_MOST_LOOKED_AT = 100
-"""Of one kind, in a large repository. At most three of a kind are asked."""
+"""With more candidates than this, only the best of each kind are scored."""
+_MOST_SCORED_OF_A_KIND = 100
 _LEAST_VALUE = 110
 """Impact × confidence (in hundredths) below which a question is not worth its answer."""
 _LEAST_OF_CATEGORY = 250
-"""The value below which a category has no claim to a question of its own."""
+"""The value below which the best question of a category is not taken first."""
 _LONGEST_QUESTION = 4000
-"""Characters; a longer one holds a name that is no name, such as a whole template string."""
+"""Characters. A longer question quotes something that is not a name, such as a template string."""
 
 PROFILES = {
     "security": {
@@ -79,7 +79,7 @@ PROFILES = {
 
 @dataclass(frozen=True, slots=True)
 class SelectedQuestion:
-    """A question that is asked, with its score and the files that go with it."""
+    """A selected question with its score and its attached files."""
 
     candidate: QuestionCandidate
     score: QuestionScore
@@ -88,36 +88,37 @@ class SelectedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionLimits:
-    """What the user limits the questions to."""
+    """The limits that the user sets for the selection."""
 
     count: int = 20
     profile: str = ""
     focus: Callable[[QuestionCandidate], bool] = lambda _: True
     is_focused: bool = False
     """The user named files or symbols: any number of questions may be about one file."""
-    room: int = MOST_FILES
+    max_files: int = MOST_FILES
     """How many files a question may have."""
 
 
 def select_questions(
-    survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], wish: QuestionLimits
+    survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], limits: QuestionLimits
 ) -> list[SelectedQuestion]:
     """The questions worth asking, by ROI, the highest first; ties by effort, then by value."""
     scored = []
-    for promising in _most_promising(survey, candidates, wish):
-        candidate = _with_code_only(survey, _with_callers(survey, promising), wish.room)
+    for promising in _most_promising(survey, candidates, limits):
+        candidate = _with_code_only(survey, _with_callers(survey, promising), limits.max_files)
         if candidate is None:
             continue
         score = score_candidate(survey, candidate)
-        preferred = PROFILES.get(wish.profile, set())
+        preferred = PROFILES.get(limits.profile, set())
         weight = 2.0 if {candidate.key, candidate.category} & preferred else 1.0
         if score.value >= _LEAST_VALUE:
             scored.append((score.value * weight, score, candidate))
     scored.sort(
         key=lambda one: (-one[0], -one[2].weight, one[2].reference, one[2].evidence, one[2].key)
     )
-    chooser = _Chooser(survey, scored, wish)
-    chooser.take_categories(weighted=not wish.profile)
+    chooser = _Chooser(survey, scored, limits)
+    if not limits.profile:
+        chooser.take_categories()
     chooser.take_central()
     chooser.take_best()
     chosen = sorted(
@@ -125,49 +126,49 @@ def select_questions(
         key=lambda one: (-one[0].roi, one[0].effort, -one[0].value, one[1].reference, one[1].key),
     )
     return [
-        SelectedQuestion(candidate, score, _attachments(survey, candidate, wish.room))
+        SelectedQuestion(candidate, score, _attachments(survey, candidate, limits.max_files))
         for score, candidate in chosen
     ]
 
 
 def _most_promising(
-    survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], wish: QuestionLimits
+    survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], limits: QuestionLimits
 ) -> list[QuestionCandidate]:
-    """The candidates in question, at most some hundreds for each category and kind."""
+    """The candidates within the limits; of very many, only the best of each kind."""
     allowed = [
         candidate
         for candidate in candidates
-        if wish.focus(candidate) and (not survey.is_limited or _touches_change(survey, candidate))
+        if limits.focus(candidate) and (not survey.is_limited or _touches_change(survey, candidate))
     ]
     if len(allowed) <= _MANY:
         return allowed
-    central = {*survey.central[:_CENTRAL]}
+    central = {*survey.central[:_CENTRAL_FILES]}
     ranked = sorted(
         allowed, key=lambda c: (-rough_value(survey, c), -c.weight, c.reference, c.evidence, c.key)
     )
-    per_file: Counter[str] = Counter()
+    per_kind: Counter[str] = Counter()
     chosen = []
     for candidate in ranked:
-        per_file[candidate.key] += 1
-        if per_file[candidate.key] <= _MOST_LOOKED_AT or candidate.reference in central:
+        per_kind[candidate.key] += 1
+        if per_kind[candidate.key] <= _MOST_SCORED_OF_A_KIND or candidate.reference in central:
             chosen.append(candidate)
     return chosen
 
 
 class _Chooser:
-    """The state of the choice."""
+    """The questions chosen so far, and what they rule out."""
 
     def __init__(
         self,
         survey: RepositorySurvey,
         scored: Sequence[tuple[float, QuestionScore, QuestionCandidate]],
-        wish: QuestionLimits,
+        limits: QuestionLimits,
     ) -> None:
         self._survey = survey
         self._scored = scored
-        self._count = wish.count
-        self._is_focused = wish.is_focused
-        self._preferred = PROFILES.get(wish.profile, set())
+        self._count = limits.count
+        self._is_focused = limits.is_focused
+        self._preferred = PROFILES.get(limits.profile, set())
         self._quoted: set[Place] = set()
         self._kinds: Counter[str] = Counter()
         self._files: Counter[str] = Counter()
@@ -176,9 +177,8 @@ class _Chooser:
         self._is_filling = False
         self.chosen: list[tuple[QuestionScore, QuestionCandidate]] = []
 
-    def take_categories(self, *, weighted: bool) -> None:
-        if not weighted:
-            return
+    def take_categories(self) -> None:
+        """Take the best question of each category."""
         first: dict[tuple[str, str], QuestionCandidate] = {}
         for _, _, candidate in self._scored:  # the most valuable one first
             first.setdefault((candidate.reference, candidate.subject), candidate)
@@ -190,7 +190,8 @@ class _Chooser:
             )
 
     def take_central(self) -> None:
-        for path in self._survey.central[:_CENTRAL]:
+        """Take one question for each of the most central files."""
+        for path in self._survey.central[:_CENTRAL_FILES]:
             if self._survey.importers(path) and not self._files[path]:
                 self._take_best_of(
                     lambda c, path=path: c.reference == path and self._is_preferred(c)  # type: ignore[misc]
@@ -200,14 +201,15 @@ class _Chooser:
         return not self._preferred or bool({candidate.key, candidate.category} & self._preferred)
 
     def take_best(self) -> None:
+        """Take the most valuable of the rest until there are enough."""
         while len(self.chosen) < self._count and self._take_best_of(lambda _: True):
             pass
-        # Rather a few more of a kind than fewer questions than were asked for.
+        # If there are too few, allow more questions of the same kind.
         self._is_filling = True
-        while len(self.chosen) < self._count and self._take_best_of(self._is_bearable):
+        while len(self.chosen) < self._count and self._take_best_of(self._is_below_kind_limit):
             pass
 
-    def _is_bearable(self, candidate: QuestionCandidate) -> bool:
+    def _is_below_kind_limit(self, candidate: QuestionCandidate) -> bool:
         return self._kinds[candidate.key] < _MOST_OF_A_KIND
 
     def _take_best_of(self, fits: Callable[[QuestionCandidate], bool], *, least: float = 0) -> bool:
@@ -216,9 +218,9 @@ class _Chooser:
         best: tuple[float, QuestionScore, QuestionCandidate] | None = None
         for value, score, candidate in self._scored:
             if best is not None and value <= best[0]:
-                break  # sorted: no later one can be worth more
-            if fits(candidate) and self._is_free(candidate):
-                weighted = value * self._share(candidate)
+                break  # sorted: no later candidate has a higher value
+            if fits(candidate) and self._may_take(candidate):
+                weighted = value * self._repetition_factor(candidate)
                 if best is None or weighted > best[0]:
                     best = (weighted, score, candidate)
         if best is None or best[0] < least:
@@ -226,23 +228,25 @@ class _Chooser:
         self._take(best[1], best[2])
         return True
 
-    def _share(self, candidate: QuestionCandidate) -> float:
-        kind = 0.7 if candidate.key in _PLAIN else 0.9
+    def _repetition_factor(self, candidate: QuestionCandidate) -> float:
+        """What is left of the value after the similar questions that are already chosen."""
+        kind = 0.7 if candidate.key in _COMMON_KINDS else 0.9
         return float(
             kind ** self._kinds[candidate.key]
-            * 0.7 ** (self._files[candidate.reference] / self._size(candidate.reference))
+            * 0.7 ** (self._files[candidate.reference] / self._size_factor(candidate.reference))
             * 0.95 ** self._categories[candidate.category]
         )
 
-    def _size(self, path: str) -> float:
-        """A file of thousands of lines carries more questions than a small one."""
+    def _size_factor(self, path: str) -> float:
+        """From 1 to 3: a file of thousands of lines may get more questions than a small one."""
         return 1 + min(len(self._survey.files[path].lines) / 1000, 2)
 
-    def _is_free(self, candidate: QuestionCandidate) -> bool:
-        most = _MOST_OF_A_PLAIN_KIND if candidate.key in _PLAIN else _MOST_OF_A_KIND
+    def _may_take(self, candidate: QuestionCandidate) -> bool:
+        """Whether the questions chosen so far leave this one possible."""
+        most = _MOST_OF_A_COMMON_KIND if candidate.key in _COMMON_KINDS else _MOST_OF_A_KIND
         if self._kinds[candidate.key] >= most and not self._is_filling:
             return False
-        most_of_file = _MOST_OF_A_FILE * self._size(candidate.reference) + self._is_filling
+        most_of_file = _MOST_OF_A_FILE * self._size_factor(candidate.reference) + self._is_filling
         if self._files[candidate.reference] >= most_of_file and not self._is_focused:
             return False
         if (candidate.reference, candidate.subject) in self._subjects:
@@ -259,10 +263,10 @@ class _Chooser:
 
 
 def _with_callers(survey: RepositorySurvey, candidate: QuestionCandidate) -> QuestionCandidate:
-    """The candidate with lines that call its function: what its fault costs is decided there."""
+    """The candidate with lines that call its function: they show what a fault in it affects."""
     source = survey.files[candidate.reference].source
     lines = [p.line for p in candidate.evidence if p.path == candidate.reference]
-    if source is None or candidate.key not in _FELT_BY_CALLERS or len(candidate.paths) > 1:
+    if source is None or candidate.key not in _CALLER_DEPENDENT_KINDS or len(candidate.paths) > 1:
         return candidate
     function = next((d for d in source.definitions if d.line in lines and d.is_callable), None)
     if function is None or source.qualified(function) != candidate.subject:
@@ -276,12 +280,12 @@ def _with_callers(survey: RepositorySurvey, candidate: QuestionCandidate) -> Que
             for m in source.of(MarkKind.CALL)
             if m.name in names and not function.line <= m.line <= function.end_line
         ]
-    room = min(MOST_EVIDENCE - len(candidate.evidence), 2)
-    return replace(candidate, evidence=(*candidate.evidence, *called[: max(room, 0)]))
+    most = min(MOST_EVIDENCE - len(candidate.evidence), 2)
+    return replace(candidate, evidence=(*candidate.evidence, *called[: max(most, 0)]))
 
 
 def _own_lines(survey: RepositorySurvey, candidate: QuestionCandidate) -> set[Place]:
-    """The quoted lines that are more than the head of a definition."""
+    """The quoted lines that are not the first line of a definition; all if there are no others."""
     heads = set()
     for path in candidate.paths:
         source = survey.files[path].source
@@ -291,9 +295,9 @@ def _own_lines(survey: RepositorySurvey, candidate: QuestionCandidate) -> set[Pl
 
 
 def _with_code_only(
-    survey: RepositorySurvey, candidate: QuestionCandidate, room: int
+    survey: RepositorySurvey, candidate: QuestionCandidate, max_files: int
 ) -> QuestionCandidate | None:
-    """The candidate with evidence that holds: code, in files that can be attached; else None."""
+    """The candidate with valid evidence only: code in files that can be attached; else None."""
     places: list[Place] = []
     paths = {candidate.reference}
     for place in candidate.evidence:
@@ -304,7 +308,7 @@ def _with_code_only(
         if place.line in prose and not candidate.is_about_notes:
             return None
         paths.add(place.path)
-        if len(paths) > room:
+        if len(paths) > max_files:
             return None
         if len(places) < MOST_EVIDENCE:
             places.append(place)
@@ -319,7 +323,7 @@ def _with_code_only(
             for name in QuestionCandidate.__slots__
             if name not in {"question", "facts", "evidence"}
         },
-        # Names can come from string literals and commits: they are data and stay on one line.
+        # Names may come from string literals and commits, so they may contain line breaks.
         question=question,
         facts=tuple(on_one_line(fact) for fact in candidate.facts),
         evidence=tuple(places),
@@ -331,12 +335,12 @@ def _touches_change(survey: RepositorySurvey, candidate: QuestionCandidate) -> b
 
 
 def _attachments(
-    survey: RepositorySurvey, candidate: QuestionCandidate, room: int
+    survey: RepositorySurvey, candidate: QuestionCandidate, max_files: int
 ) -> tuple[str, ...]:
-    """The files of the evidence; where there is room, the test of the reference."""
-    attached = [*candidate.paths[:room]]
+    """The files of the evidence; if there are fewer than two, also a test of the reference."""
+    attached = [*candidate.paths[:max_files]]
     tests = survey.tests_of(candidate.reference)
     wants_test = candidate.key not in {"untested", "import-cycle", "two-copies"}
-    if len(attached) < min(room, 2) and tests and wants_test:
+    if len(attached) < min(max_files, 2) and tests and wants_test:
         attached.append(tests[0])
     return tuple(attached)

@@ -7,9 +7,9 @@ from posixpath import dirname
 
 from oraclepack.authoring.file_roles import (
     FileRole,
+    is_attachable,
     is_generated,
     is_own,
-    is_speakable,
     language_of,
     role_of,
 )
@@ -155,7 +155,7 @@ def _is_usable(file: TrackedFile, limit: int) -> bool:
         return False
     return (
         role_of(file.path) is not FileRole.OTHER
-        and is_speakable(file.path)
+        and is_attachable(file.path)
         and not is_own(file.path)
     )
 
