@@ -148,7 +148,7 @@ def _reads_the_first(number: int, step: str) -> str:
         pytest.param(old_text(_reads_the_first), "reads docs/oracle-answers/01", id="bound order"),
         pytest.param(
             old_text(lambda n, s: _prepares(n, s).replace("test -d other", "cd other")),
-            "`cd` would reach into",
+            "`cd` would affect",
             id="a preparation that changes directory",
         ),
         pytest.param(

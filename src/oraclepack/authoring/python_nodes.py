@@ -1,4 +1,4 @@
-"""What single nodes of a Python tree say, without knowing where they stand."""
+"""Facts about single nodes of a Python syntax tree, independent of their context."""
 
 import ast
 
@@ -6,22 +6,14 @@ _MUTABLE_CALLS = frozenset(
     {"dict", "list", "set", "defaultdict", "OrderedDict", "deque", "Counter", "WeakKeyDictionary"}
     | {"WeakValueDictionary", "WeakSet"}
 )
-
-
 _LONGEST_NAME = 80
-
-
 LONGEST_TEXT = 120
-
-
 _SILENT = (ast.Pass, ast.Continue, ast.Break)
-
-
 _LOGGERS = frozenset({"log", "logger", "logging", "LOG", "LOGGER", "_logger", "_log", "warnings"})
 
 
 def dotted(node: ast.AST | None) -> str:
-    """The dotted name of an expression: `a.b.c`; what is not a name at its root is left out."""
+    """The dotted name of an expression, `a.b.c`; `()` or `[]` stands for a call or a subscript."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -54,7 +46,7 @@ def is_public(name: str) -> bool:
 
 
 def switch_text(value: ast.expr) -> str:
-    """`=True` and the like; empty for what is no plain switch."""
+    """`=True`, `=False` or `=None`; empty for other values."""
     is_switch = isinstance(value, ast.Constant) and isinstance(value.value, bool | None)
     return f"={ast.unparse(value)}" if is_switch else ""
 
@@ -64,7 +56,8 @@ def decorators_of(nodes: list[ast.expr]) -> tuple[tuple[str, int], ...]:
     return tuple((name, line) for name, line in named if name)
 
 
-def first_text(node: ast.Call) -> str:
+def first_text_argument(node: ast.Call) -> str:
+    """The first of the first two arguments that is a text; empty if none is."""
     for argument in node.args[:2]:
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
             return argument.value[:LONGEST_TEXT]
@@ -79,7 +72,7 @@ def type_arguments(node: ast.Call) -> list[str]:
 
 
 def message_of(call: ast.Call | None) -> str:
-    """The fixed words of the first text among the arguments."""
+    """The fixed parts of the first text among the arguments; `…` replaces the others."""
     if call is None:
         return ""
     for argument in call.args:
@@ -91,7 +84,7 @@ def message_of(call: ast.Call | None) -> str:
 
 
 def message_line(call: ast.Call | None) -> int:
-    """The line where the text of a message begins; 0 where there is none."""
+    """The line of the first text among the arguments; 0 if there is none."""
     for argument in call.args if call is not None else ():
         parts = argument.values if isinstance(argument, ast.JoinedStr) else [argument]
         if any(isinstance(p, ast.Constant) and isinstance(p.value, str) for p in parts):
@@ -100,16 +93,16 @@ def message_line(call: ast.Call | None) -> int:
 
 
 def ends_flow(body: list[ast.stmt]) -> bool:
-    """Whether what follows a block is not reached from its end."""
+    """Whether control never passes from the end of a block to the next statement."""
     return isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
 
 
 def task_target(node: ast.Call) -> str:
-    """What a call starts: the function that it is given."""
+    """The function that a call starts as a task or thread, taken from its arguments."""
     for keyword in node.keywords:
         if keyword.arg in {"target", "function"}:
             return dotted(keyword.value)
-    # A timer is given its delay first, a loop the pool that runs the function.
+    # Their first argument is the delay, the executor, or the thread group.
     skipped = dotted(node.func).rpartition(".")[2] in {"Timer", "run_in_executor", "Thread"}
     for argument in node.args[skipped:]:
         inner = argument.func if isinstance(argument, ast.Call) else argument
@@ -137,14 +130,14 @@ def imported_name(node: ast.Import | ast.ImportFrom) -> str:
 
 
 def disposition_of(handler: ast.ExceptHandler) -> str:
-    """What a handler does with the error: raises, logs, silent, returns or other."""
+    """What a handler does with the error: raises, logs, silent, returns, uses or other."""
     inner = [n for statement in handler.body for n in ast.walk(statement)]
     if any(isinstance(n, ast.Raise) for n in inner):
         return "raises"
     calls = [dotted(n.func) for n in inner if isinstance(n, ast.Call)]
     if any(name.partition(".")[0] in _LOGGERS or ".log" in name for name in calls):
         return "logs"
-    if all(isinstance(s, _SILENT) or _is_ellipsis(s) for s in handler.body):
+    if all(isinstance(s, _SILENT) or _is_constant(s) for s in handler.body):
         return "silent"
     uses_error = "sys.exc_info" in calls or (
         handler.name is not None
@@ -157,10 +150,11 @@ def disposition_of(handler: ast.ExceptHandler) -> str:
 
 
 def _is_empty(value: ast.expr | None) -> bool:
+    """Whether a returned value is a constant, an empty collection, or missing."""
     if isinstance(value, ast.Dict | ast.List | ast.Tuple):
         return not (value.keys if isinstance(value, ast.Dict) else value.elts)
     return value is None or isinstance(value, ast.Constant)
 
 
-def _is_ellipsis(statement: ast.stmt) -> bool:
+def _is_constant(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)

@@ -14,7 +14,7 @@ from oraclepack.authoring.python_nodes import (
     disposition_of,
     dotted,
     ends_flow,
-    first_text,
+    first_text_argument,
     imported_name,
     is_broad,
     is_public,
@@ -449,7 +449,7 @@ class PythonReader:
         holder, _, method = name.rpartition(".")
         if holder in self._scope.types:
             flags.append(f"on:{self._scope.types[holder]}")
-        self._mark(MarkKind.CALL, line, name, first_text(node), flags)
+        self._mark(MarkKind.CALL, line, name, first_text_argument(node), flags)
         if name in _ENV_CALLS and self._is_environment(name):
             self._env(node, line)
         if name in _TASKS or name.rpartition(".")[2] in _TASK_METHODS:
