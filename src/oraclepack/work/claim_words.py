@@ -1,7 +1,7 @@
 """The words and forms that distinguish claims: mood, modality, negation, defects.
 
-They are general English of engineering: none of them names a subject. A word belongs here only if
-it means the same in an answer about any program.
+They are general engineering English. A word belongs here only if it means the same in an answer
+about any program.
 """
 
 import re
@@ -13,13 +13,13 @@ EVIDENCE = re.compile(
     r"|See|Refs?|References?|Citations?|Files?|evidence|see)\b[*_]{0,2}(?:\s*:|\s+(?=[`\w]+[./(`])"
     r"|\s+same\b)"
 )
-ASIDE_END = re.compile(r"\s*\((?P<inside>[^()]*(?:\([^()]*\)[^()]*)*)\)[.*_]*\s*$")
+TRAILING_PARENTHESIS = re.compile(r"\s*\((?P<inside>[^()]*(?:\([^()]*\)[^()]*)*)\)[.*_]*\s*$")
 CITES = re.compile(
     r"(?:see|same|evidence|files?|sources?|refs?|per)\b|[`*]*[\w@./$*-]+\.\w{1,5}\b(?!\()"
     r"|[`*]*README\b",
     re.IGNORECASE,
 )
-REPLY = re.compile(
+YES_OR_NO = re.compile(
     r"[*_“\"]*(?P<word>Yes|No|Partly|Partially|Mostly|Not (?:fully|quite|really"
     r"|entirely))\b[*_]*(?=\s*(?:[—–:,.;-]|for\b|but\b|$))\s*[—–:,.;-]*\s*[*_]*",
     re.IGNORECASE,
@@ -29,13 +29,13 @@ CLAUSE = re.compile(
     r"(?<=[:;—–])[*_]*\s+|(?:^|\s)\(?[a-d1-4]\)\s+|,?\s+(?:and|then|but)\s+(?:also\s+|then\s+|still\s+)?"
 )
 MODAL = re.compile(r"\b(?:should(?:n[’']t)?|ought to|needs? to|has to|have to)\b", re.IGNORECASE)
-NO_WORK = re.compile(
+NO_CHANGE_NEEDED = re.compile(
     r"\bno (?:further |code )?(?:action|change|work|fix|update)s?\b[^.;]*\b(?:needed|required"
     r"|necessary)\b|\bnothing (?:needs to|has to|to) (?:be |do|fix|change)",
     re.IGNORECASE,
 )
 MUST = re.compile(r"\bmust(?:n[’']t)?\b", re.IGNORECASE)
-"""Of code mostly a description; advice only where advice was asked for."""
+"""About code it mostly describes; it counts as advice only if the question asks for advice."""
 SUBORDINATE = re.compile(
     r"\b(?:if|whether|when|unless|what|where|how|why|until|while|because|since|as|so that"
     r"|(?:is|are|means?|assum\w+|expects?|says?|likely|unclear|sure) that)\b[^,;:]*$",
@@ -64,7 +64,7 @@ DESCRIBES = re.compile(
     r"|observation|caveat)\b",
     re.IGNORECASE,
 )
-NOT_HERE = re.compile(
+UNVERIFIED = re.compile(
     r"\b(?:can(?:no|[’']|)t|cannot|could not|couldn[’']t|not possible to|unable to"
     r"|impossible to)\s+(?:be\s+)?(?:\w+ly\s+)?(?:conclud|confirm|verif|determin|establish|prov"
     r"|say|tell|decid|assess|judg|answer|know)\w*|\b(?:not|isn[’']t|aren[’']t|wasn[’']t) (?:shown"
@@ -80,7 +80,7 @@ HEDGED = re.compile(
     r"|assum\w+)\b",
     re.IGNORECASE,
 )
-OPEN = re.compile(
+CONDITIONAL = re.compile(
     r"\b(?:if|whether|unless|depends?|depending|hypothetical\w*|worth (?:noting|confirming))\b",
     re.IGNORECASE,
 )
@@ -90,19 +90,19 @@ BY_DESIGN = re.compile(
     re.IGNORECASE,
 )
 QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"")
-TAIL = re.compile(
+REASON_OR_CONDITION = re.compile(
     r"(?:,?\s+(?:because|since|so|which|when|if|unless|where|until|as long as|without|rather than"
     r"|to avoid|to prevent|in order to|even)\b|,\s+(?:so|as|which|and therefore)\b).*",
     re.IGNORECASE | re.DOTALL,
 )
-"""Reason, condition, purpose: what the claim is not."""
-NO = (
+"""A reason, condition or purpose after the claim; not part of it."""
+NEGATION_WORDS = (
     r"(?:not|no|never|nothing|none|neither|cannot|lacks?|lacking|missing|absent|absence|without"
     r"|(?:does|do|is|are|was|were|has|have|had|wo|ca|should|would|could)n[’']t|can[’']t|won[’']t)"
 )
-NEGATION = re.compile(rf"\b{NO}\b", re.IGNORECASE)
+NEGATION = re.compile(rf"\b{NEGATION_WORDS}\b", re.IGNORECASE)
 ONLY = re.compile(r"\bonly\b", re.IGNORECASE)
-MERELY = re.compile(
+IS_ONLY = re.compile(
     r"\b(?:is|are|was|were|exists?|runs?|happens?|works?|it) only\b(?! (?:when|if|once|after))",
     re.IGNORECASE,
 )
@@ -130,14 +130,16 @@ DEFECT = re.compile(
     r"|(?:is|are|remains?) (?:still )?possible)\b",
     re.IGNORECASE,
 )
-"""Words for what is wrong, whatever the subject."""
-CONDITION = re.compile(r"^(?:because|since|when|if|after|as)\b[^,]{3,90},\s+", re.IGNORECASE)
-"""A reason or condition in front of what is said."""
+"""Words for faults, independent of the subject."""
+LEADING_CONDITION = re.compile(
+    r"^(?:because|since|when|if|after|as)\b[^,]{3,90},\s+", re.IGNORECASE
+)
+"""A reason or condition in front of the claim."""
 CONTRAST = re.compile(
     r"\b(?:but|however|yet|although|though|despite|except|still|while)\b", re.IGNORECASE
 )
-ASIDE_CONTRAST = re.compile(r"(?<=\w),?\s+(?:although|though|while|whereas)\b", re.IGNORECASE)
-"""A contrast after the main clause, which it does not turn around."""
+TRAILING_CONTRAST = re.compile(r"(?<=\w),?\s+(?:although|though|while|whereas)\b", re.IGNORECASE)
+"""A contrast after the main clause that does not reverse its meaning."""
 CONSEQUENCE = re.compile(
     r"(?:,\s+(?:so|which)|;\s+(?:so|therefore|thus))\b(?P<text>.*)", re.IGNORECASE | re.DOTALL
 )
@@ -154,30 +156,35 @@ POSITIVE = re.compile(
 )
 
 
-REFUSED = re.compile(
+REJECTED_INPUT = re.compile(
     r"[*_\s]*(?:duplicate|expired|invalid|malformed|oversized|stale|unauthori[sz]ed|unexpected"
     r"|unknown|untrusted)\s(?:[\w-]+\s){1,4}?(?:are|is|do|does|will|can)(?:\s+not|n[’']t|not)\b",
     re.IGNORECASE,
 )
-"""What is bad and is not let through: `invalid names are not accepted`."""
-NO_DEFECT = re.compile(rf"\b{NO}\s+(?:\w+\s+)?(?:{DEFECT.pattern[2:]})", re.IGNORECASE)
-NO_VIRTUE = re.compile(rf"\b{NO}\s+(?:\w+\s+)?(?:{POSITIVE.pattern[2:]})", re.IGNORECASE)
+"""Bad input that is rejected, which is no defect: `invalid names are not accepted`."""
+NEGATED_DEFECT = re.compile(
+    rf"\b{NEGATION_WORDS}\s+(?:\w+\s+)?(?:{DEFECT.pattern[2:]})", re.IGNORECASE
+)
+NEGATED_POSITIVE = re.compile(
+    rf"\b{NEGATION_WORDS}\s+(?:\w+\s+)?(?:{POSITIVE.pattern[2:]})", re.IGNORECASE
+)
 DESCRIBES_LABEL = re.compile(
     r"\b(?:consequence|implication|result|effect|rationale|reason|background|context)s?\b",
     re.IGNORECASE,
 )
 GERUND = re.compile(r"[*_]*[A-Za-z]+ing\b", re.IGNORECASE)
-FINITE = re.compile(
+FINITE_VERB = re.compile(
     r"\b(?:is|are|was|were|does|do|can|will|has|have|should|must|may)\b", re.IGNORECASE
 )
-TURNED = re.compile(
+NEGATED_DEMAND = re.compile(
     r"\b(?:not|never|no longer|don[’']t|shouldn[’']t|stop|avoid|without)\b", re.IGNORECASE
 )
-SHOULD = re.compile(
+ASKS_FOR_ADVICE = re.compile(
     r"\b(?:should|ought|would it|best way|right way|recommend\w*|how (?:do|can|could) we)\b",
     re.IGNORECASE,
 )
-CLAUSE_WORDS, LABEL_WORDS = 4, 5
+FEWEST_CLAUSE_WORDS, MOST_LABEL_WORDS = 4, 5
+"""A label of at least four words is a clause; one of at most five may be a noun phrase."""
 
 ENGLISH = word_set(
     "the is are of to and not for with that this it be by or if only yes when from which should"

@@ -16,13 +16,11 @@ from oraclepack.work.claim_words import (
     ADVICE,
     ADVICE_LABEL,
     ANY_WORD,
-    ASIDE_CONTRAST,
-    ASIDE_END,
+    ASKS_FOR_ADVICE,
     BY_DESIGN,
     CITES,
     CLAUSE,
-    CLAUSE_WORDS,
-    CONDITION,
+    CONDITIONAL,
     CONSEQUENCE,
     CONTRAST,
     DEFECT,
@@ -30,31 +28,33 @@ from oraclepack.work.claim_words import (
     DESCRIBES_LABEL,
     ENGLISH,
     EVIDENCE,
-    FINITE,
+    FEWEST_CLAUSE_WORDS,
+    FINITE_VERB,
     GERUND,
     HEDGED,
+    IS_ONLY,
     LABEL,
-    LABEL_WORDS,
     LAST_LATIN,
-    MERELY,
+    LEADING_CONDITION,
     MODAL,
+    MOST_LABEL_WORDS,
     MUST,
+    NEGATED_DEFECT,
+    NEGATED_DEMAND,
+    NEGATED_POSITIVE,
     NEGATION,
-    NO_DEFECT,
-    NO_VIRTUE,
-    NO_WORK,
-    NOT_HERE,
+    NO_CHANGE_NEEDED,
     ONLY,
-    OPEN,
     OTHER_LANGUAGES,
     POSITIVE,
     QUOTED,
-    REFUSED,
-    REPLY,
-    SHOULD,
+    REASON_OR_CONDITION,
+    REJECTED_INPUT,
     SUBORDINATE,
-    TAIL,
-    TURNED,
+    TRAILING_CONTRAST,
+    TRAILING_PARENTHESIS,
+    UNVERIFIED,
+    YES_OR_NO,
 )
 from oraclepack.work.imperatives import opener_end, starts_imperative
 
@@ -83,7 +83,7 @@ class ClaimText(msgspec.Struct, frozen=True):
 
     def without_reply(self, sentence: str) -> str:
         """A sentence of it without the yes or no at its beginning."""
-        match = REPLY.match(masked(sentence)) if self.reply else None
+        match = YES_OR_NO.match(masked(sentence)) if self.reply else None
         return sentence[match.end() :] if match is not None else sentence
 
 
@@ -94,7 +94,7 @@ def claim_text_of(text: str) -> ClaimText:
         (m for m in EVIDENCE.finditer(mask) if m.start() > _LEAST_CLAIM or not m.start()), None
     )
     end = match.start() if match is not None else len(text)
-    parenthesis = ASIDE_END.search(mask[:end])
+    parenthesis = TRAILING_PARENTHESIS.search(mask[:end])
     if (
         parenthesis is not None
         and parenthesis.start() > _LEAST_CLAIM
@@ -104,7 +104,7 @@ def claim_text_of(text: str) -> ClaimText:
     claim, evidence = text[:end].rstrip(), text[end:].strip()
     spans = list(sentence_spans(claim)) or [(0, 0)]
     first = mask[spans[0][0] : spans[0][1]]
-    reply = REPLY.match(first)
+    reply = YES_OR_NO.match(first)
     rest = first[reply.end() :] if reply is not None else first
     label = LABEL.match(rest)
     if reply is not None and not rest.strip("*_ ") and len(spans) > 1:
@@ -135,7 +135,7 @@ def claim_of(
 
     `asks_for_advice` is about the question, `recommends` about the answer as a whole.
     """
-    if _is_only_evidence(statement) or NO_WORK.search(statement.lead):
+    if _is_only_evidence(statement) or NO_CHANGE_NEEDED.search(statement.lead):
         return UnitClaim.FACT
     says_little = len(statement.text.split()) < _LEAST_WORDS
     if in_risks:
@@ -152,9 +152,9 @@ def claim_of(
 def is_change(statement: ClaimText, *, asks_for_advice: bool) -> bool:
     """The unit says what to do."""
     lead = statement.lead
-    if starts_imperative(lead) or (_main_modal(lead) and not NOT_HERE.search(lead)):
+    if starts_imperative(lead) or (_main_modal(lead) and not UNVERIFIED.search(lead)):
         return True
-    if not asks_for_advice or NOT_HERE.search(lead):
+    if not asks_for_advice or UNVERIFIED.search(lead):
         return False
     if _main_modal(lead, MUST):
         return True
@@ -172,7 +172,7 @@ def imperative_clauses(statement: ClaimText) -> Iterator[str]:
     text = statement.text
     mask = masked(text)
     for start, end in sentence_spans(text):
-        reply = REPLY.match(mask[start:end]) if start == 0 else None
+        reply = YES_OR_NO.match(mask[start:end]) if start == 0 else None
         at = start + (reply.end() if reply is not None else 0)
         starts = [at, *(at + match.end() for match in CLAUSE.finditer(mask[at:end]))]
         for begin in starts:
@@ -196,7 +196,7 @@ def gives_advice(statements: Iterable[ClaimText]) -> bool:
 def asks_for_change(question: str) -> bool:
     """Whether a question asks what to do: it says so itself, or asks what should be."""
     text = question.strip()
-    return bool(SHOULD.search(text)) or starts_imperative(masked(text))
+    return bool(ASKS_FOR_ADVICE.search(text)) or starts_imperative(masked(text))
 
 
 def is_english(text: str) -> bool:
@@ -210,12 +210,12 @@ def is_english(text: str) -> bool:
 
 def is_undecided(statement: ClaimText) -> bool:
     """It only says that nothing can be said."""
-    return bool(NOT_HERE.search(statement.lead))
+    return bool(UNVERIFIED.search(statement.lead))
 
 
 def is_negated(clause: str) -> bool:
     """Whether a clause turns around what it asks for: `must not fail`, `do not add`."""
-    return bool(TURNED.search(clause))
+    return bool(NEGATED_DEMAND.search(clause))
 
 
 def _later_advice(statement: ClaimText) -> bool:
@@ -228,8 +228,8 @@ def _later_advice(statement: ClaimText) -> bool:
 def is_defect(statement: ClaimText) -> bool:
     """The lead says that something is wrong or lacking."""
     claim = _core(statement)
-    is_label = len(statement.label.split()) < CLAUSE_WORDS
-    if NOT_HERE.search(claim) or (is_label and DESCRIBES_LABEL.search(statement.label)):
+    is_label = len(statement.label.split()) < FEWEST_CLAUSE_WORDS
+    if UNVERIFIED.search(claim) or (is_label and DESCRIBES_LABEL.search(statement.label)):
         return False
     if statement.reply in {"no", "partly"}:
         return True
@@ -246,22 +246,23 @@ def _has_bad_consequence(statement: ClaimText) -> bool:
     match = CONSEQUENCE.search(QUOTED.sub(" ", statement.lead))
     if match is None or POSITIVE.search(_core(statement)):
         return False
-    consequence = TAIL.sub("", match["text"])
-    is_bad = bool(DEFECT.search(NO_DEFECT.sub(" ", consequence)))
+    consequence = REASON_OR_CONDITION.sub("", match["text"])
+    is_bad = bool(DEFECT.search(NEGATED_DEFECT.sub(" ", consequence)))
     return is_bad and not (HEDGED.search(consequence) or POSITIVE.search(consequence))
 
 
 def defect_clause(statement: ClaimText) -> str:
     """The part of the lead that says what is wrong, code blanked out; empty for its beginning."""
     first, *later = statement.lead.split(";")
-    if _says_defect(TAIL.sub("", first), replied=False):
+    if _says_defect(REASON_OR_CONDITION.sub("", first), replied=False):
         return ""
-    parts = (CONDITION.sub("", part.lstrip(), count=1) for part in later)
-    return next((part for part in parts if _says_defect(TAIL.sub("", part), replied=False)), "")
+    parts = (LEADING_CONDITION.sub("", part.lstrip(), count=1) for part in later)
+    cores = ((part, REASON_OR_CONDITION.sub("", part)) for part in parts)
+    return next((part for part, core in cores if _says_defect(core, replied=False)), "")
 
 
 def _says_defect(clause: str, *, replied: bool) -> bool:
-    turn = ASIDE_CONTRAST.search(clause)
+    turn = TRAILING_CONTRAST.search(clause)
     if turn is not None:
         parts = (clause[: turn.start()], clause[turn.end() :])
         return any(_says_defect(part, replied=replied) for part in parts)
@@ -282,35 +283,35 @@ def _is_about_doing(statement: ClaimText) -> bool:
 
 
 def _is_noun(label: str) -> bool:
-    return 0 < len(label.split()) <= LABEL_WORDS and not FINITE.search(label)
+    return 0 < len(label.split()) <= MOST_LABEL_WORDS and not FINITE_VERB.search(label)
 
 
 def _core(statement: ClaimText) -> str:
     """The claim itself: its label where that is a clause; no reasons, conditions, quotations."""
     label = statement.label
-    claim = label if len(label.split()) >= CLAUSE_WORDS else statement.lead
+    claim = label if len(label.split()) >= FEWEST_CLAUSE_WORDS else statement.lead
     claim = QUOTED.sub(" ", claim)
-    return TAIL.sub("", claim) or claim
+    return REASON_OR_CONDITION.sub("", claim) or claim
 
 
 def _badness(text: str) -> int:
     """How much is wrong: defects count, a negated virtue counts more, a negated defect does not."""
     flat = text.replace("*", "").replace("_", " ")
-    if REFUSED.match(flat):
+    if REJECTED_INPUT.match(flat):
         return 0
-    plain = NO_DEFECT.sub(" ", flat)
+    plain = NEGATED_DEFECT.sub(" ", flat)
     return (
-        2 * len(NO_VIRTUE.findall(plain))
+        2 * len(NEGATED_POSITIVE.findall(plain))
         + len(NEGATION.findall(plain))
         + len(DEFECT.findall(plain))
-        + len(MERELY.findall(plain))
+        + len(IS_ONLY.findall(plain))
     )
 
 
 def _is_plain_defect(statement: ClaimText) -> bool:
     """A risk that is none: the defect is there, without if and may."""
-    head = TAIL.sub("", statement.lead.split(",")[0].split(";")[0])
-    if NOT_HERE.search(statement.text) or OPEN.search(statement.text):
+    head = REASON_OR_CONDITION.sub("", statement.lead.split(",")[0].split(";")[0])
+    if UNVERIFIED.search(statement.text) or CONDITIONAL.search(statement.text):
         return False
     says_so = NEGATION.match(statement.label.lstrip("*_ "))
     if not says_so and HEDGED.search(f"{statement.label} {head}"):
