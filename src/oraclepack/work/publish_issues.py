@@ -186,7 +186,7 @@ class _Publisher:
                     f"{'tasks' if self._request.per is IssuesPer.QUESTION else 'questions'}",
                     hint="publish with the other value of --per, or close them first",
                 )
-            for step in plan_publication(issues, remote, existing, self._record.known):
+            for step in plan_publication(issues, remote, existing, self._record.published):
                 self.done.append(self._carry_out(step))
         except GithubError as trouble:
             return trouble
@@ -206,7 +206,7 @@ class _Publisher:
         marked = [issue for issue in remote if issue.id is not None]
         if self._login is None and any(not one.author_is_trusted for one in marked):
             self._login = self._client.login()
-        existing, self.warnings = by_id(marked, self._record.known, self._login or "")
+        existing, self.warnings = by_id(marked, self._record.published, self._login or "")
         return remote, existing
 
     def _carry_out(self, step: PublishStep) -> PublishedIssue:
@@ -219,9 +219,9 @@ class _Publisher:
                     self._wait(self._request.write_pause)
                     fields = {"title": step.title, "body": step.body}
                     remote = self._client.update(remote.number, fields)
-                    self._record.publish(step.issue.id, remote.number, step.issue.title)
+                    self._record.record_published(step.issue.id, remote.number, step.issue.title)
                 case PublishAction.UNCHANGED if remote is not None:
-                    self._record.publish(step.issue.id, remote.number, step.issue.title)
+                    self._record.record_published(step.issue.id, remote.number, step.issue.title)
                 case _:
                     pass
         return PublishedIssue(
@@ -238,7 +238,7 @@ class _Publisher:
         for attempt in range(1, _TRIES + 1):
             self._wait(self._request.write_pause)
             # Killed after this line, the next command looks for the issue before it creates one.
-            self._record.intend(issue.id)
+            self._record.record_intent(issue.id)
             try:
                 created = self._client.create(issue.fields())
             except UnknownOutcomeError:
@@ -250,6 +250,6 @@ class _Publisher:
                     raise
                 else:
                     continue
-            self._record.publish(issue.id, created.number, issue.title)
+            self._record.record_published(issue.id, created.number, issue.title)
             return created
         raise AssertionError("unreachable")

@@ -1,4 +1,4 @@
-"""`published.jsonl` in a run directory: what was published where, and what was about to be."""
+"""`published.jsonl` in a run directory: which issues were published or about to be created."""
 
 import os
 from pathlib import Path
@@ -27,26 +27,26 @@ class PublishEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PublishRecord:
-    """The lines of one repository, and where the next one goes."""
+    """The events of one repository, read from the file, and appended to it."""
 
     def __init__(self, run_dir: Path, api_url: str, repository: str, clock: Clock) -> None:
         self._path = run_dir / NAME
         self._api_url = api_url
         self._repository = repository
         self._clock = clock
-        self.known: dict[str, PublishedTitle] = {}
+        self.published: dict[str, PublishedTitle] = {}
         self.intents: dict[str, str] = {}
-        """Ids that may have been created without a record of it, and when that was begun."""
+        """Issues that may exist although no number was recorded: id and time of the intent."""
         data = files.read(self._path) or b""
         self._is_torn = bool(data) and not data.endswith(b"\n")
         for line in data.split(b"\n"):
-            self._take(line)
+            self._read_line(line)
 
-    def _take(self, line: bytes) -> None:
+    def _read_line(self, line: bytes) -> None:
         try:
             event = msgspec.json.decode(line, type=PublishEvent)
         except msgspec.MsgspecError:
-            return  # a line that a kill cut off, or the empty end
+            return  # a line cut off by a kill, or the empty text after the last line
         same_host = event.api_url == self._api_url
         if same_host and event.repository.lower() == self._repository.lower():
             self._apply(event)
@@ -55,16 +55,16 @@ class PublishRecord:
         if event.kind == "intent":
             self.intents[event.id] = event.at
         elif event.number is not None:
-            self.known[event.id] = PublishedTitle(event.number, event.title)
+            self.published[event.id] = PublishedTitle(event.number, event.title)
             self.intents.pop(event.id, None)
 
-    def intend(self, name: str) -> None:
-        """Record that an issue is about to be created; synced before the request is sent."""
+    def record_intent(self, name: str) -> None:
+        """Record that an issue is about to be created, synced before the request is sent."""
         self._append(self._event("intent", name))
 
-    def publish(self, name: str, number: int, title: str) -> None:
-        """Record that an issue exists."""
-        if self.known.get(name) != PublishedTitle(number, title):
+    def record_published(self, name: str, number: int, title: str) -> None:
+        """Record the number and title of an issue that exists."""
+        if self.published.get(name) != PublishedTitle(number, title):
             self._append(self._event("published", name, number, title))
 
     def _event(
