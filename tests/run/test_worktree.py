@@ -51,7 +51,7 @@ def test_what_a_step_did_is_taken_back(
     files, patch = recorded(tree, script)
 
     assert files == touched
-    assert tree.holds(patch)
+    assert tree.contains_changes(patch)
     taken_back(tree, patch)
     assert picture(root) == before
 
@@ -110,7 +110,7 @@ def test_a_repository_within_is_named_and_left_out(root: Path, script: str) -> N
 
     assert touched == ("a.txt",)
     assert tree.repositories() == ("nested",)
-    assert tree.holds(patch)
+    assert tree.contains_changes(patch)
 
 
 def test_files_may_be_left_out_of_taking_back(root: Path) -> None:
@@ -118,18 +118,18 @@ def test_files_may_be_left_out_of_taking_back(root: Path) -> None:
     _, patch = recorded(tree, "echo two >>a.txt; echo answer >'out[1].md'")
     (root / "out[1].md").unlink()
 
-    assert not tree.holds(patch)
-    assert tree.holds(patch, ["out[1].md"])
+    assert not tree.contains_changes(patch)
+    assert tree.contains_changes(patch, ["out[1].md"])
     taken_back(tree, patch, "out[1].md")
     assert (root / "a.txt").read_text() == "one\n"
-    assert not tree.holds(patch, ["out[1].md"])
+    assert not tree.contains_changes(patch, ["out[1].md"])
 
 
 def test_what_git_says_against_it_is_the_error(root: Path) -> None:
     tree = watched(root)
 
     with pytest.raises(WorktreeError, match=r"bad object|bad tree|unable"):
-        tree.touched("0" * 40, "1" * 40)
+        tree.changed_paths("0" * 40, "1" * 40)
 
 
 @pytest.mark.parametrize("tree", ["--output=stolen", "HEAD", "", "1" * 39])
@@ -137,7 +137,7 @@ def test_a_tree_is_an_object_id(tmp_path: Path, tree: str) -> None:
     watching = watched(a_repository(tmp_path / "r"))
     before = watching.snapshot()
 
-    with pytest.raises(WorktreeError, match="is no object id"):
+    with pytest.raises(WorktreeError, match="is not an object id"):
         watching.difference(before, tree)
-    with pytest.raises(WorktreeError, match="is no object id"):
-        watching.touched(tree, before)
+    with pytest.raises(WorktreeError, match="is not an object id"):
+        watching.changed_paths(tree, before)

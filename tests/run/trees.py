@@ -59,8 +59,8 @@ def recorded(tree: Worktree, script: str) -> tuple[tuple[str, ...], Path]:
     after = tree.snapshot()
     patch = tree.folder / "changes.patch"
     patch.write_bytes(tree.difference(before, after))
-    touched = tree.touched(before, after)
-    tree.forget()
+    touched = tree.changed_paths(before, after)
+    tree.remove_objects()
     return touched, patch
 
 

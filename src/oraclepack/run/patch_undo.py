@@ -58,10 +58,10 @@ class PatchUndo(msgspec.Struct, frozen=True):
         work = self.place.with_name(f"{self.place.name}-{os.getpid()}")
         before, after = work / "before", work / "after"
         files.make_private(before, after)
-        named = self.tree.named_in(self.patch, without)
+        named = self.tree.paths_in(self.patch, without)
         for path in sorted({*named, *_attributes(named)}):
             self._copy(path, before, after)
-        self.tree.take_back(self.patch, without, after)
+        self.tree.reverse_on_copies(self.patch, without, after)
         try:
             _write_seal(work, self.patch)
             _sync(work)

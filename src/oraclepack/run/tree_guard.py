@@ -71,9 +71,9 @@ def leftover(tree: Worktree, run: RunDir, step: Step, state: StepState) -> Lefto
     changed = tuple(named.get(path, path) for path in change.files)
     outputs = tuple(path for path in changed if path in owned)
     others = tuple(path for path in changed if path not in owned)
-    if tree.holds(patch):
+    if tree.contains_changes(patch):
         return Leftover(patch, changed, outputs)
-    if outputs and others and tree.holds(patch, outputs):
+    if outputs and others and tree.contains_changes(patch, outputs):
         return Leftover(patch, others, outputs)
     return None
 
@@ -167,7 +167,7 @@ def recorded_change(
 ) -> j.TreeChanged:
     """What lies between a tree and now, as a patch in the run directory."""
     after = tree.snapshot()
-    touched = tree.touched(before, after)
+    touched = tree.changed_paths(before, after)
     patch = digest = None
     if touched:
         folder = run.step(step_id)
@@ -196,7 +196,7 @@ def recover_change(root: Path, run: RunDir, record: Recorder) -> None:
             record.append(j.WarningRecorded(step=step_id, code="tree", message=message))
             change = j.TreeChanged(step=step_id, attempt=state.attempts, files=())
         record.append(change)
-        tree.forget()
+        tree.remove_objects()
 
 
 @contextmanager
@@ -221,7 +221,7 @@ def _recorded(session: RunSession, step: Step, attempt: int, tree: Worktree) -> 
             change = j.TreeChanged(step=step.id, attempt=attempt, files=())
         now = git.head_commit(session.root)
         session.record.append(msgspec.structs.replace(change, head_before=was, head_after=now))
-        tree.forget()
+        tree.remove_objects()
 
 
 def _warn_of_repositories(session: RunSession, step: Step, tree: Worktree) -> None:

@@ -1,9 +1,9 @@
 """The whole work tree as one git tree, so that the changes of a step can be shown and undone.
 
 The trees are built with an index and an object store of our own: neither the user's index nor
-the repository's objects are touched. Files stand in them as they lie on disk, whatever filters
-(Git LFS, for example) there are for them. Ignored files, our own ones, and repositories within the
-repository are no part of them.
+the repository's objects are touched. The trees hold files as they are on disk, without the filters
+that git would apply (Git LFS, for example). They leave out ignored files, oraclepack's own files,
+and repositories inside the repository.
 """
 
 import os
@@ -19,32 +19,32 @@ from oraclepack.system import git
 from oraclepack.system.files import make_private
 
 _EXCLUDED = (
-    # A pattern from its first sign on: git refuses to add anything where a plain path, although
-    # it is one to leave out, is among those that .gitignore names.
+    # Begins with a pattern character: `git add` fails if a plain path, even an excluded one, is
+    # ignored by .gitignore.
     ":(exclude,top,glob)[.]oraclepack",
     ":(exclude,glob)**/.oraclepack/**",
     ":(exclude,glob)**/.oraclepack-*.tmp",
 )
 _DIFF = ("diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv")
-"""Unlike `git diff` it does not care how the user likes to see patches."""
+"""Unlike `git diff`, `diff-tree` ignores the user's diff settings."""
 _GITLINK = "160000 "
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class WorktreeError(Exception):
-    """Git would not; the reason is its message."""
+    """A git command failed; the message is the reason that git gives."""
 
 
 class Worktree(msgspec.Struct, frozen=True):
-    """A work tree, and a folder of ours for what git needs to describe it."""
+    """A work tree, and a folder for the index and objects that describe it."""
 
     top: Path
     folder: Path
     environment: Mapping[str, str]
     below: str = "."
-    """Where the project root lies, seen from the top."""
+    """The project root, relative to the top."""
     own: tuple[str, ...] = ()
-    """Files that oraclepack writes while a step runs, relative to the top: no part of the tree."""
+    """Files that oraclepack writes while a step runs, relative to the top. Left out."""
 
     @classmethod
     def around(
@@ -54,7 +54,7 @@ class Worktree(msgspec.Struct, frozen=True):
         environment: Mapping[str, str],
         own: Sequence[str] = (),
     ) -> "Worktree | None":
-        """The work tree a project lies in; None outside of git. `own` is relative to the root."""
+        """The work tree of a project; None outside of git. `own` is relative to `root`."""
         top = git.top_level(root, environment)
         if top is None:
             return None
@@ -63,31 +63,31 @@ class Worktree(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(bare, own=tuple(map(bare.from_top, own)))
 
     def from_top(self, path: str) -> str:
-        """A path that is relative to the project root, as git names it."""
+        """A path relative to the project root, made relative to the top."""
         return os.path.normpath(f"{self.below}/{path}")
 
     def snapshot(self) -> str:
-        """The tree as it is now: tracked and untracked files, whatever is staged."""
+        """Write the current tracked and untracked files as a tree, staged or not; its object id."""
         make_private(self.folder / "objects")
         index = self.folder / "index"
         index.unlink(missing_ok=True)
-        place = self.top / _path(self._git("rev-parse", "--git-path", "index"))
+        place = self.top / _printed_path(self._git("rev-parse", "--git-path", "index"))
         if place.is_file():
-            shutil.copyfile(place, index)  # git then hashes only what has changed
+            shutil.copyfile(place, index)  # git then hashes only changed files
             self._unfilter()
-        excluded = (f":(exclude,top,glob){_first_too(path)}" for path in self.own)
+        excluded = (f":(exclude,top,glob){_literal_glob(path)}" for path in self.own)
         others = (f":(exclude,top,literal){path}" for path in self.repositories())
-        # By stdin, since there may be many.
+        # On stdin, since there may be too many for a command line.
         listed = (".", *_EXCLUDED, *excluded, *others)
         pathspecs = "\0".join(listed).encode("utf-8", "surrogateescape")
         self._git("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=pathspecs)
         return self._git("write-tree").decode().strip()
 
     def _unfilter(self) -> None:
-        """Let our index forget when files with a filter changed last: they are added anew.
+        """Reset the entries of files with a filter in our index, so that git adds them again.
 
-        The user's index holds them as their filter made them, and no filter runs here: the
-        content itself would be in no tree, and an undo could not bring it back.
+        The user's index has their filtered content. Without this the tree would hold that instead
+        of the content on disk, and an undo could not restore the file.
         """
         with _git_error():
             configured = {*self._program.filters()}
@@ -104,7 +104,7 @@ class Worktree(msgspec.Struct, frozen=True):
             self._git("update-index", "-z", "--index-info", stdin=listed)
 
     def repositories(self) -> tuple[str, ...]:
-        """Repositories within this one, submodules too: their files are not ours to describe."""
+        """Repositories inside this one, with submodules; snapshots leave their files out."""
         listed = self._git("ls-files", "-z", "--stage", "--others", "--exclude-standard")
         entries = listed.decode("utf-8", "surrogateescape").split("\0")
         linked = (one.partition("\t")[2] for one in entries if one.startswith(_GITLINK))
@@ -112,7 +112,7 @@ class Worktree(msgspec.Struct, frozen=True):
         return tuple(sorted({*linked, *nested}))
 
     def status(self) -> dict[str, tuple[str, int, int]]:
-        """What differs from HEAD or is new, cheaply: by name, size and time, nothing is read."""
+        """Files that differ from HEAD, with git's state, size and time. Reads no content."""
         listed = self._git(
             *("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"),
             "--ignore-submodules=all",
@@ -125,47 +125,47 @@ class Worktree(msgspec.Struct, frozen=True):
         return entries
 
     def difference(self, before: str, after: str) -> bytes:
-        """What leads from one tree to the other, as a patch that git can apply and reverse."""
+        """The difference of two trees, as a patch that git can apply and reverse."""
         return self._git(*_DIFF, "-p", "--binary", "--full-index", *_trees(before, after))
 
-    def touched(self, before: str, after: str) -> tuple[str, ...]:
+    def changed_paths(self, before: str, after: str) -> tuple[str, ...]:
         """The paths that differ, relative to the top of the work tree."""
         listed = self._git(*_DIFF, "--name-only", "-z", *_trees(before, after))
         names = listed.decode("utf-8", "surrogateescape").split("\0")
         return tuple(sorted(name for name in names if name))
 
-    def holds(self, patch: Path, without: Sequence[str] = ()) -> bool:
-        """The changes of a patch are in the tree, unchanged; some files may be left out."""
+    def contains_changes(self, patch: Path, without: Sequence[str] = ()) -> bool:
+        """Whether the work tree still has the changes of a patch, except in the files `without`."""
         try:
             self._reverse(patch, without, "--check")
         except WorktreeError:
             return False
         return True
 
-    def named_in(self, patch: Path, without: Sequence[str] = ()) -> tuple[str, ...]:
-        """The files that a patch changes, relative to the top of the work tree."""
+    def paths_in(self, patch: Path, without: Sequence[str] = ()) -> tuple[str, ...]:
+        """The files that a patch changes, except `without`, relative to the top."""
         listed = self._reverse(patch, without, "--numstat", "-z").split(b"\0")
         return tuple(os.fsdecode(line.split(b"\t", 2)[2]) for line in listed if line)
 
-    def take_back(self, patch: Path, without: Sequence[str], copies: Path) -> None:
+    def reverse_on_copies(self, patch: Path, without: Sequence[str], copies: Path) -> None:
         """Apply a patch in reverse to copies of its files, with the settings of this work tree."""
-        words = _reversing(patch, without)
-        home = _path(self._git("rev-parse", "--absolute-git-dir"))
+        words = _reverse_arguments(patch, without)
+        git_dir = _printed_path(self._git("rev-parse", "--absolute-git-dir"))
         place = git.Git(copies, self.environment, git.LONG_TIMEOUT)
         with _git_error():
-            place.run(*words, GIT_DIR=home, GIT_WORK_TREE=str(copies))
+            place.run(*words, GIT_DIR=git_dir, GIT_WORK_TREE=str(copies))
 
     def _reverse(self, patch: Path, without: Sequence[str], *how: str) -> bytes:
-        return self._git(*_reversing(patch, without), *how)
+        return self._git(*_reverse_arguments(patch, without), *how)
 
-    def forget(self) -> None:
-        """Remove what describing the tree left in our folder."""
+    def remove_objects(self) -> None:
+        """Remove the index and the objects that `snapshot` wrote into the folder."""
         shutil.rmtree(self.folder / "objects", ignore_errors=True)
         (self.folder / "index").unlink(missing_ok=True)
 
     @property
     def _program(self) -> git.Git:
-        # The objects are needed only during the step: compressing them would take longer.
+        # The objects are needed only during the step, so compressing them is not worth the time.
         config = (("core.looseCompression", "0"),)
         return git.Git(self.top, self.environment, git.LONG_TIMEOUT, config)
 
@@ -175,7 +175,7 @@ class Worktree(msgspec.Struct, frozen=True):
             return self._program.run(*words, stdin=stdin, **own)
 
     def _own_store(self) -> dict[str, str]:
-        objects = self.top / _path(self._program.run("rev-parse", "--git-path", "objects"))
+        objects = self.top / _printed_path(self._program.run("rev-parse", "--git-path", "objects"))
         return {
             "GIT_INDEX_FILE": str(self.folder / "index"),
             "GIT_OBJECT_DIRECTORY": str(self.folder / "objects"),
@@ -192,19 +192,19 @@ def _git_error() -> Iterator[None]:
 
 
 def _trees(*ids: str) -> tuple[str, ...]:
-    """Trees as arguments. They come from a journal: what is no object id might be an option."""
+    """Trees as arguments. Their ids come from a journal, so one could be an option of git."""
     for one in ids:
         if not _OBJECT.fullmatch(one):
-            raise WorktreeError(f"{one!r} is no object id")
+            raise WorktreeError(f"{one!r} is not an object id")
     return ("--end-of-options", *ids)
 
 
-def _reversing(patch: Path, without: Sequence[str]) -> list[str]:
+def _reverse_arguments(patch: Path, without: Sequence[str]) -> list[str]:
     left_out = [f"--exclude={_literal(path)}" for path in without]
     return ["apply", "--reverse", "--whitespace=nowarn", *left_out, str(patch.resolve())]
 
 
-def _path(output: bytes) -> str:
+def _printed_path(output: bytes) -> str:
     return os.fsdecode(output.removesuffix(b"\n"))
 
 
@@ -217,11 +217,11 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def _literal(path: str) -> str:
-    """A pattern that means nothing but this path."""
-    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in path.replace("\\", "\\\\"))
+    """A pattern that matches only this path."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in path.replace("\\", "\\\\"))
 
 
-def _first_too(path: str) -> str:
-    """The same, and a pattern from its first sign on."""
+def _literal_glob(path: str) -> str:
+    """`_literal` that begins with a pattern character, as `_EXCLUDED` explains."""
     rest = _literal(path)
     return rest if rest.startswith(("[", "\\")) else f"\\{rest}"
