@@ -28,7 +28,7 @@ RUN_ID = "2026-03-01__abc1234__55555555"
 
 def a_control(stop: Stop) -> RunControl:
     control = RunControl(stop, 2, answers_questions=True)
-    control.settable("max_cost", lambda raw: float(str(raw)), lambda _: None)
+    control.add_settable("max_cost", lambda raw: float(str(raw)), lambda _: None)
     control.put_question("03", 1, "again?", ("retry", "fail"))
     return control
 
@@ -37,7 +37,7 @@ def a_control(stop: Stop) -> RunControl:
     ("request_", "ok", "words"),
     [
         (ControlRequest(action="pause"), True, "none starts"),
-        (ControlRequest(action="resume"), True, "goes on"),
+        (ControlRequest(action="resume"), True, "continues"),
         (ControlRequest(action="stop"), True, "being stopped"),
         (ControlRequest(action="stop", step="07"), False, "step 07 is not running"),
         (ControlRequest(action="set", values={"max_parallel": "4"}), True, "max_parallel=4"),
@@ -47,9 +47,9 @@ def a_control(stop: Stop) -> RunControl:
         (ControlRequest(action="set"), False, "nothing to set"),
         (ControlRequest(action="set", values={"max_cost": "30"}), True, "max_cost=30"),
         (ControlRequest(action="answer", step="03", answer="retry"), True, "call 1: retry"),
-        (ControlRequest(action="answer", step="03", answer="maybe"), False, "does not answer"),
-        (ControlRequest(action="answer", step="04", answer="retry"), False, "waits for no"),
-        (ControlRequest(action="answer", step="03", call=2, answer="retry"), False, "waits for no"),
+        (ControlRequest(action="answer", step="03", answer="maybe"), False, "is not an answer"),
+        (ControlRequest(action="answer", step="04", answer="retry"), False, "is not waiting"),
+        (ControlRequest(action="answer", step="03", call=2, answer="retry"), False, "is not waiting"),
         (ControlRequest(action="dance"), False, "no such request"),
     ],
 )
@@ -69,7 +69,7 @@ def test_a_change_wakes_waiting_steps_and_applies_to_them() -> None:
         control.handle(ControlRequest(action="pause"), "me", lambda _: None)
 
         assert (changed.done(), control.changed.done(), control.is_paused) == (True, False, True)
-        with control.stopping_step("01") as one, control.stopping_step("02") as other:
+        with control.step_stop("01") as one, control.step_stop("02") as other:
             control.handle(ControlRequest(action="stop", step="01"), "me", lambda _: None)
             levels = one.level, other.level, stop.level
             assert levels == (StopLevel.POLITE, StopLevel.NONE, StopLevel.NONE)

@@ -1,4 +1,4 @@
-"""Whether an answer is whole: signs that it stops early, and what is left of its last unit."""
+"""Whether an answer is complete: signs of a cut-off end, and what its last unit still says."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from oraclepack.answers.sentences import masked, open_brackets, sentence_spans, 
 from oraclepack.pack.answer_sections import FENCE, Section, numbered
 
 _BARE_MARKER = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s*$")
-_JOINTS = sorted(
+_CONNECTIVES = sorted(
     word_set(
         "and or but nor the an of to in with for from that because which whose if is are was were "
         "be been by as at on into than when while where whether its their your our any each every "
@@ -18,24 +18,26 @@ _JOINTS = sorted(
         "should must can could may has have does do did"
     )
 )
-"""Words after which a sentence goes on."""
+"""Words that do not end a sentence."""
 _DANGLING = re.compile(
-    rf"(?:[,:;(\[{{—–&=]|\s[-+/]|\b(?:{'|'.join((*_JOINTS, *map(str.capitalize, _JOINTS)))}|a"
+    r"(?:[,:;(\[{—–&=]|\s[-+/]"
+    rf"|\b(?:{'|'.join((*_CONNECTIVES, *map(str.capitalize, _CONNECTIVES)))}|a"
     r"|it[’']s|there[’']s|e\.g\.?,?|i\.e\.?,?))[*_]*$"
 )
 _CLOSED = re.compile(r"(?:[.!?…。！？)\]}\"'”’»`|>]|\*\*|__)[*_]*$")
 _FINISHED = re.compile(r"[.!?…。！？][\"'”’»)\]}`*_]*$")
 _CITES = re.compile(r"[.!?”\"`*\w]\s*\([^()]*[/.`]\w[^()]*(?:\([^()]*\)[^()]*)*\)[*_]*$")
-"""Ends with what it stands on, in brackets."""
-_NAMED_FILE = re.compile(r"\S*[/*]\S*\.[a-z][a-z0-9]{1,4}$")
+"""The text ends with a source in brackets."""
+_ENDS_WITH_FILE = re.compile(r"\S*[/*]\S*\.[a-z][a-z0-9]{1,4}$")
 _OPEN_BOLD = re.compile(r"(?:^|[\s(])\*\*(?=[A-Za-z`“\"])(?![^\s*]*[*/])(?!.*?[\w.:)`”\"?!]\*\*)")
 _LAST_WORD = re.compile(r"(?P<before>[^A-Za-z]?)(?P<word>[A-Za-z]+)$")
 _WORD = re.compile(r"[A-Za-z]+")
-_NAMED = re.compile(
+_LETTER_LABEL = re.compile(
     r"(?:plan|option|step|type|case|class|part|variant|level|phase|appendix|=)\s*$", re.IGNORECASE
 )
+"""Words that a single letter may follow: `option B`."""
 _NAMES_FILE = re.compile(r"[/`*()]|\w\.\w")
-_SPEAKS = re.compile(
+_HAS_VERB = re.compile(
     r"\b(?:is|are|was|were|would|will|can|could|should|may|please|attach|need|needs|shows?)\b",
     re.IGNORECASE,
 )
@@ -60,27 +62,29 @@ _COMMON = word_set(
     "well were what when where which while who why will wise with work works would yes yet you "
     "your"
 )
-"""Words that end many whole sentences, and begin longer words."""
+"""Words that may end a sentence although longer words begin with them."""
 _SHORT_NAMES = word_set(
     "db ui js ts go ci os io id py rs sh cd ls vs ok ux qa pr ip rg gh vm cs kt rb md ml ai"
 )
-"""What two letters stand for without being a word."""
+"""Abbreviations of two letters."""
 _TWO = 2
 _LONGEST_END = 4_000
-"""Characters of the last line that are looked at."""
+"""Characters at the end of the last line that are checked."""
 _SENTENCE_WORDS = 4
-_ENOUGH = 3
+"""A unit with fewer words is not taken for a sentence."""
+_FEWEST_UNITS = 3
+"""With fewer units there is no pattern to compare the last one with."""
 _LEAST_COMPLETE = 40
-"""Characters; a shorter rest of a broken unit says too little."""
+"""Characters; a shorter complete part of a cut unit is dropped."""
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """That an answer stops early, how that shows, and where."""
+    """Why and where an answer counts as cut off."""
 
     reason: str
     line: int
     breaks_unit: bool = True
-    """Its last unit is not whole; False when it stops between two units."""
+    """The last unit is incomplete; False when the answer stops between two units."""
 
 
 def find_cut(
@@ -90,10 +94,10 @@ def find_cut(
     lacking: Sequence[Section],
     context: str = "",
 ) -> Cut | None:
-    """Why an answer is not whole, if it is not.
+    """Why an answer counts as cut off; None for a complete one.
 
-    `lacking` are sections that were asked for and have no heading. Such an answer stopped early
-    when those that it lacks come after those that it has.
+    `lacking` are required sections without a heading. They count as cut off when they come after
+    every section that the answer has.
     """
     end = len(lines)
     *_, (_, _, fence) = numbered((*lines, ""))
@@ -101,19 +105,19 @@ def find_cut(
         return Cut("a code block is never closed", fence)
     last = lines[-1].rstrip()[-_LONGEST_END:]
     if not last.strip() or FENCE.match(last):
-        return _lacks(lacking, units, end)
+        return _missing_end(lacking, units, end)
     if last_opened["headed"] and last_opened["empty"]:
         return Cut("it ends with a heading and nothing below it", end, breaks_unit=False)
     if is_caption(last):
-        return _lacks(lacking, units, end)
+        return _missing_end(lacking, units, end)
     reason = _broken_end(last, lines, units, context)
     if reason is not None:
         return Cut(reason, end)
-    return _lacks(lacking, units, end)
+    return _missing_end(lacking, units, end)
 
 
 def whole_sentences(unit: Unit) -> Unit | None:
-    """What is left of a broken unit: its whole sentences or points; None when too little is."""
+    """The complete sentences or list items of a cut unit; None when they are too short."""
     *before, text = unit.texts
     if before:
         return msgspec.structs.replace(unit, texts=tuple(before), spans=unit.spans[:-1])
@@ -135,16 +139,16 @@ def _complete_part(unit: Unit, text: str) -> Unit:
     return msgspec.structs.replace(unit, texts=(text,), spans=((first, first + text.count("\n")),))
 
 
-def _lacks(lacking: Sequence[Section], units: Sequence[Unit], end: int) -> Cut | None:
-    """A clean stop before the end: the sections that are missing come last."""
+def _missing_end(lacking: Sequence[Section], units: Sequence[Unit], end: int) -> Cut | None:
+    """A cut between two sections: the missing ones come after every existing one."""
     if not lacking or not units or lacking[-1] is not Section.MISSING_EVIDENCE:
         return None
     order = list(Section)
     last = max(order.index(unit.section) for unit in units)
-    later = [one for one in lacking if order.index(one) > last]
-    if not later:
+    missing = [one for one in lacking if order.index(one) > last]
+    if not missing:
         return None
-    names = ", ".join(one.heading for one in later)
+    names = ", ".join(one.heading for one in missing)
     open_end = not _is_finished(units)
     return Cut(f"it stops before these sections: {names}", end, breaks_unit=open_end)
 
@@ -157,29 +161,29 @@ def _broken_end(last: str, lines: Sequence[str], units: Sequence[Unit], context:
         return "it ends with an empty list item"
     if _is_part_of_heading(last):
         return "it ends inside a heading"
-    if _opens_something(last):
+    if _has_unclosed_markup(last):
         return "its last line opens something it never closes"
     in_a_word = _DANGLING.search(last) or _is_broken_word(last, lines, context)
     is_short = in_a_word or _stops_short(last, units)
     return f"it ends in the middle of a sentence: …{last[-40:]}" if is_short else None
 
 
-def _opens_something(last: str) -> bool:
-    """Code, bold or brackets that the last line does not close."""
+def _has_unclosed_markup(last: str) -> bool:
+    """Whether the last line opens code, bold text or brackets and does not close them."""
     plain = masked(last).replace("\0", "x")
-    if _unpaired(last) or _OPEN_BOLD.search(plain) or plain.rfind("“") > plain.rfind("”"):
+    if _has_open_code(last) or _OPEN_BOLD.search(plain) or plain.rfind("“") > plain.rfind("”"):
         return True
     return not _is_closed(last) and bool(open_brackets(last))
 
 
 def _is_part_of_heading(last: str) -> bool:
-    """The beginning of the heading of a section that is not there."""
+    """Whether the line is the beginning of a section heading."""
     text = last.strip(" #*_0123456789.)(").lower()
     return len(text) > _TWO and any(head.startswith(text) and head != text for head in _HEADINGS)
 
 
-def _unpaired(line: str) -> bool:
-    """A backquote begins code that does not end in this line."""
+def _has_open_code(line: str) -> bool:
+    """Whether a backquote opens code that does not end in this line."""
     mask = masked(line)
     inside = False
     position = 0
@@ -196,7 +200,7 @@ def _unpaired(line: str) -> bool:
 
 
 def _is_broken_word(last: str, lines: Sequence[str], context: str) -> bool:
-    """The last word is the beginning of another word of the answer and no word itself."""
+    """Whether the last word is only the beginning of a word of the answer or the question."""
     match = _LAST_WORD.search(last)
     if match is None:
         return False
@@ -204,8 +208,9 @@ def _is_broken_word(last: str, lines: Sequence[str], context: str) -> bool:
     before = last[: match.start("word")]
     if len(word) == 1:
         alone = not before.strip(" -*•")
-        return alone or (word not in "AI" and before.endswith(" ") and not _NAMED.search(before))
-    if _NAMED_FILE.search(last):
+        is_label = word in "AI" or _LETTER_LABEL.search(before)
+        return alone or (before.endswith(" ") and not is_label)
+    if _ENDS_WITH_FILE.search(last):
         return False
     text = "\n".join((*lines[:-1], before, context))
     known = {one.lower() for one in _WORD.findall(text)}
@@ -218,27 +223,27 @@ def _is_broken_word(last: str, lines: Sequence[str], context: str) -> bool:
 
 
 def _stops_short(last: str, units: Sequence[Unit]) -> bool:
-    """Sentences of this answer end with a mark, and only the last one does not."""
+    """Whether all sentences of the answer end with punctuation except the last one."""
     if _is_closed(last) or not units or not units[-1].text.rstrip().endswith(last.strip()):
         return False
     section = units[-1].section
     others = [one.text.rstrip() for one in units[:-1] if one.text.count(" ") >= _SENTENCE_WORDS - 1]
-    if len(units[-1].text.split()) < _SENTENCE_WORDS or len(others) < _ENOUGH:
+    if len(units[-1].text.split()) < _SENTENCE_WORDS or len(others) < _FEWEST_UNITS:
         return False
     closed = map(_is_closed, others)
     if section is Section.MISSING_EVIDENCE:
         same = [one.text.rstrip() for one in units[:-1] if one.section is section]
-        if all(one.endswith(".") for one in same) and len(same) >= _ENOUGH:
+        if all(one.endswith(".") for one in same) and len(same) >= _FEWEST_UNITS:
             return True
-        # A list of files needs no full stop, a sentence without any file does.
+        # A list of files needs no full stop; a sentence that names no file does.
         text = units[-1].text
-        if _NAMES_FILE.search(text) or not _SPEAKS.search(text):
+        if _NAMES_FILE.search(text) or not _HAS_VERB.search(text):
             return False
     return all(closed)
 
 
 def _is_finished(units: Sequence[Unit]) -> bool:
-    """The last unit ends as its neighbours do: with a sentence, or with what it stands on."""
+    """Whether the last unit ends like the others of its section: a full stop, or a source."""
     *others, last = (one.text.rstrip() for one in units if one.section is units[-1].section)
     if _FINISHED.search(last[-_TAIL:]) or last.endswith("|"):
         return True
@@ -250,7 +255,7 @@ def _is_finished(units: Sequence[Unit]) -> bool:
 
 
 def _is_closed(text: str) -> bool:
-    """A text ends with a mark."""
+    """Whether a text ends with punctuation or closing markup."""
     return _CLOSED.search(text.rstrip()[-_TAIL:]) is not None
 
 

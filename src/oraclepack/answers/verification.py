@@ -1,21 +1,21 @@
-"""The reply of `verify-outputs`: the shape of its data."""
+"""The data of the reply of `verify-outputs`."""
 
 import msgspec
 
 from oraclepack.settings.call_settings import REHEARSAL as REHEARSED
 
 
-def lack_of(
+def describe_failure(
     io_error: str | None, missing_sections: tuple[str, ...], reason: str | None = None
 ) -> str:
-    """What an output lacks, in words."""
+    """Why an output fails its contract, as text."""
     if reason == REHEARSED:
         return "a rehearsed answer: no model was asked"
     return f"file {io_error}" if io_error else f"missing sections: {', '.join(missing_sections)}"
 
 
 class FailedOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """An output that does not meet its contract, and in what."""
+    """An output that does not meet its contract, and why."""
 
     step_id: str
     path: str
@@ -23,17 +23,17 @@ class FailedOutput(msgspec.Struct, frozen=True, kw_only=True):
     missing_sections: tuple[str, ...] = ()
     io_error: str | None = None
     reason: str | None = None
-    """`unreadable`, `sections`, or `rehearsal`: oraclepack wrote it, no model did."""
+    """`unreadable`, `sections`, or `rehearsal` for an answer that oraclepack wrote itself."""
 
     @property
-    def lack(self) -> str:
-        """What is wrong, in words: a file that cannot be read, or the sections it misses."""
-        return lack_of(self.io_error, self.missing_sections, self.reason)
+    def description(self) -> str:
+        """The failure as text: the file cannot be read, or sections are missing."""
+        return describe_failure(self.io_error, self.missing_sections, self.reason)
 
     @property
     def line(self) -> str:
-        """Step, file and what is missing: the form of all commands."""
-        return f"step {self.step_id}: {self.path}: {self.lack}"
+        """Step, file and failure, as all commands print them."""
+        return f"step {self.step_id}: {self.path}: {self.description}"
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,19 +47,19 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AcceptedOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """An output that a person took as it is, and that still is that file."""
+    """An output that a person accepted and that has not changed since."""
 
     step_id: str
     path: str
     sha256: str
     reason: str
     missing_sections: tuple[str, ...]
-    """What it lacks."""
+    """The sections that it lacks."""
     accepted_at: str
 
     @property
     def line(self) -> str:
-        """As the other lines about outputs."""
+        """Step, file and reason, in the form of `FailedOutput.line`."""
         lacks = f"although it lacks {', '.join(self.missing_sections)}" * bool(
             self.missing_sections
         )
@@ -68,18 +68,18 @@ class AcceptedOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnresolvedOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """A declared output whose path only the running shell knew, and no run recorded."""
+    """A declared output whose path depends on the shell and was recorded by no run."""
 
     step_id: str
     declared: str
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of what."""
+    """Counts of steps and outputs."""
 
     steps: int
     outputs: int
-    """Those whose path is known: `ok` and `failed` together."""
+    """Outputs whose path is known: `ok` and `failed` together."""
     ok: int
     failed: int
     """Outputs with a failure; with --strict also those with a doubt."""
@@ -88,7 +88,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     skipped: int
     """Outputs of steps that the run skipped: they are not required."""
     accepted: int = 0
-    """Those among `ok` that a person took as they are."""
+    """Outputs among `ok` that a person accepted although they fail their contract."""
     rehearsed: int = 0
     """Outputs that a rehearsal wrote; they count as failed except in a rehearsal itself."""
 
@@ -108,7 +108,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def packs(self) -> "tuple[VerifyReport, ...]":
-        """As `VerifiedPacks` has them."""
+        """A tuple of this report, so that callers can treat it as a `VerifyPacksReport`."""
         return (self,)
 
 

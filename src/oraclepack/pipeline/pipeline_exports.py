@@ -153,7 +153,7 @@ def _afterwards(report: PipelineReport) -> Iterator[Case]:
 
 
 def _lack(failure: FailedOutput) -> str:
-    return f"{failure.path}: {failure.lack}"
+    return f"{failure.path}: {failure.description}"
 
 
 def _line(text: str) -> str:

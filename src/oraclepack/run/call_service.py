@@ -84,7 +84,7 @@ def _context(session: RunSession, calls: CallOptions, store: CallStore) -> CallC
     if control is not None:
         for setting, what in _BUDGET_LIMITS.items():
             change = partial(context.shared.budget.set_limit, what)
-            control.settable(setting.name, setting.kind.read, change)
+            control.add_settable(setting.name, setting.kind.read, change)
     return context
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.answers.verification import lack_of
+from oraclepack.answers.verification import describe_failure
 from oraclepack.errors import InputError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import Status
@@ -101,7 +101,7 @@ def _take(session: RunSession, step: Step) -> bool:
     if not verification.passed and not reason:
         failures = verification.failures
         lacks = (
-            f"{one.path}: {lack_of(one.io_error, one.missing_sections, one.reason)}"
+            f"{one.path}: {describe_failure(one.io_error, one.missing_sections, one.reason)}"
             for one in failures
         )
         reason = "; ".join(lacks) or "its output is doubtful"

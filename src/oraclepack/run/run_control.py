@@ -1,7 +1,7 @@
-"""What a running command can be asked from outside: stop, pause, resume, set, answer.
+"""Requests to a running command: stop, pause, resume, set, answer.
 
-The requests arrive in the thread of the control server (`run/control_server.py`); the executor, the
-steps and the calls look here what holds for them.
+The thread of the control server (`run/control_server.py`) passes them to `RunControl`. The
+executor, the steps and the calls read its state.
 """
 
 import signal
@@ -27,7 +27,7 @@ _STOPPING = {
     StopLevel.AT_ONCE: "calls that were being asked are cancelled, and may have to be paid",
 }
 _NOT_WHILE_STOPPING = frozenset({"pause", "resume", "set"})
-"""They concern what begins, and nothing begins any more."""
+"""Actions about work that has not started; a run that is being stopped starts none."""
 ACTIONS = ("stop", "pause", "resume", "set", "answer")
 
 
@@ -37,20 +37,20 @@ class ControlRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     action: str
     """One of `ACTIONS`."""
     step: str | None = None
-    """`stop`: only this one. `answer`: whose question."""
+    """`stop`: only this step. `answer`: the step that asks."""
     call: int | None = None
-    """`answer`: which call of the step, where several ask."""
+    """`answer`: which call of the step, if several ask."""
     now: bool = False
-    """`stop`: without waiting for anything to end by itself."""
+    """`stop`: cancel calls instead of waiting for them."""
     values: dict[str, str] = {}
     """`set`: the new values."""
     answer: str = ""
     by: str = ""
-    """Who asks, in the words of the asker; the server adds user and process."""
+    """Who makes the request, as the client says; the server adds user and process."""
 
 
 class ControlReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a request."""
+    """The result of a request."""
 
     ok: bool
     message: str
@@ -60,7 +60,7 @@ class ControlReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Question(msgspec.Struct):
-    """A question to a person that a call waits for."""
+    """A question to a person, for whose answer a call waits."""
 
     question: str
     options: tuple[str, ...]
@@ -71,12 +71,12 @@ class _Settable(msgspec.Struct, frozen=True):
     """A value that `runs set` may change."""
 
     read: Callable[[object], Any]
-    """Raises ValueError."""
+    """Converts the text of a value; raises ValueError."""
     apply: Callable[[Any], None]
 
 
 class RunControl:
-    """The switches of one running command. Safe in several threads."""
+    """The state of one running command that requests change. Thread-safe."""
 
     def __init__(self, stop: Stop, max_parallel: int, *, answers_questions: bool = False) -> None:
         self._stop = stop
@@ -91,7 +91,7 @@ class RunControl:
             MAX_PARALLEL: _Settable(rs.MAX_PARALLEL.kind.read, self._set_parallel)
         }
         self.answers_questions = answers_questions
-        """A person answers by `runs answer`; without it nothing is asked."""
+        """Whether calls may ask a person, who answers with `runs answer`."""
 
     @property
     def is_paused(self) -> bool:
@@ -99,27 +99,27 @@ class RunControl:
 
     @property
     def max_parallel(self) -> int:
-        """How many steps may run at once, as it was set last."""
+        """How many steps may run at once."""
         return self._max_parallel
 
     @property
     def changed(self) -> "Future[None]":
-        """Done at the next change of pause or limit."""
+        """A future that completes at the next stop, pause, resume or set."""
         return self._changed
 
     def was_stopped(self, step_id: str) -> bool:
-        """Whether the step was stopped by a request of its own."""
+        """Whether a request stopped this step alone."""
         return step_id in self._stopped
 
-    def settable(
+    def add_settable(
         self, name: str, read: Callable[[object], Any], apply: Callable[[Any], None]
     ) -> None:
-        """Let `runs set` change a value; `read` raises ValueError for what is none."""
+        """Let `runs set` change a value; `read` raises ValueError for an invalid one."""
         self._settable[name] = _Settable(read, apply)
 
     @contextmanager
-    def stopping_step(self, step: str) -> Iterator[Stop]:
-        """The stop of one step, for as long as it runs."""
+    def step_stop(self, step: str) -> Iterator[Stop]:
+        """The stop switch of one step while it runs."""
         with StepStop(self._stop) as stop:
             with self._lock:
                 self._steps[step] = stop
@@ -136,7 +136,7 @@ class RunControl:
             self._questions[step, call] = _Question(question, options)
 
     def take_answer(self, step: str, call: int) -> PersonAnswer | None:
-        """The answer, once; None while there is none."""
+        """The answer, and remove the question; None while there is no answer."""
         with self._lock:
             question = self._questions.get((step, call))
             if question is None or question.answer is None:
@@ -153,21 +153,21 @@ class RunControl:
     def handle(
         self, request: ControlRequest, by: str, record: Callable[[KnownEvent], object]
     ) -> ControlReply:
-        """Do what is asked, after recording who asked; a refusal is a reply, too."""
-        checked = self._too_late(request) or self._checked(request)
+        """Check a request, record it, and carry it out; a refusal is also a reply."""
+        checked = self._refusal_while_stopping(request) or self._checked(request)
         if isinstance(checked, Refusal):
             return self._reply(ok=False, message=checked.reason, hint=checked.hint)
         record(j.ControlRequested(action=request.action, value=_value(request), by=by))
         return self._reply(ok=True, message=checked(by))
 
-    def _too_late(self, request: ControlRequest) -> Refusal | None:
+    def _refusal_while_stopping(self, request: ControlRequest) -> Refusal | None:
         is_stopping = self._stop.level is not StopLevel.NONE
         if not is_stopping or request.action not in _NOT_WHILE_STOPPING:
             return None
         return Refusal("the run is being stopped", "run the pack again to continue it")
 
     def _checked(self, request: ControlRequest) -> Callable[[str], str] | Refusal:
-        """What to do, or why it is not done. Changes nothing."""
+        """The function that carries out the request, or a refusal. Changes nothing itself."""
         match request.action:
             case "stop":
                 return self._check_stop(request)
@@ -200,13 +200,13 @@ class RunControl:
         return f"the run is being stopped; {_STOPPING[level]}"
 
     def _stop_step(self, name: str, level: StopLevel) -> str:
-        # Under the lock: the step closes its switch under it, and descriptors are used again.
+        # With the lock, since the step may end: its descriptors are closed and may be reused.
         with self._lock:
             step = self._steps.get(name)
             if step is not None:
                 self._stopped.add(name)
                 step.ask(level)
-        rest = "the run goes on with what does not need it"
+        rest = "the run continues with the steps that do not need it"
         return f"step {name} is being stopped; {_STOPPING[level]}; {rest}"
 
     def _set_paused(self, *, paused: bool) -> str:
@@ -214,7 +214,7 @@ class RunControl:
         self._notify()
         if paused:
             return "paused: running calls finish, none starts"
-        return "the run goes on"
+        return "the run continues"
 
     def _check_set(self, values: Mapping[str, str]) -> Callable[[str], str] | Refusal:
         known = ", ".join(sorted(self._settable))
@@ -252,15 +252,15 @@ class RunControl:
             }
         if not open_questions:
             return Refusal(
-                f"step {request.step} waits for no decision", "see `oraclepack runs show`"
+                f"step {request.step} is not waiting for a decision", "see `oraclepack runs show`"
             )
         if len(open_questions) > 1:
             calls = ", ".join(str(call) for _, call in sorted(open_questions))
             return Refusal(f"several calls of step {request.step} wait", f"--call: one of {calls}")
         place, question = next(iter(open_questions.items()))
         if request.answer not in question.options:
-            options = ", ".join(question.options)
-            return Refusal(f"{request.answer[:40]!r} does not answer this", f"one of {options}")
+            what = f"{request.answer[:40]!r} is not an answer to this question"
+            return Refusal(what, f"one of {', '.join(question.options)}")
         return lambda by: self._answer(place, request.answer, by)
 
     def _answer(self, place: tuple[str, int], answer: str, by: str) -> str:
@@ -286,7 +286,7 @@ class RunControl:
 
 
 def _value(request: ControlRequest) -> str:
-    """What was asked for in one line, for the journal."""
+    """The request on one line, for the journal."""
     words = [request.step] if request.step else []
     words += [f"{name}={value}" for name, value in sorted(request.values.items())]
     words += [request.answer] if request.answer else []

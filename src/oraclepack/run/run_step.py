@@ -8,7 +8,7 @@ from signal import Signals
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.answers.verification import lack_of
+from oraclepack.answers.verification import describe_failure
 from oraclepack.errors import SIGNALLED, StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import attempt_name, log_names
@@ -173,7 +173,7 @@ def _stopping(session: RunSession, step_id: str) -> AbstractContextManager[Stop]
     """What stops this step: its own stop, or that of the run alone."""
     if session.control is None:
         return nullcontext(session.stop)
-    return session.control.stopping_step(step_id)
+    return session.control.step_stop(step_id)
 
 
 def _record_head(session: RunSession, step_id: str) -> None:
@@ -371,7 +371,7 @@ def _unmet(
 def _lacks(verification: Verification) -> str:
     """Each file that failed its check, with what it lacks."""
     return "; ".join(
-        f"{one.path}: {lack_of(one.io_error, one.missing_sections, one.reason)}"
+        f"{one.path}: {describe_failure(one.io_error, one.missing_sections, one.reason)}"
         for one in verification.failures
     )
 
