@@ -31,7 +31,7 @@ def _audit(extra: Mapping[str, bytes | None]) -> Audit:
         pytest.param(f"{OUT}/PR.md", b" \n", "empty", id="an empty file"),
         pytest.param(f"{OUT}/PR.md", b"\xff", "not UTF-8", id="no text"),
         pytest.param(f"{OUT}/PR.md", b"# PR\n", None, id="a good page"),
-        pytest.param(f"{OUT}/next.json", b"{}", "not what it should be", id="another shape"),
+        pytest.param(f"{OUT}/next.json", b"{}", "wrong format", id="another shape"),
         pytest.param(f"{OUT}/tm-complexity.json", b"{", "not JSON", id="half a report"),
         pytest.param(TASKS, b"[]", "no list of tasks", id="no tasks file"),
         pytest.param(TASKS, b'{"tasks": []}', None, id="a tasks file"),

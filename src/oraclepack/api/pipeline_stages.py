@@ -1,4 +1,4 @@
-"""The four stages under one lock, and what follows a run."""
+"""Run the whole pipeline, and work with the results of runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pipeline(  # noqa: PLR0913 - each is optional and given by name
 
     With `page` the HTML report of the run is written at the end.
     """
-    wish = PipelineRequest(
+    request = PipelineRequest(
         pack,
         settings or load_settings(pack),
         arguments or RunArguments(),
@@ -43,10 +43,10 @@ def pipeline(  # noqa: PLR0913 - each is optional and given by name
         github,
         page,
     )
-    return run_pipeline(wish, display, ask, stop)
+    return run_pipeline(request, display, ask, stop)
 
 
 def work(settings: Settings | None = None) -> ProjectWork:
-    """What follows a run: `followup` writes the next pack, `publish` files issues on GitHub."""
+    """Work with results: `followup` writes the next pack, `publish` creates issues on GitHub."""
     settings = settings or load_settings()
     return ProjectWork(Path(settings.root), settings[GITHUB_API_URL])

@@ -1,4 +1,4 @@
-"""What the program knows: rules, skills, prices, and the state of the machine."""
+"""Reference information: rules, skills, prices, and the check of the machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def explain_rules(word: str | None = None) -> RuleExplanation:
 
 
 def looks_secret(path: str) -> bool:
-    """Whether a file looks by its name as if it held a secret."""
+    """Whether the name of a file suggests that it holds a secret."""
     return attachment_rules.looks_secret(path)
 
 
@@ -34,12 +34,12 @@ def skill_text(name: str) -> str:
 
 
 def prices(settings: Settings) -> KnownPrices:
-    """What models cost, by the table of the program and the user's own: list, show."""
+    """The prices of models, from the built-in table and the user's settings: list, show."""
     return KnownPrices(settings[call_settings.PRICES])
 
 
 def examine_machine(settings: Settings) -> Health:
-    """What is installed and what would not work."""
+    """Check which programs are installed and what would not work."""
     oracle = call_settings.ORACLE_BIN
     where = settings.origin(oracle).where
     return examine(

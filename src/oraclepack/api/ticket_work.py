@@ -1,4 +1,4 @@
-"""Tickets to packs."""
+"""Turn tickets into packs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oraclepack.tickets.ticketify import TicketifyResult
 
 
 class TicketifyOptions(TypedDict, total=False):
-    """Which tickets are read and what is made of them; each has a default."""
+    """Which tickets are read and which files are written; each option has a default."""
 
     tickets_dir: str
     glob: str
@@ -24,11 +24,11 @@ class TicketifyOptions(TypedDict, total=False):
     prd_path: str
     mode: str
     only: str | None
-    """Refresh this part alone."""
+    """Update only this part."""
     force: bool
     """Replace a PRD that was edited."""
     regenerate: bool
-    """Let Task Master make its results again."""
+    """Have Task Master create its results again."""
     rollback_on_failure: bool
 
 
@@ -42,10 +42,10 @@ def check_tickets(
     report: str | None = None,
     **options: Unpack[TicketifyOptions],
 ) -> tuple[TicketCheck, tuple[str, ...]]:
-    """Whether the files of `ticketify` say what the tickets say; also warnings."""
+    """Check whether the files of `ticketify` still match the tickets; the check and warnings."""
     return steps_support.check_tickets(use_case.TicketifyRequest(root=root, **options), report)
 
 
 def ticket_steps(root: str | Path, out_dir: str) -> TicketSteps:
-    """What the steps of the ticket action pack call: prompt, take, tasks, report."""
+    """The commands for steps of the ticket action pack: prompt, take, tasks, report."""
     return TicketSteps(Path(root), out_dir)

@@ -1,4 +1,4 @@
-"""`runs diff`: read two runs, compare them, and write the comparison as a page if wished."""
+"""`runs diff`: read two runs, compare them, and optionally write the comparison as a page."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -32,7 +32,7 @@ from oraclepack.work.evidence import Evidence
 def diff_runs(
     root: Path, first: str, second: str, *, fail_on: Sequence[str] = (), html: str = ""
 ) -> RunComparison:
-    """What the second run says that the first does not; runs are named as for `report`."""
+    """Compare two runs, which are named as for `report`; `html` is the path of the page."""
     policies = read_policies(fail_on)
     sides = [compared_run(read_run(find_run(root, name))) for name in (first, second)]
     comparison = compare_runs(*sides)
@@ -44,13 +44,13 @@ def diff_runs(
 
 
 def comparison_page(comparison: RunComparison) -> str:
-    """The comparison as a page."""
+    """The comparison as an HTML page."""
     title = f"{comparison.first.name} and {comparison.second.name} – comparison"
     return render("comparison.html", title=title, made=comparison)
 
 
 def compared_run(gathered: GatheredRun) -> ComparedRun:
-    """A run as it is compared."""
+    """The values of a run that a comparison uses."""
     manifest = run_manifest(gathered.state)
     records = gathered.work.records if gathered.work else ()
     tasks: dict[str, list[Record]] = {}

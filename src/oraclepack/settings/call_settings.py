@@ -35,7 +35,7 @@ from oraclepack.settings.value_kinds import (
 from oraclepack.tools.prices import TokenPrice
 
 REHEARSAL = "rehearsal"
-"""The engine that is oraclepack itself, and the provider of its answers."""
+"""The engine with which oraclepack answers calls itself; also the provider of these answers."""
 
 ENGINE = Setting(
     "engine",
@@ -122,7 +122,7 @@ ON_UNKNOWN_PRICE = Setting(
     "on_unknown_price",
     Choice(("ask", "allow", "refuse")),
     "ask",
-    "What to do about a call of unknown price while a limit of cost holds; without a terminal, "
+    "What to do about a call of unknown price while a cost limit is set; without a terminal, "
     "ask means refuse.",
     project=ranked(("allow",), ("ask",), ("refuse",)),
 )
@@ -178,7 +178,7 @@ PROVIDER_SETTINGS: tuple[Setting[Any], ...] = (
     *MAX_CONCURRENT.values(),
     *REQUESTS_PER_MINUTE.values(),
 )
-"""Of all oraclepack processes of the user together; only in config files and variables."""
+"""Limits shared by all oraclepack processes of the user; set in config files and variables only."""
 
 STORE = Setting(
     "store",
@@ -247,4 +247,4 @@ MONEY_SETTINGS: tuple[Setting[Any], ...] = (
     PER_MONTH,
     BUDGET_OUTPUT_TOKENS,
 )
-"""What calls cost and may cost, over more than one command."""
+"""Prices and budgets, which apply to more than one command."""

@@ -1,4 +1,4 @@
-"""The end of a turn: the audit of our files, the change summary, the close-out report."""
+"""The last steps of a ticket action pack: file audit, change summary, close-out report."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,7 +55,10 @@ class ChangedFile:
 def audit(
     out_dir: str, prd_path: str, contents: Mapping[str, bytes | None], inside: Iterable[str]
 ) -> Audit:
-    """Judge every file of ours; `found` has their contents by path from the project root."""
+    """Check every file that `ticketify` and its steps write.
+
+    `contents` has them by path from the project root, `inside` the paths below `out_dir`.
+    """
     own = {f"{out_dir}/{owned.name}": owned for owned in OWNED}
     audited = [
         _audited(path, owned.owner, owned.step, contents.get(path), owned.name)
@@ -103,7 +106,7 @@ def _problem(name: str, data: bytes) -> str | None:
         try:
             msgspec.json.decode(data, type=_SHAPES[name])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as trouble:
-            return f"not what it should be: {trouble}"
+            return f"wrong format: {trouble}"
         return None
     try:
         data.decode()
@@ -132,7 +135,7 @@ def changes_page(changes: Sequence[ChangedFile] | None, work: NextWork | None) -
 
 @dataclass(frozen=True, slots=True)
 class TurnSummary:
-    """What is known at the end of a turn; None for what was not made."""
+    """What the close-out report is written from; None for what does not exist."""
 
     index: TicketIndex
     actions: Actions
@@ -143,7 +146,7 @@ class TurnSummary:
 
 
 def close_out_page(turn: TurnSummary, out_dir: str) -> str:
-    """`close-out.md`: what was worked on, how it was judged, what is left."""
+    """`close-out.md`: the work, the state of its acceptance criteria, and the open actions."""
     lines = ["# Close-out", "", *_worked(turn), *_judged(turn), *_tasks(turn), *_files(turn)]
     left = [action for action in turn.actions.actions if not action.done]
     lines += ["## What is left", "", f"{len(left)} of {turn.actions.count} actions are open.", ""]
@@ -211,7 +214,7 @@ def _files(turn: TurnSummary) -> list[str]:
     if turn.audit is None:
         return []
     wrong = [file for file in turn.audit.files if file.problem is not None]
-    there = sum(file.present for file in turn.audit.files)
-    lines = ["## Files", "", f"{there} files of ours, {len(wrong)} with a problem.", ""]
+    present = sum(file.present for file in turn.audit.files)
+    lines = ["## Files", "", f"{present} files present, {len(wrong)} with a problem.", ""]
     listed = [f"- {code_span(file.path)}: {markdown_line(file.problem or '')}" for file in wrong]
     return [*lines, *listed, ""] if listed else lines

@@ -87,7 +87,7 @@ class TuiApp(App[int]):
 
     def __init__(
         self,
-        place: str,
+        path: str,
         settings: api.Settings,
         *,
         is_pack: bool = False,
@@ -99,27 +99,27 @@ class TuiApp(App[int]):
         self.fatal: Exception | None = None
         """The error that ended the program."""
         self._log_fault = log_fault
-        self.place = place
+        self.path = path
         self.settings = settings
         self._is_pack = is_pack
-        self._place_values = api.place_values(place, settings)
+        self._place_values = api.place_values(path, settings)
         self.set_keymap(key_table.keymap(settings[api.TUI_KEYS], known_keys()))
         theme = settings[api.TUI_THEME]
         if theme in self.available_themes:
             self.theme = theme
 
     def on_mount(self) -> None:
-        # Without this a signal would leave the terminal on its other screen.
+        # Without a handler, a signal would leave the terminal in its alternate screen.
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.exit, int(ExitCode.TERMINATED))
-        self.open_first()
+        self.open_first_screen()
 
-    def open_first(self) -> None:
-        """Open what is shown first."""
-        self.push_screen(PacksScreen(self.place))
+    def open_first_screen(self) -> None:
+        """Open the list of packs, and on top of it the pack that the command named."""
+        self.push_screen(PacksScreen(self.path))
         if self._is_pack:
-            self.push_screen(StepsScreen(self.place))
+            self.push_screen(StepsScreen(self.path))
 
     def load_settings(self, pack: str, values: dict[str, object] | None = None) -> api.Settings:
         """The settings for a pack: those of this command, then those of the screen."""
@@ -138,13 +138,13 @@ class TuiApp(App[int]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Do what a key or the palette asks for; a failure is shown, and the screen stays."""
+        """Run the action of a key or the palette; an error is shown, and the screen stays open."""
         with FaultGuard(self.report):
             return await super().run_action(action, default_namespace, namespaces)
         return False
 
     def message_of(self, error: BaseException) -> str:
-        """An error in words for the user; the details of a fault are written to a file."""
+        """The message of an error; the details of an unexpected one are written to a file."""
         if not is_expected(error):
             self.faults.append(error)
         return fault_message(error, self._log_fault)
@@ -155,10 +155,10 @@ class TuiApp(App[int]):
         self.notify(text, severity="error", markup=False, timeout=10)
 
     def _handle_exception(self, error: Exception) -> None:
-        """Called by Textual with what no handler caught.
+        """Called by Textual with an exception that no handler caught.
 
-        Work that failed is over, and the screens go on. Elsewhere a part of the screen has
-        stopped, so the program ends; its command says why, without a traceback.
+        A failed worker is reported, and the program continues. After any other exception a part
+        of the screen no longer works, so the program ends; the command prints the reason.
         """
         if isinstance(error, WorkerFailed):
             self.report(error.error)
@@ -168,18 +168,18 @@ class TuiApp(App[int]):
         self._return_code = 1
         self._close_messages_no_wait()
 
-    # Ways between screens
+    # Navigation
 
     def open_prepare(
         self, pack: str, selected: Sequence[str] = (), values: dict[str, object] | None = None
     ) -> None:
-        """Prepare a run; `values` are changed to what is chosen there."""
-        self.load_settings(pack, values)  # trouble with them is shown here
+        """Open the form for a run, which writes the choices of the user into `values`."""
+        self.load_settings(pack, values)  # raises if they are invalid
         self.clear_notifications()
         self.push_screen(PrepareScreen(pack, selected, {} if values is None else values))
 
     def open_watch(self, pack: str, run_name: str) -> None:
-        """Watch a run; the form that it was started from is left."""
+        """Watch a run, and close the form that started it."""
         if isinstance(self.screen, PrepareScreen):
             self.pop_screen()
         self.push_screen(WatchScreen(pack, run_name))
@@ -191,7 +191,7 @@ class TuiApp(App[int]):
         self.push_screen(BacklogScreen(pack, run_name))
 
     def go_back(self) -> None:
-        """Leave a screen; the first one stays."""
+        """Close the current screen, except the first one."""
         if len(self.screen_stack) > 2:
             self.pop_screen()
             shown = self.screen
@@ -203,19 +203,19 @@ class TuiApp(App[int]):
     def show_in_pager(self, text: str) -> None:
         with self.suspend():
             trouble = outside_programs.page_text(text)
-        self._complain(trouble)
+        self._show_error(trouble)
 
     def edit(self, target: OpenTarget) -> None:
         with self.suspend():
             trouble = outside_programs.edit_file(target)
-        self._complain(trouble)
+        self._show_error(trouble)
 
-    def _complain(self, trouble: str) -> None:
+    def _show_error(self, trouble: str) -> None:
         if trouble:
             self.notify(trouble, severity="error", markup=False)
 
     def action_show_help(self) -> None:
-        """The keys of the screen, with the ids that the settings take."""
+        """Show the keys of the screen, with the ids for `tui.keys`."""
         self.push_screen(TextDialog("Keys of this screen", help_text(self.screen)))
 
     async def action_quit(self) -> None:
@@ -223,7 +223,7 @@ class TuiApp(App[int]):
 
 
 def help_text(screen: Screen[Any]) -> Text:
-    """The keys that work now."""
+    """The keys of a screen, and those that work everywhere."""
     doc = (screen.__doc__ or "").strip()
     parts: list[Text | str] = [f"{doc}\n\n"] if isinstance(screen, PackScreen) else []
     rows: dict[str, tuple[str, str]] = {}

@@ -87,8 +87,8 @@ class InlineWatchApp(TuiApp, inherit_bindings=False):
         super().__init__(settings.root, settings)
         self._run_name = run_name
 
-    def open_first(self) -> None:
-        self.push_screen(InlineWatchScreen(self.place, self._run_name))
+    def open_first_screen(self) -> None:
+        self.push_screen(InlineWatchScreen(self.path, self._run_name))
 
     def action_interrupt(self) -> None:
         self.exit(ExitCode.INTERRUPTED)

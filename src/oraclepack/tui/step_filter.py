@@ -24,24 +24,24 @@ HELP = "words, roi>5, roi<3, cat:caching, state:failed, tool:oracle"
 
 
 class StepFilter(msgspec.Struct, frozen=True):
-    """What a person typed into the filter."""
+    """The parsed text of the filter field."""
 
     words: tuple[str, ...] = ()
     comparisons: tuple[tuple[str, float], ...] = ()
     fields: tuple[tuple[str, str], ...] = ()
 
     def accepts(self, step: "api.ListedStep", state: str | None) -> bool:
-        """Whether a step is shown; one without an ROI fits no comparison."""
+        """Whether a step is shown; a step without an ROI fails every comparison."""
         text = f"{step.step_id} {step.title} {step.reference or ''}".lower()
         return (
             all(word in text for word in self.words)
-            and all(_compares(step.roi, sign, number) for sign, number in self.comparisons)
-            and all(_has(step, state, name, value) for name, value in self.fields)
+            and all(_comparison_holds(step.roi, sign, number) for sign, number in self.comparisons)
+            and all(_field_matches(step, state, name, value) for name, value in self.fields)
         )
 
 
 def read_filter(text: str) -> StepFilter:
-    """`cache roi>5 state:failed` as a filter; raises UsageError for a field there is none of."""
+    """`cache roi>5 state:failed` as a filter; UsageError for `roi>` without a number."""
     words: list[str] = []
     comparisons: list[tuple[str, float]] = []
     fields: list[tuple[str, str]] = []
@@ -58,7 +58,7 @@ def read_filter(text: str) -> StepFilter:
     return StepFilter(tuple(words), tuple(comparisons), tuple(fields))
 
 
-def _compares(roi: float | None, sign: str, number: float) -> bool:
+def _comparison_holds(roi: float | None, sign: str, number: float) -> bool:
     if roi is None:
         return False
     return {
@@ -70,7 +70,7 @@ def _compares(roi: float | None, sign: str, number: float) -> bool:
     }[sign]
 
 
-def _has(step: "api.ListedStep", state: str | None, name: str, value: str) -> bool:
+def _field_matches(step: "api.ListedStep", state: str | None, name: str, value: str) -> bool:
     match name:
         case "category":
             return value in (step.category or "").lower()
@@ -83,7 +83,7 @@ def _has(step: "api.ListedStep", state: str | None, name: str, value: str) -> bo
 def sorted_steps(
     steps: Iterable[tuple[int, "api.ListedStep", str | None]], by: str, *, reverse: bool
 ) -> Sequence[tuple[int, "api.ListedStep", str | None]]:
-    """Steps with their place in the pack and their state, in the order of a column."""
+    """Rows of position in the pack, step and state, sorted by a column of `SORTS`."""
 
     def key(row: tuple[int, "api.ListedStep", str | None]) -> tuple[object, ...]:
         place, step, state = row

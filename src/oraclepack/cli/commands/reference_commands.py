@@ -1,4 +1,4 @@
-"""`schema`: the JSON Schemas of everything we publish."""
+"""Commands that describe the program: `completion`, `manifest`, `explain`, `schema`."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ def completion(shell: str) -> Reply:
     """Print a shell completion script."""
     from click.shell_completion import get_completion_class
 
-    kind = get_completion_class(shell)
-    assert kind is not None, f"click does not complete in {shell}"
-    # Not source(): for bash that would start a bash only to look at its version.
-    speaker = kind(click.Command("oraclepack"), {}, "oraclepack", api.COMPLETION_VARIABLE)
-    script = kind.source_template % speaker.source_vars()
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None, f"click has no completion for {shell}"
+    # Not source(): for bash it would start bash to check its version.
+    program = click.Command("oraclepack")
+    completer = completion_class(program, {}, "oraclepack", api.COMPLETION_VARIABLE)
+    script = completion_class.source_template % completer.source_vars()
     return Reply(data={"shell": shell, "script": script}, text=script)
 
 
@@ -53,14 +54,15 @@ def completion(shell: str) -> Reply:
     ),
 )
 @click.argument("command", nargs=-1, metavar="[COMMAND]")
-@click.option("--etag", metavar="E", help="Say only whether this etag of the manifest holds.")
+@click.option("--etag", metavar="E", help="Only say whether the manifest still has this etag.")
 def manifest(command: tuple[str, ...], etag: str | None) -> Reply:
     """Describe every command for programs.
 
     Arguments and options with types, defaults and help, the effect of a command, what it changes
-    and starts, its exit codes and the schema of its data. What several commands take is described
-    once, and fields with their usual value are left out. Always JSON; with --json inside the
-    envelope. With COMMAND, that command or group in full, with its help and all examples.
+    and starts, its exit codes and the schema of its data. Options of several commands are
+    described once, and fields with their default value are left out. Always JSON; with --json
+    inside the envelope. With COMMAND, that command or group in full, with its help and all
+    examples.
     """
     whole = _whole_manifest() if not command else describe(root(), " ".join(command))
     if etag is not None and etag == whole.etag:
@@ -75,7 +77,7 @@ def manifest(command: tuple[str, ...], etag: str | None) -> Reply:
 
 
 def _whole_manifest() -> CommandManifest:
-    # Written by `make docs`: describing the commands takes loading every one of them.
+    # Written by `make docs`, since describing the commands means importing all of them.
     text = files("oraclepack.cli").joinpath("manifest.json").read_bytes()
     return msgspec.json.decode(text, type=CommandManifest)
 
@@ -90,14 +92,14 @@ def _whole_manifest() -> CommandManifest:
 def explain(rule: str | None, limit: int | None, cursor: str | None) -> Reply:
     """Explain RULE (an id or a name), with a bad and a good example.
 
-    Without RULE, list all rules with their weight by default and under --strict.
+    Without RULE, list all rules with their severity by default and under --strict.
     """
     rules = api.page(api.explain_rules(rule), "rules", lambda doc: doc.rule, limit, cursor)
     docs = rules.rules
     if rule is not None:
         return Reply(data=rules, text=docs[0].text)
     rows = [(doc.rule, doc.name, doc.severity, doc.strict_severity, doc.summary) for doc in docs]
-    head = ("rule", "name", "default", "strict", "demands")
+    head = ("rule", "name", "default", "strict", "requires")
     return Reply(data=rules, text=columns(head, rows))
 
 
