@@ -48,8 +48,8 @@ def a_control(stop: Stop) -> RunControl:
         (ControlRequest(action="set", values={"max_cost": "30"}), True, "max_cost=30"),
         (ControlRequest(action="answer", step="03", answer="retry"), True, "call 1: retry"),
         (ControlRequest(action="answer", step="03", answer="maybe"), False, "is not an answer"),
-        (ControlRequest(action="answer", step="04", answer="retry"), False, "is not waiting"),
-        (ControlRequest(action="answer", step="03", call=2, answer="retry"), False, "is not waiting"),
+        (ControlRequest(action="answer", step="04", answer="retry"), False, "not waiting"),
+        (ControlRequest(action="answer", step="03", call=2, answer="retry"), False, "not waiting"),
         (ControlRequest(action="dance"), False, "no such request"),
     ],
 )
