@@ -19,15 +19,14 @@ def pipeline_text(
     checked: api.CheckedPack | None,
     place: RunLocation,
     junit: str | None,
-    *,
-    is_cause_shown: bool = False,
+    error: ReplyError | None = None,
 ) -> tuple[str | Styled, ...]:
     """What went wrong in detail, then a line for each stage, then where to look."""
     pieces: list[str | Styled] = []
     if checked is not None and not checked.report.ok:
         pieces += [*as_text((checked,)), "\n"]
     if report.run is not None and report.status("run") == "failed":
-        text = run_text(report.run, place, None, is_cause_shown=is_cause_shown)
+        text = run_text(report.run, place, None, error)
         pieces += [*text, "\n"]
     pieces += [f"{line}\n" for line in _lacks(report)]
     for one in report.stages:

@@ -30,26 +30,14 @@ def started_reply(started: api.StartedRun) -> Reply:
 def run_reply(outcome: api.RunOutcome, warnings: tuple[str, ...]) -> Reply:
     report, code, way_on = outcome.report, outcome.exit_code, outcome.continue_command
     place = RunLocation(outcome.root, Path.cwd())
+    error = run_failure(outcome) if code else None
     return Reply(
         data=report,
-        text=run_text(
-            single_lines(report),
-            place,
-            None if code else way_on,
-            is_cause_shown=names_cause(code),
-        ),
+        text=run_text(single_lines(report), place, None if code else way_on, error),
         exit_code=code,
         warnings=warnings,
-        error=run_failure(outcome) if code else None,
+        error=error,
     )
-
-
-_WITHOUT_CAUSE = frozenset({ExitCode.DONE, ExitCode.INTERRUPTED, ExitCode.TERMINATED})
-
-
-def names_cause(code: int) -> bool:
-    """Whether the error message with this exit code says why a step failed."""
-    return code not in _WITHOUT_CAUSE
 
 
 def budget_failure(report: api.RunReport, command: str) -> ReplyError:

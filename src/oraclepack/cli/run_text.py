@@ -11,6 +11,7 @@ from oraclepack import api
 from oraclepack.api import run_settings as rs
 from oraclepack.cli.reply import ReplyError, Styled
 from oraclepack.cli.text import columns, seconds, some_of
+from oraclepack.errors import ExitCode
 
 
 def idle_thresholds(settings: api.Settings, *thresholds: api.Setting[Any]) -> tuple[str, ...]:
@@ -46,6 +47,8 @@ def policy_failure(
 
 
 _TAIL = 10
+_WITHOUT_CAUSE = frozenset({ExitCode.INTERRUPTED.name, ExitCode.TERMINATED.name})
+"""Errors that do not say why a step failed."""
 _LONGEST = 300
 
 
@@ -84,13 +87,19 @@ def plan_text(report: api.RunReport) -> str:
 
 
 def run_text(
-    report: api.RunReport, place: RunLocation, command: str | None, *, is_cause_shown: bool = False
+    report: api.RunReport,
+    place: RunLocation,
+    command: str | None,
+    error: ReplyError | None = None,
 ) -> tuple[str | Styled, ...]:
     """How it went, and if not well: the end of the log, and the command that continues.
 
-    No command where the error message names it already; with `is_cause_shown` that message also
-    says why the first step failed.
+    No command where the error names it already. What the error says is not said again: why the
+    first step failed, and the ways on from answers that miss their contracts.
     """
+    is_cause_shown = error is not None and error.code not in _WITHOUT_CAUSE
+    ways_on = report.ways_on
+    are_ways_shown = error is not None and ways_on is not None and error.suggestion == ways_on
     pieces: list[str | Styled] = []
     failed = [step for step in report.steps if step.step_id in report.failed_steps]
     if report.failed_step is not None and not failed:
@@ -106,7 +115,7 @@ def run_text(
         pieces += _log(logs, place) if number else _tail(logs, place, step.message or "")
         mine = [one for one in report.output_failures if one.step_id == step.step_id]
         pieces += [f"{one.line}\n" for one in mine]
-        pieces += _ways_on(report, step.step_id, is_hint_shown=is_cause_shown)
+        pieces += _ways_on(report, step.step_id, are_shown=are_ways_shown)
     for step in report.steps:
         if step.changed_files and step.step_id in {*report.completed_steps, *report.failed_steps}:
             pieces.append(_changed(step, failed=step in failed))
@@ -121,11 +130,11 @@ def run_text(
     return tuple(pieces)
 
 
-def _ways_on(report: api.RunReport, step_id: str, *, is_hint_shown: bool) -> list[str | Styled]:
+def _ways_on(report: api.RunReport, step_id: str, *, are_shown: bool) -> list[str | Styled]:
     """What to do about an answer that misses its contract, unless the hint of the error says it."""
     if step_id not in report.unmet_steps:
         return []
-    if is_hint_shown:
+    if are_shown:
         is_held = step_id in report.held_steps
         return ["  not asked again, because it was paid for\n"] if is_held else []
     held = "not asked again: " if step_id in report.held_steps else ""

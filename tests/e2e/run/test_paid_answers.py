@@ -102,6 +102,20 @@ def test_the_ways_to_continue_are_printed_and_shown_by_why(tmp_path: Path, zygot
     assert f"step 01 is held: {ANSWER} lacks risks-unknowns; it was paid for" in why.out
 
 
+def test_the_ways_to_continue_are_printed_although_another_step_failed_too(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    project = a_short_project(tmp_path, zygote)
+    text = project.pack.read_text().rstrip().removesuffix("```")
+    project.pack.write_text(f"{text}\n# 02) fails\nfalse\n```\n")
+
+    ran = project.start("run", "pack.md", "--keep-going", "--new-run").wait()
+
+    assert ran.code == 3
+    assert "to continue: " in ran.err
+    assert (ran.out + ran.err).count("`oraclepack accept PACK 01 --reason …` takes") == 1
+
+
 def test_refresh_asks_again_and_the_first_answer_goes_to_quarantine(
     tmp_path: Path, zygote: Zygote
 ) -> None:

@@ -21,7 +21,7 @@ from oraclepack.cli.run_options import (
     picking,
     run_arguments,
 )
-from oraclepack.cli.run_reply import names_cause, started_reply
+from oraclepack.cli.run_reply import started_reply
 from oraclepack.cli.run_text import RunLocation, idle_thresholds
 from oraclepack.cli.value_completion import pack_files
 from oraclepack.errors import ExitCode
@@ -110,18 +110,13 @@ def pipeline(
     warnings = watching.unshown_warnings(outcome) + idle_thresholds(
         settings, rs.MIN_COMPLETION, rs.MIN_YIELD
     )
-    text = pipeline_text(
-        single_lines(report),
-        outcome.checked,
-        RunLocation(outcome.root, Path.cwd()),
-        junit,
-        is_cause_shown=names_cause(code),
-    )
+    way_on = outcome.continue_command
+    error = failure_of(report, code, way_on, outcome.suggestion) if code else None
+    place = RunLocation(outcome.root, Path.cwd())
+    text = pipeline_text(single_lines(report), outcome.checked, place, junit, error)
     if settings[api.OUTPUT] != "text":
         # Stdout is one envelope; GitHub reads workflow commands from stderr as well.
         to_stderr(outcome.annotations)
     else:
         text += (outcome.annotations,)
-    way_on = outcome.continue_command
-    error = failure_of(report, code, way_on, outcome.suggestion) if code else None
     return Reply(report, text, code, warnings=warnings, error=error)
