@@ -15,7 +15,7 @@ from oraclepack.pack.pack_files import read_pack
 from oraclepack.run.open_run import RunSelector, SelectedRun, described, find_run, opened
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.git import WorkTreeState
-from tests.events import created
+from tests.events import created, session
 from tests.packs import pack_text
 
 
@@ -39,7 +39,8 @@ def test_a_run_that_goes_on_after_a_kill_removes_half_a_ledger(
     (tmp_path / "pack.md").write_text(pack_text("# 01) one\ntrue\n"))
     pack, clock, wish = read_pack(tmp_path / "pack.md"), SystemClock(), RunSelector()
     with opened(find_run(tmp_path, pack, wish, clock), pack, wish, clock, "run") as record:
-        record.append(created("01"))
+        record.append(created("01", pack_hash=pack.pack_hash, git_sha=None))
+        record.append(session())
     ended = subprocess.Popen(["true"])
     ended.wait()
     budget_directory().mkdir(parents=True)

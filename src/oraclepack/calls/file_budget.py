@@ -46,6 +46,7 @@ _DAYS = 1000
 """Days whose sums are remembered."""
 _PATIENCE = 30.0
 """Seconds for which another process may hold the lock; a change takes milliseconds."""
+_SWEEP_PATIENCE = 1.0
 _LONGEST_UNOPENED = timedelta(minutes=10)
 """A reservation is opened within a second. One of another machine is dropped after this time."""
 
@@ -180,12 +181,13 @@ class FileBudget(LedgerBudget):
     def sweep(self) -> None:
         """Remove what a killed command left half written.
 
-        Waits for its turn, because a process of another container may be writing the ledger.
+        Waits for its turn, because a process of another container may be writing the ledger, but
+        not for long: the next change removes it too.
         """
-        if not self._directory.is_dir():
-            return
-        with suppress(OraclePackError, OSError), turn(self._directory / _LOCK, _PATIENCE):
-            files.sweep(self._directory)
+        with suppress(OraclePackError, OSError):
+            if self._directory.is_dir():
+                with turn(self._directory / _LOCK, _SWEEP_PATIENCE):
+                    files.sweep(self._directory)
 
     def _read(self) -> BudgetLedger:
         try:

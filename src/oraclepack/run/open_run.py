@@ -217,7 +217,7 @@ def opened(
         else:
             was_killed = selected.state.is_open or not selected.state.sessions
             selected.run.sweep(*(_written_to(selected.run, pack) if was_killed else ()))
-            if was_killed:
+            if selected.state.is_open:
                 user_budget(clock).sweep()
         redactor = Redactor.of(environment.environment())
         file = journal_file.JournalFile(selected.run.journal, clock, redactor)
