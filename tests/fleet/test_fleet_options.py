@@ -138,6 +138,24 @@ def test_detach_goes_on_in_the_background(world: FleetWorld) -> None:
     assert set(world.bill().values()) == {1}
 
 
+def test_after_a_stop_no_waiting_job_begins(world: FleetWorld) -> None:
+    words = four_packs(world)
+    world.hold()
+    head = world.start(*words, "--at-once", "1")
+    until(lambda: len(world.bill()) == 1, "a question", 60)
+    assert world.command("fleet", "stop") == 0
+    world.let_go()
+    assert head.wait(60) == 3
+    assert len(world.bill()) == 1
+    assert states(world)["queued"] == 3
+
+    assert world.command(*words, "--detached") == 3, "it lifts no stop"
+    assert len(world.bill()) == 1
+    assert world.command(*words) == 0
+    assert states(world) == {"done": 4}
+    assert set(world.bill().values()) == {1}
+
+
 def test_a_request_that_cannot_run_does_not_detach(world: FleetWorld) -> None:
     words = four_packs(world)
     assert world.command(*words, "--detach", "--scheduler", "carrier-pigeon") == 2

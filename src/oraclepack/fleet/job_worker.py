@@ -77,9 +77,12 @@ def run_job(
     store: JobStore, fleet: str, job_id: str, options: WorkerOptions, stop: Stop
 ) -> JobResult:
     """Run a job, or go on with it; its end is in the store."""
+    if store.is_stopping(fleet):
+        why = "the fleet is stopped; `fleet run` lifts that"
+        return JobResult(job=_job(store, fleet, job_id), ran=False, message=why)
     taken = store.take(fleet, job_id)
     if taken is None:
-        job = next(one for one in store.jobs(fleet) if one.id == job_id)
+        job = _job(store, fleet, job_id)
         why = "it is done" if job.state is JobState.DONE else "another worker runs it"
         return JobResult(job=job, ran=False, message=why)
     try:
@@ -95,6 +98,10 @@ def run_job(
         return JobResult(job=taken.job, ran=True, message=trouble.message)
     finally:
         taken.release()
+
+
+def _job(store: JobStore, fleet: str, job_id: str) -> FleetJob:
+    return next(one for one in store.jobs(fleet) if one.id == job_id)
 
 
 def workspace(work_dir: Path, job: FleetJob) -> Path:
@@ -228,18 +235,18 @@ class _Reporter:
             self._is_lost = True  # another worker has the job
 
     def _publish(self) -> None:
-        while not self._over.wait(REPORT_SECONDS):
+        while True:
             try:
                 if self._is_lost or self._store.is_stopping(self._taken.job.fleet):
                     # Nothing more starts; running calls bring their answers first.
                     self._stop.ask(StopLevel.POLITE)
-                if self._is_lost:
-                    continue
-                if self._changed.is_set():
+                if self._changed.is_set() and not self._is_lost:
                     self._changed.clear()
                     self.report()
             except OraclePackError:
                 self._changed.set()  # the store does not answer; the run goes on
+            if self._over.wait(REPORT_SECONDS):
+                return
 
 
 def summary_of(state: RunState | None, preview: RunPreview | None) -> JobSummary:
