@@ -46,8 +46,10 @@ BAD = [
     pytest.param(b"[" * FULL, "OP101", id="a full size of brackets"),
     pytest.param(b"- a\n" * LINES, "OP101", id="thousands of list items"),
     pytest.param(b"\0" * FULL, "NUL byte", id="a full size of NUL bytes"),
-    pytest.param(pack_text("$(" * (FULL // 8)).encode(), "opening signs", id="a megabyte of $("),
-    pytest.param(pack_text("{ " * (FULL // 8)).encode(), "signs", id="a megabyte of {"),
+    pytest.param(
+        pack_text("$(" * (FULL // 8)).encode(), "opening operators", id="a megabyte of $("
+    ),
+    pytest.param(pack_text("{ " * (FULL // 8)).encode(), "operators", id="a megabyte of {"),
     pytest.param(pack_text("# 01) x\n" * LINES).encode(), "OP108", id="thousands of step headers"),
     pytest.param(
         pack_text("# 01) x\n" + '  -p "y"\n' * LINES).encode(),
@@ -154,7 +156,7 @@ def test_a_refused_pack_leaves_no_shellcheck_behind(tmp_path: Path) -> None:
     ran = oraclepack(tmp_path, "validate", "pack.md", PATH=f"{tool.parent}:{os.environ['PATH']}")
 
     assert ran.code == 2
-    assert "opening signs" in ran.err
+    assert "opening operators" in ran.err
     if (tmp_path / "pid").exists():  # else it was ended before it began
         with pytest.raises(ProcessLookupError):
             os.kill(int((tmp_path / "pid").read_text()), 0)

@@ -37,14 +37,18 @@ def limited() -> None:
 @pytest.mark.parametrize(
     ("command", "text", "said"),
     [
-        pytest.param("list", pack_text("# 01) x\n" + "a|" * 40_000), "opening signs", id="pipes"),
+        pytest.param(
+            "list", pack_text("# 01) x\n" + "a|" * 40_000), "opening operators", id="pipes"
+        ),
         pytest.param("list", pack_text("# 01) x\n" + "<<A" * 66_000), "opening", id="heredocs"),
-        pytest.param("list", pack_text("# 01) x\n" + "a;" * 200_000), "signs", id="commands"),
+        pytest.param("list", pack_text("# 01) x\n" + "a;" * 200_000), "operators", id="commands"),
         pytest.param("list", pack_text("# 01) x\n" + "a " * 200_000), "words", id="words"),
-        pytest.param("list", pack_text("# 01) x\n" + "&amp;" * 190_000), "signs", id="entities"),
-        pytest.param("list", pack_text("# 01) x\n" + "a?" * 400_000), "signs", id="patterns"),
-        pytest.param("list", pack_text("# 01) x\n" + "fi@" * 300_000), "signs", id="ends"),
-        pytest.param("list", pack_text("# 01) x\n" + ") " * 400_000), "signs", id="closings"),
+        pytest.param(
+            "list", pack_text("# 01) x\n" + "&amp;" * 190_000), "operators", id="entities"
+        ),
+        pytest.param("list", pack_text("# 01) x\n" + "a?" * 400_000), "operators", id="patterns"),
+        pytest.param("list", pack_text("# 01) x\n" + "fi@" * 300_000), "operators", id="ends"),
+        pytest.param("list", pack_text("# 01) x\n" + ") " * 400_000), "operators", id="closings"),
         pytest.param("list", "|a|b|\n|-|-|\n" + "|c|d|\n" * 600_000, "too large", id="a table"),
     ],
 )
@@ -89,5 +93,5 @@ def test_the_limit_of_openings_is_far_from_honest_bash() -> None:
     honest = b"printf '%s' \"$(cat a | sort)\" > b\n" * 500
 
     assert not syntax_tree(honest).root_node.has_error
-    with pytest.raises(InputError, match="opening signs"):
+    with pytest.raises(InputError, match="opening operators"):
         syntax_tree(b"a|" * (MOST_OPENERS + 1))

@@ -79,7 +79,7 @@ def read_pack_text(path: Path) -> str:
     if content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n") > MOST_LINES:
         raise InputError(
             f"{path}: more than {MOST_LINES} lines are too many for a pack",
-            hint="is it a pack at all? split it, or attach long files instead of quoting them",
+            hint="if it is a pack, split it, or attach long files instead of quoting them",
         )
     if b"\0" in content:
         line = content.count(b"\n", 0, content.index(b"\0")) + 1

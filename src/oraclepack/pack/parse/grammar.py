@@ -1,4 +1,4 @@
-"""bash text to a syntax tree. The only home of tree-sitter."""
+"""Parses bash into a syntax tree. The only module that imports tree-sitter."""
 
 import re
 from collections.abc import Iterator
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
 
 
 MOST_OPENERS = 3_000
-"""Signs that open something, in one stretch of bash: `|`, `<`, `(`, `[`, `${`, `;;`.
+"""Operators in one parsed text that open something: `|`, `<`, `(`, `[`, `${`, `;;`.
 
-Where a stretch cannot be read, the time that the tree takes grows with the square of these. The
-longest step of the field has 130, the largest pack 2,500 in all its steps together.
+If the text has syntax errors, the time for its tree grows with the square of their number. In
+packs of real projects the longest step has 130, and all steps of the largest pack have 2,500.
 """
-MOST_SIGNS = 10_000
-"""Signs and words that can begin an error, in one stretch; the largest pack has 6,000 in all."""
+MOST_OPERATORS = 10_000
+"""Operators and keywords in one parsed text that can begin an error; the largest pack has 6,000."""
 MOST_ERRORS = 1_000
-"""Errors and their parts in a stretch with many signs; the worst pack of the field has 350.
+"""Errors and their children in a text with many operators; the worst real pack has 350.
 
-The tree of a stretch that is no bash at all takes time with the square of its signs, so it is read
-in growing parts until there are too many errors.
+The time for a text that is not bash grows with the square of its operators. So growing parts of
+the text are parsed first, until there are too many errors.
 """
-_SIGNS_PER_PART = 1_000
+_OPERATORS_PER_PART = 1_000
 MOST_NODES = 60_000
-"""Nodes of the trees of one pack; the largest of the field has 5,000."""
+"""Nodes of the trees of one pack; the largest real pack has 5,000."""
 _OPENER = re.compile(rb"[|<(\[]|\$\{|;;")
-_SIGN = re.compile(rb"[|<(\[)>&;?@!{}\0`\]]|\$(?![A-Za-z_\"'(])|\b(?:for|case|function)\b")
+_OPERATOR = re.compile(rb"[|<(\[)>&;?@!{}\0`\]]|\$(?![A-Za-z_\"'(])|\b(?:for|case|function)\b")
 
 
 @cache
 def _parser() -> "Parser":
-    # Imported here: commands that read no pack must not pay for it.
+    # Imported here, so that commands that read no pack start faster.
     import tree_sitter
     import tree_sitter_bash
 
@@ -43,13 +43,13 @@ def _parser() -> "Parser":
 
 
 def syntax_tree(source: bytes) -> "Tree":
-    """The tree of a stretch of bash; where it cannot be read, the tree holds ERROR nodes.
+    """The tree of some bash, with ERROR nodes for syntax errors.
 
-    What is too intricate to be read in reasonable time is an error.
+    Raises InputError for text that would take too long to parse.
     """
     if len(source) > MOST_OPENERS and sum(1 for _ in _OPENER.finditer(source)) > MOST_OPENERS:
-        raise _too_intricate(f"more than {MOST_OPENERS} opening signs (| < ( [ ${{)")
-    if len(source) > _SIGNS_PER_PART:
+        raise _too_complex(f"more than {MOST_OPENERS} opening operators (| < ( [ ${{)")
+    if len(source) > _OPERATORS_PER_PART:
         _check_errors(source)
     tree = _parse(source)
     check_nodes(tree.root_node.descendant_count)
@@ -57,16 +57,16 @@ def syntax_tree(source: bytes) -> "Tree":
 
 
 def _check_errors(source: bytes) -> None:
-    ends = [sign.start() for sign in islice(_SIGN.finditer(source), MOST_SIGNS + 1)]
-    if len(ends) > MOST_SIGNS:
-        raise _too_intricate(f"more than {MOST_SIGNS} signs (| < > ( ) & ; ? and others)")
-    for end in ends[_SIGNS_PER_PART::_SIGNS_PER_PART]:
+    ends = [one.start() for one in islice(_OPERATOR.finditer(source), MOST_OPERATORS + 1)]
+    if len(ends) > MOST_OPERATORS:
+        raise _too_complex(f"more than {MOST_OPERATORS} operators (| < > ( ) & ; ? and others)")
+    for end in ends[_OPERATORS_PER_PART::_OPERATORS_PER_PART]:
         if _errors(_parser().parse(source[:end]).root_node) > MOST_ERRORS:
-            raise _too_intricate(f"more than {MOST_ERRORS} syntax errors")
+            raise _too_complex(f"more than {MOST_ERRORS} syntax errors")
 
 
 def _errors(root: "Node") -> int:
-    """How many errors are below a node, and how many parts they have."""
+    """The number of errors below a node and of their children."""
     count = 0
     waiting = [root]
     while waiting:
@@ -78,25 +78,25 @@ def _errors(root: "Node") -> int:
     return count
 
 
-def _too_intricate(what: str) -> InputError:
+def _too_complex(what: str) -> InputError:
     return InputError(
-        f"{what} in one stretch of bash",
+        f"{what} in one part of the bash block",
         hint="a step is a few commands; attach long texts instead of quoting them",
     )
 
 
 @lru_cache(maxsize=4)
 def _parse(source: bytes) -> "Tree":
-    # Several questions are asked of the same stretch, one after another.
+    # Cached, since several checks parse the same text one after another.
     return _parser().parse(source)
 
 
 def check_nodes(count: int) -> None:
-    """Refuse bash with too many parts: each costs time and memory."""
+    """Refuse bash with too many syntax nodes: each costs time and memory."""
     if count > MOST_NODES:
         raise InputError(
-            f"more than {MOST_NODES} words and signs of bash",
-            hint="is it a pack at all? split it, or attach long texts instead of quoting them",
+            f"more than {MOST_NODES} words and operators of bash",
+            hint="if it is a pack, split it, or attach long texts instead of quoting them",
         )
 
 
