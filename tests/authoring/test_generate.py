@@ -13,6 +13,7 @@ from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack
 from tests.authoring.fixture_repositories import build, commit, repository, write
 from tests.authoring.generated_packs import attached_to, findings, made, prompt_of, quotes_of
+from tests.authoring.repositories import git
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -255,6 +256,20 @@ def emptied(purse):
         "added-code-emptied",
     }
     assert all("The change adds" in step.question for step in result.data.steps)
+
+
+def test_code_that_moved_to_another_file_is_not_new(tmp_path: Path) -> None:
+    root = build("library", tmp_path / "r")
+    text = (root / "ledger/money.py").read_text(encoding="utf-8")
+    at = text.index("def parse_money")
+    following = text.find("\ndef ", at + 1)
+    moved = text[at:following] if following > 0 else text[at:]
+    git(root, "mv", "ledger/money.py", "ledger/amounts.py")
+    commit(root, {"ledger/amounts.py": text.replace(moved, ""), "ledger/parsing.py": moved}, "Move")
+
+    result, _ = made(root, since="HEAD~1")
+
+    assert [step.question for step in result.data.steps if "The change adds" in step.question] == []
 
 
 def test_since_the_present_commit_there_is_nothing_to_ask(tmp_path: Path) -> None:

@@ -105,14 +105,14 @@ def changes_since(
         )
     base = (git.ask("merge-base", other, "HEAD") or b"").decode().strip() or other
     diff = git.ask(
-        *("diff-tree", "-r", "-p", "-U0", "--no-renames", "--no-ext-diff", "--no-textconv"),
+        *("diff-tree", "-r", "-p", "-U0", "--find-renames", "--no-ext-diff", "--no-textconv"),
         *("--no-color", "--ignore-submodules=all", "--relative", "--src-prefix=a/"),
         *("--dst-prefix=b/", base, "HEAD", "--", "."),
     )
-    ranges = _changed_ranges(diff or b"")
-    before = _contents(git, [f"{base}:./{path}" for path in ranges])
-    texts = zip(ranges, before, strict=False)
-    return {path: ChangedLines(tuple(ranges[path]), text) for path, text in texts}
+    diffs = _file_diffs(diff or b"")
+    before = _contents(git, [f"{base}:./{one.source}" for one in diffs.values()])
+    texts = zip(diffs.items(), before, strict=False)
+    return {path: ChangedLines(tuple(one.ranges), text) for (path, one), text in texts}
 
 
 def lines_of_commits(
@@ -252,19 +252,24 @@ def _commits(git: Git) -> Iterator[Commit]:
         yield Commit(sha.decode("ascii", "replace"), subject.decode("utf-8", "replace"), paths)
 
 
-def _changed_ranges(diff: bytes) -> dict[str, list[tuple[int, int]]]:
-    ranges: dict[str, list[tuple[int, int]]] = {}
-    path, in_header = "", False
+class _FileDiff(NamedTuple):
+    source: str
+    """Its path before, which is another one if it was renamed."""
+    ranges: list[tuple[int, int]]
+
+
+def _file_diffs(diff: bytes) -> dict[str, _FileDiff]:
+    diffs: dict[str, _FileDiff] = {}
+    source, path, in_header = "", "", False
     for line in diff.split(b"\n"):
         if line.startswith(b"diff --git "):
-            path, in_header = "", True
+            source, path, in_header = "", "", True
+        elif in_header and line.startswith(b"--- "):
+            source = _diff_path(line, b"a/")
         elif in_header and line.startswith(b"+++ "):
-            name = line[4:].removeprefix(b"b/").rstrip(b"\t")
-            # A quoted name holds characters that no pack can name.
-            known = name != b"/dev/null" and name[:1] != b'"'
-            path = name.decode("utf-8", "replace") if known else ""
+            path = _diff_path(line, b"b/")
             if path:
-                ranges.setdefault(path, [])
+                diffs.setdefault(path, _FileDiff(source or path, []))
         elif path and line.startswith(b"@@"):
             in_header = False
             match = _HUNK.match(line)
@@ -272,5 +277,15 @@ def _changed_ranges(diff: bytes) -> dict[str, list[tuple[int, int]]]:
                 first, count = int(match[1]), int(match[2] or 1)
                 # A stretch that only deletes stands between two lines: both are touched.
                 last = first + count - 1 if count else first + 1
-                ranges[path].append((max(first, 1), last))
-    return ranges
+                diffs[path].ranges.append((max(first, 1), last))
+    return diffs
+
+
+def _diff_path(line: bytes, prefix: bytes) -> str:
+    """The path of a header line; empty for no file, and for a name that is quoted.
+
+    A quoted name has characters that no pack can name.
+    """
+    name = line[4:].removeprefix(prefix).rstrip(b"\t")
+    is_known = name != b"/dev/null" and name[:1] != b'"'
+    return name.decode("utf-8", "replace") if is_known else ""

@@ -1,5 +1,6 @@
 """Questions from the history: files that are fixed again and again, and what a change touches."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from oraclepack.authoring.file_roles import FileRole
@@ -99,15 +100,20 @@ def change_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
         if changed is None or source is None:
             continue
         before = parse_source(file.path, changed.before) if changed.before else None
-        known = {before.qualified(d): d for d in before.definitions} if before else {}
+        known: dict[str, list[Definition]] = defaultdict(list)
+        if before is not None:
+            for one in before.definitions:
+                known[before.qualified(one)].append(one)
         for definition in source.definitions:
             if not survey.is_changed(file.path, definition.line, definition.end_line):
                 continue
-            old = known.get(source.qualified(definition))
-            if old is None:
-                yield from _added(survey, file, source, definition, known)
+            old = known.get(source.qualified(definition), [])
+            if not old:
+                if not _is_moved(survey, file, definition):
+                    yield from _added(survey, file, source, definition, known)
                 continue
-            yield from _changed_signature(survey, file, source, definition, old)
+            if all(one.parameters != definition.parameters for one in old):
+                yield from _changed_signature(survey, file, source, definition, old[-1])
             yield from _unchanged_callers(survey, file, source, definition)
             yield from _changed_behaviour(survey, file, source, definition)
 
@@ -128,12 +134,19 @@ def _without_test(survey: RepositorySurvey) -> str:
     return "" if has_test else " The change touches no test."
 
 
+def _is_moved(survey: RepositorySurvey, file: SurveyedFile, definition: Definition) -> bool:
+    """Its lines stood in another file that the change touches."""
+    text = "\n".join(file.lines[definition.line - 1 : definition.end_line])
+    texts = (one.before for path, one in survey.changed.items() if path != file.path)
+    return any(before is not None and text in before for before in texts)
+
+
 def _added(
     survey: RepositorySurvey,
     file: SurveyedFile,
     source: ParsedSource,
     definition: Definition,
-    known: Mapping[str, Definition],
+    known: Mapping[str, list[Definition]],
 ) -> Iterator[QuestionCandidate]:
     """One question about a new definition with everything in it."""
     touched = _touched(survey, file, definition)
@@ -167,7 +180,7 @@ def _changed_signature(
     old: Definition,
 ) -> Iterator[QuestionCandidate]:
     name = source.qualified(definition)
-    if not definition.is_callable or old.parameters == definition.parameters:
+    if not definition.is_callable:
         return
     uses = survey.uses(file.path, definition.name)
     removed = [p for p in old.parameters if p not in definition.parameters]

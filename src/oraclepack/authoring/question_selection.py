@@ -67,7 +67,7 @@ PROFILES = {
     },
     "tests": {
         *("untested", "fixed-again", "decision-order", "round-trip", "unhandled-member"),
-        *("two-copies", "limit", "changed-behaviour"),
+        *("two-copies", "limit", "changed-behaviour", "added-code"),
     },
     "onboarding": {
         *("entry-point", "callers", "decision-order", "command-options", "import-cycle"),
