@@ -162,7 +162,9 @@ def _nothing(_: Bench) -> None: ...
             "09", _nothing, "gemini malformed", "no JSON object", None, id="09 half an answer"
         ),
         pytest.param("10", _nothing, "codex fails", "turn.failed", None, id="10 codex fails"),
-        pytest.param("10", _half_next, "", "next.json is not what", None, id="10 half a next.json"),
+        pytest.param(
+            "10", _half_next, "", "next.json has the wrong", None, id="10 half a next.json"
+        ),
         pytest.param("11", _nothing, "gemini error", "quota", "codex-verify.md", id="11 no review"),
         pytest.param("12", _nothing, "codex fails", "turn.failed", None, id="12 codex fails"),
         pytest.param("13", _nothing, "codex fails", "turn.failed", None, id="13 codex fails"),
@@ -183,9 +185,11 @@ def _nothing(_: Bench) -> None: ...
         ),
         pytest.param("18", _no_index, "", "_tickets_index.json is missing", None, id="18 no index"),
         pytest.param(
-            "19", _half_next, "", "next.json: not what", "audit.json", id="19 half a file"
+            "19", _half_next, "", "next.json: wrong format", "audit.json", id="19 half a file"
         ),
-        pytest.param("20", _broken_actions, "", "_actions.json is not what", None, id="20 broken"),
+        pytest.param(
+            "20", _broken_actions, "", "_actions.json has the wrong", None, id="20 broken"
+        ),
     ],
 )
 def test_a_step_fails_for_a_reason(

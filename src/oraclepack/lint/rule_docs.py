@@ -176,7 +176,7 @@ def rules_page(rules: Sequence[Rule]) -> str:
 
 
 def _table(docs: Iterable[RuleDoc]) -> str:
-    head = "| rule | name | default | strict | demands |\n|---|---|---|---|---|\n"
+    head = "| rule | name | default | strict | requires |\n|---|---|---|---|---|\n"
     return head + "".join(
         f"| {doc.rule} | [{doc.name}](#{doc.rule.lower()}-{doc.name}) | {_default(doc)} |"
         f" {doc.strict_severity} | {_cell(doc.summary)} |\n"

@@ -88,7 +88,7 @@ class TicketOutDir:
             return msgspec.json.decode(data, type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as trouble:
             raise InputError(
-                f"{self.path(name)} is not what it should be: {trouble}",
+                f"{self.path(name)} has the wrong format: {trouble}",
                 hint="run the step that makes it again",
             ) from None
 

@@ -134,5 +134,5 @@ def _reply(reply: api.TicketsReply, warnings: tuple[str, ...] = ()) -> Reply:
     if reply.ok:
         return Reply(data=reply, text=reply.text, warnings=warnings)
     first, _, rest = reply.text.partition("\n")
-    failure = ReplyError("PROBLEMS", "not all of it is right", detail=rest, phase="check")
+    failure = ReplyError("PROBLEMS", "the check found problems", detail=rest, phase="check")
     return Reply(reply, first, ExitCode.CONTRACT, warnings=warnings, error=failure)
