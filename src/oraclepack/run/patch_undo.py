@@ -1,17 +1,16 @@
-"""A patch taken back so that a kill changes nothing, or leaves what the next command finishes.
+"""Undo of a patch that can be killed at any moment: nothing has changed, or `undo` continues it.
 
-Git removes all files of a patch before it writes the first one: killed in between, it would take
-work with it that stands nowhere else. So it works on copies in the run directory. Once these are
-whole their folder gets its name, and from then on each file is put in place by itself.
+Git removes all files of a patch before it writes the first one. A kill in between would lose work
+that exists nowhere else. So git works on copies in the run directory. When the copies are complete
+their folder is renamed to its final name, and then each file is moved into place separately.
 
-A folder of that name beside the patch of a change that the journal still lists: it was begun.
-Beside the patch of one that the journal says was taken back: it is done, the folder is left over.
+If that folder exists and the journal still lists the change, the undo was begun and not finished.
+If the journal says that the change was undone, the folder is left over and can be removed.
 
-As git sees it, nothing lies behind a link: it may lead anywhere, so no file is read or written
-there.
+No file is read or written behind a link, which may point anywhere; git does the same.
 
-The folder is sealed: `seal` holds a MAC with the user's key over all that is in it. Without a valid
-one nothing of it is put in place, and nothing that belongs to git ever is.
+The folder is signed: the file `seal` holds a MAC with the user's key over all its content. Without
+a valid one no file is put in place. Files of git itself are never written.
 """
 
 import errno
@@ -34,27 +33,27 @@ _ENDING = ".undo"
 _SEAL = "seal"
 _SIDES = ("before", "after")
 _ATTRIBUTES = ".gitattributes"
-"""They decide how git writes other files."""
+"""These files decide how git writes other files, so they are copied too."""
 
-_Face = tuple[str, bytes]
-"""What git sees of a file: its kind and what it holds."""
+_FileState = tuple[str, bytes]
+"""A file as git sees it: its kind and its content."""
 
 
 class PatchUndo(msgspec.Struct, frozen=True):
-    """A patch that is taken back from a work tree."""
+    """The undo of one patch in a work tree."""
 
     tree: Worktree
     patch: Path
 
     @property
     def place(self) -> Path:
-        """The folder of the files as they were and as they shall be."""
+        """The folder with the copies of the files before and after the undo."""
         return _place(self.patch)
 
     def begin(self, without: Sequence[str] = ()) -> None:
-        """Let git take the patch back on copies; some files may be left out."""
+        """Have git reverse the patch on copies, except for the files `without`."""
         self.forget()
-        # A name of its own: git may outlive a command that is killed, and still be at work there.
+        # With the pid in its name: git of a killed command may still write to its own folder.
         work = self.place.with_name(f"{self.place.name}-{os.getpid()}")
         before, after = work / "before", work / "after"
         files.make_private(before, after)
@@ -75,7 +74,7 @@ class PatchUndo(msgspec.Struct, frozen=True):
         self.refuse_foreign()
         paths = self._paths()
         try:
-            # What goes makes room: a file may come back where a directory is now.
+            # Removals first: a file may have to replace a directory.
             for path in paths:
                 if self._after(path) is None:
                     self._remove(path)
@@ -90,10 +89,10 @@ class PatchUndo(msgspec.Struct, frozen=True):
         """The files that match neither the state before nor after: they were edited."""
         self.refuse_foreign()
         paths = self._paths()
-        return tuple(path for path in paths if self._is_strange(path, paths))
+        return tuple(path for path in paths if self._was_edited(path, paths))
 
     def refuse_foreign(self) -> None:
-        """Before anything is put in place: the copies are ours, and none of them is git's own."""
+        """Check before the first write that the copies are signed and none is a file of git."""
         key = find_key()
         sealed = plain_file(self.place, _SEAL)
         seal = (files.read(sealed) or b"").decode("ascii", "replace") if sealed else ""
@@ -107,26 +106,26 @@ class PatchUndo(msgspec.Struct, frozen=True):
                 raise ForeignError(f"{path} is never written to; nothing was changed")
 
     def forget(self) -> None:
-        """Remove the copies, and those of commands that were killed while they made them."""
+        """Remove the copies, also those of commands that were killed before they were complete."""
         for folder in self.patch.parent.glob(f"{self.patch.name}{_ENDING}*"):
             shutil.rmtree(folder, ignore_errors=True)
 
     def _paths(self) -> tuple[str, ...]:
-        """What differs, relative to the top of the work tree."""
+        """The files that the undo changes, relative to the top of the work tree."""
         both = {*_below(self.place / "before"), *_below(self.place / "after")}
         return tuple(sorted(path for path in both if self._before(path) != self._after(path)))
 
-    def _before(self, path: str) -> _Face | None:
-        return _face(self.place / "before", path)
+    def _before(self, path: str) -> _FileState | None:
+        return _file_state(self.place / "before", path)
 
-    def _after(self, path: str) -> _Face | None:
-        return _face(self.place / "after", path)
+    def _after(self, path: str) -> _FileState | None:
+        return _file_state(self.place / "after", path)
 
-    def _real(self, path: str) -> _Face | None:
-        return _face(self.tree.top, path)
+    def _real(self, path: str) -> _FileState | None:
+        return _file_state(self.tree.top, path)
 
-    def _is_strange(self, path: str, paths: Collection[str]) -> bool:
-        # A link that the step made, or that comes back, is looked at by itself.
+    def _was_edited(self, path: str, paths: Collection[str]) -> bool:
+        # A link that belongs to the patch is compared separately.
         link = _link_above(self.tree.top, path)
         if link is not None and link not in paths:
             return True
@@ -160,24 +159,24 @@ class PatchUndo(msgspec.Struct, frozen=True):
         assert target is not None
         _refuse_behind_a_link(self.tree.top, path)
         files.make_directories(place.parent)
-        files.sweep(place.parent)  # a command that was killed here may have left half a file
+        files.sweep(place.parent)  # remove temporary files of a killed command
         kind, held = target
         if kind == "link":
             file_moves.replace_by_link(os.fsdecode(held), place)
             return
         now = self._real(path)
-        # Git knows of a mode only whether it is a program's: the rest stays as it is.
+        # Git records only the executable bit, so the other bits of the mode are not changed.
         like = place if now is not None and now[0] == kind else self.place / "after" / path
         files.write_atomic(place, held, mode=stat.S_IMODE(like.lstat().st_mode))
 
 
 def is_begun(patch: Path) -> bool:
-    """Some files of a patch may have been put in place, and not all."""
+    """Whether an undo was begun: some files may be in place, others not."""
     return _place(patch).is_dir()
 
 
 def seal(patch: Path) -> None:
-    """Vouch for the copies of an undo that was begun: the user has taken the run over."""
+    """Sign the copies of an undo that was begun, when the user trusts its run."""
     if _place(patch).is_symlink() or not _place(patch).is_dir():
         return
     _write_seal(_place(patch), patch)
@@ -189,7 +188,7 @@ def _write_seal(folder: Path, patch: Path) -> None:
 
 
 def _seal(folder: Path, patch: Path, key: bytes) -> str:
-    """A MAC over every file as it was and as it shall be, for this patch of this run."""
+    """A MAC over every file before and after the undo, for this patch of this run."""
     listed = [
         (side, path, *_described(folder / side, path))
         for side in _SIDES
@@ -200,19 +199,19 @@ def _seal(folder: Path, patch: Path, key: bytes) -> str:
 
 
 def _described(top: Path, path: str) -> tuple[str, int, str]:
-    kind, held = _face(top, path) or ("none", b"")
+    kind, held = _file_state(top, path) or ("none", b"")
     return kind, stat.S_IMODE((top / path).lstat().st_mode), sha256_bytes(held)
 
 
 def remove_left_over(run: Path, listed: Collection[str]) -> None:
-    """Remove the copies of a run that are not needed: whole ones are kept for the changes listed.
+    """Remove copies that no undo needs: incomplete ones, and those of changes not in `listed`.
 
-    The others are of changes that were taken back, or never became whole. Needs the run's lock.
+    The caller must hold the run's lock.
     """
     for folder in run.glob(f"steps/*/*{_ENDING}*"):
         patch, _, unfinished = folder.relative_to(run).as_posix().rpartition(_ENDING)
         if folder.parent.is_symlink():
-            continue  # whatever lies there is not ours
+            continue  # behind a link, so not in this run
         if unfinished or patch not in listed:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -222,7 +221,7 @@ def _place(patch: Path) -> Path:
 
 
 def _folders(path: str) -> list[str]:
-    """The directories on the way to a file, the outermost first."""
+    """The parent directories of a file, the outermost first."""
     return [str(folder) for folder in PurePosixPath(path).parents][-2::-1]
 
 
@@ -239,8 +238,8 @@ def _refuse_behind_a_link(top: Path, path: str) -> None:
         )
 
 
-def _face(top: Path, name: str) -> _Face | None:
-    """None where no file is; what stands in a directory has a face of its own."""
+def _file_state(top: Path, name: str) -> _FileState | None:
+    """Kind and content of a file; None if there is no file, or a directory."""
     if _link_above(top, name) is not None:
         return None
     path = top / name
@@ -257,9 +256,9 @@ def _face(top: Path, name: str) -> _Face | None:
     return "program" if status.st_mode & stat.S_IXUSR else "file", path.read_bytes()
 
 
-def _write(path: Path, face: _Face, mode: int) -> None:
-    """Straight to its place: a temporary file that the disk lets stay would be put back too."""
-    kind, held = face
+def _write(path: Path, state: _FileState, mode: int) -> None:
+    """Write a copy without a temporary file: one left by an error would count as a copy too."""
+    kind, held = state
     if kind == "link":
         disk.symlink(os.fsdecode(held), path)
         return
