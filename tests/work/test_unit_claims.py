@@ -175,5 +175,16 @@ def test_an_answer_gives_advice_when_one_unit_says_what_to_do() -> None:
 
 
 def test_nothing_is_decided_where_nothing_can_be_said() -> None:
-    assert is_undecided(claim_text_of("This cannot be determined from the attached files."))
-    assert not is_undecided(claim_text_of("The lock is not released."))
+    for undecided in (
+        "This cannot be determined from the attached files.",
+        "The evidence is insufficient: no caller is attached.",
+        "There is not enough context to answer this.",
+        "The attached files do not show who calls it.",
+    ):
+        assert is_undecided(claim_text_of(undecided)), undecided
+    for decided in (
+        "The lock is not released.",
+        "The attached file does not close its handle.",
+        "The error message has not enough detail.",
+    ):
+        assert not is_undecided(claim_text_of(decided)), decided

@@ -72,7 +72,11 @@ UNVERIFIED = re.compile(
     r"|visible|included|provided|attached|available here)\b|(?:^|\b(?:is|are|remains?|still"
     r"|it[’']s|currently)\s+)[*_]*(?:unknown|unclear|unverified|unproven|uncertain)\b(?!\s+[a-z]\w+s?\s+[a-z])"
     r"|\b(?:unknown|unclear)\s+(?:whether|how|what|where|which|if|who)\b|\bno evidence (?:that"
-    r"|here|of|yet|in)\b|\bwithout (?:seeing|access to|the)\b",
+    r"|here|of|yet|in)\b|\bwithout (?:seeing|access to|the)\b"
+    r"|\b(?:evidence|context|information) (?:is|was) (?:insufficient|not (?:enough|sufficient))\b"
+    r"|\b(?:insufficient|not enough) (?:evidence|context|information)\b"
+    r"|\battach(?:ed (?:files?|code|excerpts?)|ments?) (?:do|does)(?: not|n[’']t)"
+    r" (?:contain|decide|include|name|reveal|say|show)\b",
     re.IGNORECASE,
 )
 HEDGED = re.compile(
