@@ -100,7 +100,7 @@ def in_bash(command: str, cwd: Path, *folders: Path) -> tuple[int, str]:
 def play(page: str, place: Path) -> None:
     """Do what a page does: write its packs, run its sessions, compare what they print."""
     for fence in fences(page):
-        if fence.info.startswith("markdown "):
+        if fence.info.startswith(("markdown ", "sh ")):
             (place / fence.info.split()[1]).write_text(fence.content, encoding="utf-8")
         for command, expected in sessions(fence.content) if fence.info == "console" else []:
             printed = in_bash(command, place)[1]
