@@ -172,7 +172,16 @@ def test_no_other_file_is_taken_for_the_answer_since_a_line_names_it(
     assert len(shim.orders) == 2
 
 
-def test_an_answer_that_could_not_be_written_is_taken_from_the_log(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        "write-output failed (ENOSPC: no space); session completed anyway.",
+        "write-output fallback to /no/such/place.md (original failed: EACCES: no)",
+    ],
+)
+def test_an_answer_that_could_not_be_written_is_taken_from_the_log(
+    tmp_path: Path, trouble: str
+) -> None:
     office = Office(tmp_path)
     folder = office.oracle_home / "sessions" / "s"
     folder.mkdir(parents=True)
@@ -185,7 +194,7 @@ def test_an_answer_that_could_not_be_written_is_taken_from_the_log(tmp_path: Pat
     }
     (folder / "meta.json").write_bytes(msgspec.json.encode(meta))
     (folder / "output.log").write_text(f"x\n\nAnswer:\nyes\n\n{COST}")
-    said = f"{COST}write-output failed (ENOSPC: no space); session completed anyway.\n"
+    said = f"{COST}{trouble}\n"
     shim = ScriptedShim(saying(ToolEnd(0, said)))
 
     assert office.call(shim) == 1

@@ -76,10 +76,8 @@ def elsewhere(session: "provider.Session", text: str) -> int:
     """The answer is whole, but its file could not be written where it was wanted."""
     place = os.path.join(provider.home(), f"fallback-{os.getpid()}.md")
     scripted.save(place, text)
-    tokens = {"inputTokens": 17, "outputTokens": 90, "totalTokens": 107, "cost": 0.002}
-    session.log(f"Answer:\n{text}\n")
-    session.end("completed", usage=tokens)
-    print(f"\nAnswer:\n{text}\nwrite-output fallback to {place} (original failed: EACCES)")
+    said = provider.record(session, "elsewhere", text)
+    print(f"{said}write-output fallback to {place} (original failed: EACCES)")
     return 0
 
 

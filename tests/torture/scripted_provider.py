@@ -60,8 +60,8 @@ def ask(asked: dict[str, str], session: "Session") -> int:
     return deliver(asked, session, fault, content)
 
 
-def deliver(asked: dict[str, str], session: "Session", fault: str, text: str) -> int:
-    """Record the answer, then write it where it was wanted."""
+def record(session: "Session", fault: str, text: str) -> str:
+    """Record the answer in its session; what is printed of it."""
     tokens = 0 if fault in {"cut", "empty"} else max(1, len(text) // 4)
     cost = f"0.1s · $0.0022 · gpt-5.2 · ↑17 ↓{tokens} ↻0 Δ{17 + tokens} · sid={session.id}"
     said = f"Session: {session.id}\n\nAnswer:\n{text or '(no text output)'}\n{cost}\n"
@@ -70,7 +70,12 @@ def deliver(asked: dict[str, str], session: "Session", fault: str, text: str) ->
     usage = {"inputTokens": 17, "outputTokens": tokens, "totalTokens": 17 + tokens, "cost": 0.0022}
     session.end("completed", usage=usage)
     hold("completed")
-    print(said)
+    return said
+
+
+def deliver(asked: dict[str, str], session: "Session", fault: str, text: str) -> int:
+    """Record the answer, then write it where it was wanted."""
+    print(record(session, fault, text))
     if not text:
         print("write-output skipped: no assistant content to save.")
     elif asked["output"]:

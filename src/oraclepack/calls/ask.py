@@ -495,10 +495,9 @@ class OracleAsk:
 
     def _elsewhere(self, tried: TryResult) -> bytes | None:
         path = redirected_to(tried.end.out)
-        if path is not None:
-            return self._fallback(Path(path))
-        if tried.record is None:
-            return None
+        written = self._fallback(Path(path)) if path is not None else None
+        if written is not None or tried.record is None:
+            return written
         log = OracleSessions(oracle_home(self._prepared.call.env)).log(tried.record.id)
         answer = answer_in_log(log)
         return None if answer is None else answer.encode()
