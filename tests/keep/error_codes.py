@@ -6,24 +6,26 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from oraclepack.errors import ExitCode
 from tests.keep.pages import ROOT
 
 SOURCE = ROOT / "src" / "oraclepack"
 _CODE = re.compile(r"[A-Z][A-Z_]{3,}")
-_CALLS = {"StepError": "code", "Failure": "code", "_transient": "code"}
-"""What makes an error, and the name of its first field."""
+_CALLS = ("ReplyError", "StepError", "Failure", "_transient", "failed")
+"""What makes an error, or reports one; its first field is `code`."""
 _NAMED = ("_DOTENV", "_LINKED", "_PARTIAL")
 """Constants that reach an error through a function."""
 
 
 def error_codes() -> set[str]:
-    """Of exceptions, of failed steps and calls, and of what oracle's words are classified as."""
+    """Of exceptions, replies, failed steps and calls, and of the classes of oracle's failures."""
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))]
     constants = {name: value for tree in trees for name, value in _constants(tree)}
     found = {code for tree in trees for code in (*_of_classes(tree), *_of_calls(tree, constants))}
     shipped = (SOURCE / "tools").rglob("failures.json")
     found |= {code for path in shipped for code in _of_data(path)}
     found |= {constants[name] for name in _NAMED if name in constants}
+    found |= {code.name for code in ExitCode if code}
     return {code for code in found if _CODE.fullmatch(code)}
 
 
@@ -53,12 +55,17 @@ def _of_calls(tree: ast.Module, constants: dict[str, str]) -> Iterator[str]:
         name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
         if name not in _CALLS:
             continue
-        named = [word.value for word in node.keywords if word.arg == _CALLS[name]]
-        for given in (*node.args[:1], *named):
+        named = [word.value for word in node.keywords if word.arg == "code"]
+        for given in (way for value in (*node.args[:1], *named) for way in _ways(value)):
             if isinstance(given, ast.Constant) and isinstance(given.value, str):
                 yield given.value
             elif isinstance(given, ast.Name) and given.id in constants:
                 yield constants[given.id]
+
+
+def _ways(value: ast.expr) -> tuple[ast.expr, ...]:
+    """Both values of a conditional expression."""
+    return (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
 
 
 def _of_data(path: Path) -> Iterator[str]:

@@ -30,5 +30,7 @@ def test_every_row_says_what_happened_and_what_to_do() -> None:
     assert [code for code, cells in rows().items() if len(cells) != 3 or not all(cells)] == []
 
 
-def test_codes_are_read_from_classes_calls_constants_and_data() -> None:
-    assert {"LOCKED", "EXIT_CODE", "PROJECT_ENV", "QUOTA"} <= error_codes()
+def test_codes_are_read_from_classes_calls_replies_constants_data_and_exit_codes() -> None:
+    expected = {"LOCKED", "EXIT_CODE", "STALE", "NOT_STARTED", "PROJECT_ENV", "QUOTA", "POLICY"}
+
+    assert expected <= error_codes()
