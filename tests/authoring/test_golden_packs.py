@@ -27,11 +27,15 @@ def test_fewer_questions_than_asked_for_are_announced(tmp_path: Path) -> None:
     assert f"the evidence carries {len(pack.steps)} of 20 questions" in result.warnings[0]
 
 
-def test_an_empty_repository_gives_no_pack_and_says_so(tmp_path: Path) -> None:
+def test_an_empty_repository_gives_no_pack_and_names_the_other_way(tmp_path: Path) -> None:
     result, _ = made(build("empty", tmp_path / "r"))
 
     assert (result.data.text, result.data.steps) == ("", ())
-    assert result.warnings == ("nothing here gives evidence for a question; no pack was written",)
+    (notice,) = result.warnings
+    assert notice == (
+        "nothing here gives evidence for a question, so no pack was written;"
+        " `oraclepack new PACK` writes one for questions of your own"
+    )
 
 
 @pytest.mark.parametrize("kind", ["library", "service", "cli"])

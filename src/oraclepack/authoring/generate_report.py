@@ -164,7 +164,10 @@ def notices_of(
         since = f"nothing changed since the fork point from {request.since}"
         notices.append(f"{since}; no pack was written")
     elif not packs:
-        notices.append("nothing here gives evidence for a question; no pack was written")
+        notices.append(
+            "nothing here gives evidence for a question, so no pack was written;"
+            " `oraclepack new PACK` writes one for questions of your own"
+        )
     elif not request.group and len(packs[0].questions) < request.count:
         count_found = len(packs[0].questions)
         notices.append(
