@@ -19,6 +19,7 @@ from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.packs import pack_text
 from tests.pipeline.test_junit import KEPT, a_pipeline
+from tests.scripted import scripted_tool
 
 ROOT = Path(__file__).parents[2]
 ASKING = """\
@@ -191,6 +192,23 @@ def test_an_output_that_is_gone_is_named(
     assert "step 01: gone.md: file missing\n" in result.out
     assert "title=oraclepack contract-not-met::step 01: gone.md: missing" in result.out
     assert "error: 1 of 1 outputs do not meet their contract" in result.err
+
+
+def test_an_answer_that_a_person_accepted_does_not_stop_it(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool = scripted_tool(project.parent / "bin")
+    asking = ASKING.replace("What is wrong?", "What is wrong? [[fault=short]]")
+    ours = ("--oracle-bin", str(tool.program), "--quiet")
+    assert pipeline(capsys, asking, *ours).code == 3
+    assert answer(capsys, "accept", "pack.md", "01", "--reason", "it is clear").code == 0
+
+    result = pipeline(capsys, asking, "--json", *ours)
+
+    stages = result.envelope["data"]["stages"]
+    assert (result.code, [stage["status"] for stage in stages]) == (0, ["ok"] * 4)
+    assert stages[2]["reason"] == "0 of 1 outputs meet their contract, 1 accepted by a person"
+    assert len(tool.calls) == 1
 
 
 def test_a_backlog_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:

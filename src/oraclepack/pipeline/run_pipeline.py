@@ -32,6 +32,7 @@ from oraclepack.pipeline.pipeline_report import (
 from oraclepack.report.write_report import write_report
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.revise import accepted_in
 from oraclepack.run.run_display import Display
 from oraclepack.run.run_pack import FollowUpResult, RunRequest, RunResult, run_pack
 from oraclepack.run.run_report import RunReport, continue_command, notices, recorded_warnings
@@ -289,14 +290,16 @@ class Pipeline:
             )
             for step in well
         }
+        accepted = {str(step.id): accepted_in(result.state.step(step.id)) for step in well}
         self._verified = verify_pack(
             msgspec.structs.replace(request.pack, steps=tuple(well)),
             lambda name: content_at(result.root, name),
             self._manner(),
-            RecordedOutputs(result.selected.run.run_id, recorded),
+            RecordedOutputs(result.selected.run.run_id, recorded, accepted=accepted),
         )
         totals = self._verified.totals
-        detail = f"{totals.ok} of {totals.outputs} outputs meet their contract"
+        detail = f"{totals.ok - totals.accepted} of {totals.outputs} outputs meet their contract"
+        detail += f", {totals.accepted} accepted by a person" if totals.accepted else ""
         detail += f", {totals.doubtful} doubtful" if totals.doubtful else ""
         detail += f"; {totals.rehearsed} rehearsed, none of them an answer" * bool(totals.rehearsed)
         status = StageStatus.OK if self._verified.ok else StageStatus.FAILED
