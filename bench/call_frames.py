@@ -81,7 +81,7 @@ def _threads(dump: str) -> tuple[tuple[Frame, ...], ...]:
         if _THREAD.match(line):
             threads.append([])
         elif found := _FRAME.match(line):
-            _, ours, module = found["file"].rpartition("/oraclepack/")
+            _, ours, module = found["file"].rpartition("/src/oraclepack/")
             if ours and found["name"] != "<module>":
                 threads[-1].insert(0, Frame(module.removesuffix(".py"), found["name"]))
     return tuple(tuple(thread) for thread in threads if _is_on_the_way(thread))
