@@ -9,11 +9,10 @@ from oraclepack.lint.wrapped_calls import Stretch
 from oraclepack.pack.script import Span, Substitution
 
 _QUOTE = re.compile(r"['\"`]")
-_PAIR = (
-    r"""[^'"`\\#]++|\\.|\$'(?:[^'\\]++|\\.)*+'|'[^']*+'|"(?:[^"\\]++|\\.)*+"|`(?:[^`\\]++|\\.)*+`"""
-)
-_PAIRED = re.compile(rf"(?:{_PAIR}|#)*+", re.DOTALL)
-_PAIRED_OR_COMMENT = re.compile(rf"(?:(?<=[\s(])#[^\n]*+|{_PAIR}|#)*+", re.DOTALL)
+# One at a time: Python before 3.11.5 repeats groups possessively in a wrong way (gh-106052).
+_PAIR = r"""[^'"`\\#]+|\\.|'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|`[^`\\]*(?:\\.[^`\\]*)*`"""
+_PAIRED = re.compile(rf"{_PAIR}|#", re.DOTALL)
+_PAIRED_OR_COMMENT = re.compile(rf"(?<=[\s(])#[^\n]*|{_PAIR}|#", re.DOTALL)
 """As bash 3.2 reads `$(…)`: outside double quotes it skips what looks like a comment."""
 _NEW_COMMANDS = frozenset({"mapfile", "readarray", "coproc"})
 _CASE = re.compile(r"\$\{!?\w+(?:\[[^]\n]{0,99}\])?(?:\^\^?|,,?)")
@@ -62,8 +61,9 @@ def _unclosed_quote(substitution: Substitution, lines: list[str]) -> Span | None
     if not _QUOTE.search(text):
         return None
     paired = _PAIRED if substitution.quoted else _PAIRED_OR_COMMENT
-    match = paired.match(text, len("$("))
-    end = match.end() if match else len(text)
+    end = len("$(")
+    while match := paired.match(text, end):
+        end = match.end()
     if end >= len(text):
         return None
     before = text[:end]
