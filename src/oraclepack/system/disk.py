@@ -21,6 +21,9 @@ class _Hooks:
     hook: Hook | None = None
 
 
+_PRIVATE = 0o700
+
+
 def set_hook(hook: Hook | None) -> None:
     """For fault injection only."""
     _Hooks.hook = hook
@@ -149,5 +152,8 @@ def remove_directory(path: Path) -> None:
 
 
 def make_directory(path: Path, mode: int = 0o777) -> None:
+    """Make a directory. The umask applies, but leaves the owner's rights to a private one."""
     _pass("mkdir", path)
     path.mkdir(mode=mode)
+    if mode == _PRIVATE and path.stat().st_mode & _PRIVATE != _PRIVATE:
+        path.chmod(_PRIVATE)

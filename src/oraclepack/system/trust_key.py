@@ -85,6 +85,7 @@ def _write(path: Path) -> None:
     try:
         descriptor = disk.create(temporary, files.PRIVATE_FILE)
         try:
+            disk.set_mode(descriptor, files.PRIVATE_FILE, temporary)
             disk.write(descriptor, os.urandom(32).hex().encode() + b"\n", temporary)
             disk.sync(descriptor, temporary)
         finally:
