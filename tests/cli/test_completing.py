@@ -41,6 +41,16 @@ def offered(folder: Path, words: str) -> list[str]:
         pytest.param("oraclepack runs show ", [RUN_ID], id="a run to show"),
         pytest.param("oraclepack run pa", ["pa"], id="a pack: bash completes the file name"),
         pytest.param("oraclepack explain OP21", ["OP210", "OP211", "OP212"], id="a rule"),
+        pytest.param(
+            "oraclepack validate pack.md --select OP201,OP21",
+            ["OP201,OP210", "OP201,OP211", "OP201,OP212"],
+            id="a list of rules",
+        ),
+        pytest.param("oraclepack undo pack.md 0", ["01", "02", "03"], id="a step to undo"),
+        pytest.param("oraclepack runs logs latest ", ["01", "02", "03"], id="of the latest run"),
+        pytest.param(f"oraclepack runs stop {RUN_ID} 0", ["01", "02", "03"], id="a step of a run"),
+        pytest.param("oraclepack cache explain 0", ["01", "02", "03"], id="a step whose calls"),
+        pytest.param("oraclepack runs logs nothing ", [], id="no run, no steps"),
     ],
 )
 def test_steps_and_runs_are_offered(tmp_path: Path, words: str, expected: list[str]) -> None:

@@ -9,12 +9,14 @@ import click
 
 from oraclepack import api
 from oraclepack.api import value_kinds as kinds
+from oraclepack.cli.value_completion import rule_list
 from oraclepack.errors import UsageError
 
 SHARED: tuple[api.Setting[Any], ...] = (api.CWD, api.OUTPUT, api.COLOR)
 """What every command takes."""
 
 JSON_FLAG = "--json"
+_OF_RULES = (api.LINT_SELECT, api.LINT_IGNORE)
 
 
 def option_for(setting: api.Setting[Any]) -> click.Option:
@@ -28,7 +30,10 @@ def option_for(setting: api.Setting[Any]) -> click.Option:
             return click.Option(names, type=click.Choice(choices), help=_with_default(setting))
         case kinds.Names():
             text = f"{setting.help} May be repeated."
-            return click.Option(names, multiple=True, metavar="WORDS", help=text)
+            offer = rule_list if setting in _OF_RULES else None
+            return click.Option(
+                names, multiple=True, metavar="WORDS", help=text, shell_complete=offer
+            )
         case kinds.Texts():
             text = f"{setting.help} May be repeated."
             return click.Option(names, multiple=True, metavar="TEXT", help=text)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Offer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem[str]]"]
 
+_LATEST = "latest"
+
 
 def step_list(*words: str) -> Offer:
     """A list of steps such as `01,03-07`, the last of which is being typed, or one of the words."""
@@ -47,19 +49,47 @@ def step_id(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[Com
 
 def run_ids(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
     """The runs of the project, the newest name first."""
-    values = {"cwd": ctx.params["cwd"]} if ctx.params.get("cwd") else {}
     try:
-        root = api.load_settings(_pack(ctx), values).root
+        names = reversed(_runs(ctx, _pack(ctx)).ids())
     except OraclePackError:
         return []
-    names = reversed(api.runs(root).ids())
     return _items((name, "") for name in names if name.startswith(incomplete))
+
+
+def step_of_run(
+    ctx: click.Context, _: click.Parameter, incomplete: str
+) -> list[CompletionItem[str]]:
+    """One step of the run on the command line, or of the latest one."""
+    name = ctx.params.get("run") or ctx.params.get("run_id") or _LATEST
+    try:
+        steps = _runs(ctx, None).status(name).steps
+    except OraclePackError:
+        return []
+    return _items(
+        (step.step_id, step.state) for step in steps if step.step_id.startswith(incomplete)
+    )
 
 
 def rule_ids(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
     """The ids of the rules, with what each demands."""
     rules = api.explain_rules().rules
     return _items((one.rule, one.summary) for one in rules if one.rule.startswith(incomplete))
+
+
+def rule_list(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    """Rules with commas between them, the last of which is being typed."""
+    at = incomplete.rfind(",") + 1
+    rules = api.explain_rules().rules
+    return _items(
+        (incomplete[:at] + one.rule, one.summary)
+        for one in rules
+        if one.rule.startswith(incomplete[at:])
+    )
+
+
+def _runs(ctx: click.Context, pack: str | None) -> api.ComparableRuns:
+    values = {"cwd": ctx.params["cwd"]} if ctx.params.get("cwd") else {}
+    return api.runs(api.load_settings(pack, values).root)
 
 
 def _steps(ctx: click.Context) -> list[tuple[str, str]]:

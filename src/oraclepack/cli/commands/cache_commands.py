@@ -11,6 +11,7 @@ from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import SHORT, call_line, columns, differing, size
+from oraclepack.cli.value_completion import run_ids, step_of_run
 from oraclepack.errors import UsageError
 from oraclepack.system.printable import single_lines
 
@@ -67,8 +68,12 @@ def show(key: str, settings: api.Settings) -> Reply:
     data="cache-explanation",
     examples=("oraclepack cache explain 07", "oraclepack cache explain 07 --run-id 2026-03"),
 )
-@click.argument("step", metavar="NN")
-@click.option("--run-id", help="The run to look at (or the beginning of its name), not the last.")
+@click.argument("step", metavar="NN", shell_complete=step_of_run)
+@click.option(
+    "--run-id",
+    help="The run to look at (or the beginning of its name), not the last.",
+    shell_complete=run_ids,
+)
 def explain(step: str, run_id: str | None, settings: api.Settings) -> Reply:
     """Explain why a step's calls were or were not cached.
 

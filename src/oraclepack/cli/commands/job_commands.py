@@ -14,7 +14,7 @@ from oraclepack.cli.command import command
 from oraclepack.cli.commands.tui_command import watch_inline
 from oraclepack.cli.display import watching_screen
 from oraclepack.cli.reply import Reply, ReplyError
-from oraclepack.cli.value_completion import run_ids
+from oraclepack.cli.value_completion import run_ids, step_of_run
 from oraclepack.errors import ExitCode, UsageError
 from oraclepack.system.printable import one_line
 
@@ -112,7 +112,7 @@ def _watched(status: api.RunStatus, state: api.RunState) -> Reply:
     ),
 )
 @run_argument
-@click.argument("step", metavar="[NN]", required=False)
+@click.argument("step", metavar="[NN]", required=False, shell_complete=step_of_run)
 @click.option("--follow", "-f", is_flag=True, help="Go on until no command works on the run.")
 @click.option("--stderr", is_flag=True, help="Only what was written to stderr.")
 @click.option("--failed", is_flag=True, help="Of every step that failed.")
@@ -156,7 +156,7 @@ def _request(name: str, run: str, settings: api.Settings, **fields: Any) -> Repl
     examples=("oraclepack runs stop latest", "oraclepack runs stop latest 03 --now"),
 )
 @run_argument
-@click.argument("step", metavar="[NN]", required=False)
+@click.argument("step", metavar="[NN]", required=False, shell_complete=step_of_run)
 @click.option("--now", is_flag=True, help="Cancel running calls, which may have to be paid.")
 def stop(run: str, step: str | None, *, now: bool, settings: api.Settings) -> Reply:
     """Stop a run of another process, or one of its steps.
@@ -220,7 +220,7 @@ def set_values(run: str, values: tuple[str, ...], *, settings: api.Settings) -> 
     examples=("oraclepack runs answer latest 03 retry", "oraclepack runs answer latest 03 accept"),
 )
 @run_argument
-@click.argument("step", metavar="NN")
+@click.argument("step", metavar="NN", shell_complete=step_of_run)
 @click.argument("answer", metavar="retry|fail|accept")
 @click.option("--call", type=click.IntRange(1), metavar="N", help="Where several calls wait.")
 def answer_question(

@@ -9,7 +9,8 @@ from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import columns, size
-from oraclepack.cli.value_completion import pack_files
+from oraclepack.cli.value_completion import pack_files, run_ids
+from oraclepack.cli.value_completion import step_id as complete_step
 from oraclepack.errors import ExitCode
 from oraclepack.system.printable import single_lines
 
@@ -23,8 +24,13 @@ from oraclepack.system.printable import single_lines
     examples=("oraclepack undo pack.md 10",),
 )
 @click.argument("pack", shell_complete=pack_files)
-@click.argument("step", metavar="NN")
-@click.option("--run-id", metavar="ID", help="Of this run (see `oraclepack runs list`).")
+@click.argument("step", metavar="NN", shell_complete=complete_step)
+@click.option(
+    "--run-id",
+    metavar="ID",
+    help="Of this run (see `oraclepack runs list`).",
+    shell_complete=run_ids,
+)
 def undo(pack: str, step: str, run_id: str | None, settings: api.Settings) -> Reply:
     """Take back what a step changed in the work tree.
 
