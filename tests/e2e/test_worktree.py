@@ -1,5 +1,6 @@
 """Steps that change the work tree: what they changed is known, and can be taken back."""
 
+import json
 import os
 import shutil
 import signal
@@ -206,3 +207,56 @@ def test_a_step_that_only_asks_must_not_change_the_tree(
     assert done.code == code
     (manifest,) = (root / ".oraclepack/rehearsals").glob("*/run.json")
     assert expected in done.out + manifest.read_text()
+
+
+CHANGING = {
+    "a step of plain commands": "# 02) change\necho more >> tracked.txt\n",
+    "a mutating step": "# 02) change\ncodex exec 'do it' < /dev/null\n",
+}
+
+
+@pytest.mark.parametrize("change", CHANGING.values(), ids=CHANGING)
+def test_only_the_step_that_changed_the_tree_is_named(tmp_path: Path, change: str) -> None:
+    ask = "oracle -p q --write-output a{0}.md\n"
+    bash = "".join(
+        (
+            f"# 01) ask\n{ask.format(1)}",
+            change,
+            f"# 03) ask\n{ask.format(3)}",
+            f"# 04) ask and change\n{ask.format(4)}echo more >> gone.txt\n",
+            f"# 05) ask\n{ask.format(5)}",
+        )
+    )
+    root = a_project(tmp_path, bash, "echo more >> tracked.txt\n")
+    tool = root / "bin" / "oracle"
+    tool.write_text('#!/bin/bash\nfor last; do :; done\necho answer >"$last"\n')
+    tool.chmod(0o755)
+
+    done = run(root, "run", "pack.md")
+
+    assert done.code == 0
+    (journal,) = (root / ".oraclepack/runs").glob("*/journal.jsonl")
+    events = [json.loads(line)["e"] for line in journal.read_text().splitlines()]
+    assert [
+        (event["step"], event["message"])
+        for event in events
+        if event["kind"] == "warning" and event["code"] == "tree"
+    ] == [("04", "files it does not own changed while it ran: gone.txt")]
+
+
+def test_the_status_after_a_step_serves_the_next_one(tmp_path: Path) -> None:
+    bash = "".join(f"# {n:02}) ask\noracle -p q{n} --write-output {n}.md\n" for n in range(1, 6))
+    root = a_project(tmp_path, bash, "")
+    for name, body in (
+        ("oracle", 'for last; do :; done\necho answer >"$last"\n'),
+        ("git", f'echo "$*" >>"{tmp_path}/calls"\nexec {shutil.which("git")} "$@"\n'),
+    ):
+        tool = root / "bin" / name
+        tool.write_text(f"#!/bin/bash\n{body}")
+        tool.chmod(0o755)
+
+    assert run(root, "run", "pack.md").code == 0
+
+    looks = (tmp_path / "calls").read_text().count("status --porcelain=v1")
+    # One before the first and one after each; one more where the machine was slow.
+    assert 6 <= looks < 10

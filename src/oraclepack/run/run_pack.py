@@ -51,6 +51,7 @@ from oraclepack.run.run_display import Display, RunPreview, StepPreview
 from oraclepack.run.run_session import RunOptions, RunSession, manner_of
 from oraclepack.run.run_step import run_step
 from oraclepack.run.run_steps import ready_for_steps
+from oraclepack.run.tree_status import TreeStatus
 from oraclepack.run.wait_for_run import run_to_wait_for, wait_for_end
 from oraclepack.settings.call_settings import ENGINE, REHEARSAL
 from oraclepack.shell.stop import Stop
@@ -206,6 +207,7 @@ def run_pack(
             environment=_environment(request.options),
             failed=folder,
             began=clock.monotonic_ns(),
+            tree_status=TreeStatus(clock),
         )
         if imported is not None:
             # Before the command begins, so that its rollback leaves what it found.

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # a command with nothing to run does without them
     from oraclepack.calls.server import Gateway
     from oraclepack.run.notify import Notifier
     from oraclepack.run.run_control import RunControl
+    from oraclepack.run.tree_status import TreeStatus
 
 
 class RunOptions(msgspec.Struct, frozen=True):
@@ -116,6 +117,7 @@ class RunSession(msgspec.Struct):
     """The quarantine."""
     began: int
     """By the steady clock, in nanoseconds."""
+    tree_status: TreeStatus
     attempts_before: frozenset[str] = frozenset()
     """Those that had left files when this command began to run steps."""
     snapshot: Path | None = None

@@ -138,7 +138,7 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
             token=attempt.token,
         )
     )
-    tree = _watched(session, step, attempt.number)
+    tree = watched_tree(session, step, attempt.number, policy_of(step))
     with (
         _stopping(session, step.id) as stop,
         tree as watched,
@@ -183,15 +183,6 @@ def _record_head(session: RunSession, step_id: str) -> None:
         sha = git.work_tree_state(session.root, session.environment).sha
     if sha is not None and sha not in session.record.state.heads:
         session.record.append(j.HeadRecorded(sha=sha, step=step_id))
-
-
-def _watched(
-    session: RunSession, step: Step, attempt: int
-) -> AbstractContextManager[TreePolicyResult]:
-    policy = policy_of(step)
-    if policy is TreePolicy.UNWATCHED:
-        return nullcontext(TreePolicyResult(policy))
-    return watched_tree(session, step, attempt, policy)
 
 
 def _with_tree(

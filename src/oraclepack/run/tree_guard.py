@@ -1,7 +1,7 @@
 """The work-tree guard: what a step changes is reported and recorded."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +21,7 @@ from oraclepack.run.planning.plan import Plan
 from oraclepack.run.recorder import Recorder
 from oraclepack.run.run_session import RunSession
 from oraclepack.run.step_outputs import declared_paths
-from oraclepack.run.worktree import Worktree, WorktreeError
+from oraclepack.run.worktree import FileStates, Worktree, WorktreeError
 from oraclepack.system import environment, files, git
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import plain_file
@@ -144,20 +144,19 @@ def watched_tree(
     session: RunSession, step: Step, attempt: int, policy: TreePolicy
 ) -> Iterator[TreePolicyResult]:
     """Look at the work tree before and after a step, as its policy demands."""
-    watched = TreePolicyResult(policy)
-    tree = work_tree(session.root, session.run, step.id, session.record.state)
-    if tree is None:
-        if watched.policy is TreePolicy.MUTATES:
-            message = "outside of git what it changes is not recorded, and cannot be taken back"
-            session.record.append(j.WarningRecorded(step=step.id, code="tree", message=message))
-        yield watched
-    elif watched.policy is TreePolicy.MUTATES:
-        with _recorded(session, step, attempt, tree):
+    watched, status = TreePolicyResult(policy), session.tree_status
+    if policy is TreePolicy.UNWATCHED:
+        with status.changing():
             yield watched
-    else:
-        before = _status(session, step, tree)
+    elif policy is TreePolicy.MUTATES:
+        with status.changing(), _recorded(session, step, attempt):
+            yield watched
+    elif (tree := status.tree(session, step.id)) is None:
         yield watched
-        after = _status(session, step, tree)
+    else:
+        before = _status(session, step, lambda: status.before(tree, attempt))
+        yield watched
+        after = _status(session, step, lambda: status.after(tree))
         if before is not None and after is not None:
             _warn_of_other_changes(session, step, tree, _differing(before, after), watched)
 
@@ -200,8 +199,14 @@ def recover_change(root: Path, run: RunDir, record: Recorder) -> None:
 
 
 @contextmanager
-def _recorded(session: RunSession, step: Step, attempt: int, tree: Worktree) -> Iterator[None]:
+def _recorded(session: RunSession, step: Step, attempt: int) -> Iterator[None]:
     """Keep what a mutating step changes, as a patch; the tree before it is written down first."""
+    tree = work_tree(session.root, session.run, step.id, session.record.state)
+    if tree is None:
+        message = "outside of git what it changes is not recorded, and cannot be taken back"
+        session.record.append(j.WarningRecorded(step=step.id, code="tree", message=message))
+        yield
+        return
     was = git.head_commit(session.root)
     try:
         before = tree.snapshot()
@@ -231,18 +236,15 @@ def _warn_of_repositories(session: RunSession, step: Step, tree: Worktree) -> No
         session.record.append(j.WarningRecorded(step=step.id, code="tree", message=message))
 
 
-_Status = dict[str, tuple[str, int, int]]
-
-
-def _status(session: RunSession, step: Step, tree: Worktree) -> _Status | None:
+def _status(session: RunSession, step: Step, read: Callable[[], FileStates]) -> FileStates | None:
     try:
-        return tree.status()
+        return read()
     except WorktreeError as trouble:
         _cannot_watch(session, step, trouble)
         return None
 
 
-def _differing(before: _Status, after: _Status) -> tuple[str, ...]:
+def _differing(before: FileStates, after: FileStates) -> tuple[str, ...]:
     paths = {*before, *after}
     return tuple(sorted(path for path in paths if before.get(path) != after.get(path)))
 

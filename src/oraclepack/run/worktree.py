@@ -31,6 +31,10 @@ _GITLINK = "160000 "
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
+FileStates = dict[str, tuple[str, int, int]]
+"""Files that differ from HEAD: git's state, the size and the time of each."""
+
+
 class WorktreeError(Exception):
     """A git command failed; the message is the reason that git gives."""
 
@@ -111,13 +115,13 @@ class Worktree(msgspec.Struct, frozen=True):
         nested = (one.rstrip("/") for one in entries if one.endswith("/"))
         return tuple(sorted({*linked, *nested}))
 
-    def status(self) -> dict[str, tuple[str, int, int]]:
+    def status(self) -> FileStates:
         """Files that differ from HEAD, with git's state, size and time. Reads no content."""
         listed = self._git(
             *("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"),
             "--ignore-submodules=all",
         )
-        entries: dict[str, tuple[str, int, int]] = {}
+        entries: FileStates = {}
         for entry in listed.decode("utf-8", "surrogateescape").split("\0"):
             if entry:
                 path = entry[3:]
