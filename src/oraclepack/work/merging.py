@@ -7,7 +7,7 @@ time: an answer that changes moves only the groups that it is or becomes a part 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 
 import msgspec
@@ -41,6 +41,7 @@ class Profile(msgspec.Struct, frozen=True):
     """What a task or a fact is compared by."""
 
     statement: ComparedStatement
+    title: str
     title_words: frozenset[str]
     act: int
 
@@ -89,6 +90,7 @@ def profile_of(task: AnswerTask) -> Profile:
     """What a task is compared by: its claim, about what the whole unit names."""
     return Profile(
         statement_of(task.claim.replace("\n", " "), task.evidence),
+        normalise(task.title),
         words_of(task.title),
         _act(task.title),
     )
@@ -101,7 +103,7 @@ def relate(first: AnswerTask, second: AnswerTask, mine: Profile, other: Profile)
     if first.kind is TaskKind.CHANGE and _refuses(mine, other):
         return Relation.CONFLICT
     are_tasks = not (first.is_fact or second.is_fact)
-    if are_tasks and normalise(first.title) == normalise(second.title):
+    if are_tasks and mine.title == other.title:
         return Relation.DUPLICATE
     if first.kind is TaskKind.EXPERIMENT:
         return Relation.UNRELATED  # another experiment on the same thing is another experiment
@@ -144,20 +146,79 @@ def _pairs(
             blocks.setdefault(key, {}).setdefault(task.step_id, []).append(task)
     seen: set[tuple[Place, Place]] = set()
     for answers in blocks.values():
-        for first_answer, second_answer in combinations(answers.values(), 2):
-            if len(first_answer) * len(second_answer) > _MOST_PAIRS:
-                continue
-            for first, second in product(first_answer, second_answer):
-                pair = (_place(first), _place(second))
-                if pair not in seen:
-                    seen.add(pair)
-                    yield first, second
+        for one, other in _candidates([*answers.values()], profiles):
+            first, second = sorted((one, other), key=_place)
+            pair = (_place(first), _place(second))
+            if first.step_id != second.step_id and pair not in seen:
+                seen.add(pair)
+                yield first, second
+
+
+def _candidates(
+    answers: Sequence[Sequence[AnswerTask]], profiles: Mapping[Place, Profile]
+) -> Iterator[tuple[AnswerTask, AnswerTask]]:
+    """The pairs of a block that may be related, and enough of those with one title.
+
+    One name may occur in every answer: pairs that `relate` calls unrelated at a glance are never
+    made, so that the work grows with the answers and not with their square.
+    """
+    if len(answers) == 1:
+        return
+    *_, second, first = sorted(map(len, answers))
+    if first * second > _MOST_PAIRS:
+        for one, other in combinations(answers, 2):
+            if len(one) * len(other) <= _MOST_PAIRS:
+                yield from product(one, other)
+        return
+    tasks = [task for answer in answers for task in answer]
+    titled = _grouped(tasks, lambda task: [_titled(task, profiles[_place(task)])])
+    for same in titled.values():
+        acts = {profiles[_place(task)].act for task in same}
+        yield from _joined(same) if len(acts) == 1 else combinations(same, 2)
+    compared = [task for task in tasks if task.kind is not TaskKind.EXPERIMENT]
+    for group in _grouped(compared, _common_names).values():
+        classes = _grouped(group, lambda task: [_titled(task, profiles[_place(task)])])
+        for one_class, other_class in combinations(classes.values(), 2):
+            yield from product(one_class, other_class)
+    yield from product([task for task in compared if not task.evidence.paths], compared)
+    by_act = _grouped(tasks, lambda task: [profiles[_place(task)].act])
+    yield from product(by_act.get(1, ()), by_act.get(-1, ()))
+
+
+def _grouped(
+    tasks: Iterable[AnswerTask], keys: Callable[[AnswerTask], Iterable[Hashable]]
+) -> dict[Hashable, list[AnswerTask]]:
+    groups: dict[Hashable, list[AnswerTask]] = {}
+    for task in tasks:
+        for key in keys(task):
+            groups.setdefault(key, []).append(task)
+    return groups
+
+
+def _titled(task: AnswerTask, profile: Profile) -> Hashable:
+    """Tasks with the same are the same work; a fact is like no other."""
+    return _place(task) if task.is_fact else (task.kind, profile.title)
+
+
+def _joined(same: Sequence[AnswerTask]) -> Iterator[tuple[AnswerTask, AnswerTask]]:
+    """Of tasks with one title, pairs that connect all: each with the first of another answer."""
+    first = same[0]
+    elsewhere = next((task for task in same if task.step_id != first.step_id), None)
+    if elsewhere is not None:
+        for task in same:
+            yield task, elsewhere if task.step_id == first.step_id else first
+
+
+def _common_names(task: AnswerTask) -> Iterator[tuple[TaskKind, str]]:
+    """Without one of these in common, and with paths in both, two statements are unrelated."""
+    evidence = task.evidence
+    yield from ((task.kind, name) for name in {*evidence.paths, *evidence.commands})
 
 
 def _keys(task: AnswerTask, profile: Profile) -> Iterator[str]:
     """What a task is filed under."""
     evidence = task.evidence
-    yield f"={normalise(task.title)}"
+    yield f"={profile.title}"
     yield from [*evidence.paths, *evidence.symbols][:MOST_KEYS]
     if profile.act and task.kind is TaskKind.CHANGE:
         words = sorted(profile.title_words)[:MOST_WORDS]
