@@ -121,6 +121,7 @@ def test_its_process_still_lives(tmp_path: Path) -> None:
     assert shim.orders == []
     assert office.last.adopted
     assert "waiting for it" in shim.stderr
+    assert shim.pauses == [0.02, 0.04]  # it is noticed soon after it has ended
 
 
 @pytest.mark.parametrize("worker", [False, True], ids=["the tool", "its worker"])

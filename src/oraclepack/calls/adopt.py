@@ -268,7 +268,8 @@ def _moment(path: Path) -> str:
     return rfc3339(datetime.fromtimestamp(path.stat().st_mtime, UTC))
 
 
-_POLL_SECONDS = 0.5
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+"""Seconds between two looks at the process of an earlier call: it may be about to end, or not."""
 
 
 class AdoptionResult(msgspec.Struct, frozen=True):
@@ -541,9 +542,11 @@ def _wait(
     pause: Callable[[float], bool], patience: WaitDeadline, process: ProcessIdentity | None
 ) -> bool:
     """Until the process of an earlier call has ended, or patience; False when given up."""
+    seconds = _FIRST_PAUSE
     while process and is_alive(process) and not patience.is_at_its_end:
-        if not pause(_POLL_SECONDS):
+        if not pause(seconds):
             return False
+        seconds = min(2 * seconds, _LONGEST_PAUSE)
     return True
 
 
