@@ -25,7 +25,7 @@ from bench.machine import commit
 from bench.page import FLEETS, number, renew_fragments
 from bench.process import spent
 from bench.scene import clean_place, measured
-from bench.store_costs import OPERATIONS, several
+from bench.store_costs import FLOOR, OPERATIONS, several
 from bench.table import Row
 from oraclepack.calls.postgres.database import Database
 from oraclepack.calls.postgres.migrations import migrate
@@ -179,11 +179,16 @@ def sizing(figures: Mapping[str, float]) -> str:
     return "\n".join([head, *lines])
 
 
+def _files_first(name: str) -> bool:
+    return not name.startswith("files")
+
+
 def milliseconds(found: Mapping[str, Mapping[str, float]]) -> str:
-    columns = list(found)
+    columns = sorted(found, key=_files_first)
     lines = [
         f"| {name} | " + " | ".join(f"{found[one][name]:.1f}" for one in columns) + " |"
-        for name in OPERATIONS
+        for name in (*OPERATIONS, FLOOR)
+        if all(name in found[one] for one in columns)
     ]
     rates = " | ".join(f"{found[one]['calls per second']:.0f}" for one in columns)
     head = " | ".join(f"{one} process{'es' if not one.endswith(', 1') else ''}" for one in columns)
@@ -207,6 +212,7 @@ def measure(rounds: int, *, quick: bool, with_growth: bool) -> dict[str, object]
     return {
         "about": f"commit {commit()}, {os.cpu_count()} cores, load {before:.1f} before and"
         f" {os.getloadavg()[0]:.1f} after, {time.monotonic() - began:.0f} s",
+        "realtime": os.sched_getscheduler(0) == os.SCHED_RR,
         "load": max(before, os.getloadavg()[0]),
         "rounds": 1 if quick else rounds,
         "store_rate": most,
@@ -233,7 +239,7 @@ def section(figures: dict[str, object]) -> str:
         f"| {name} | "
         + " | ".join(f"{one[n][0]:.2f} s, {one[n][1]:.2f} s" for n in ("100", "1000"))
         + " |"
-        for name, one in listed.items()
+        for name, one in sorted(listed.items(), key=lambda item: _files_first(item[0]))
     )
     grown = figures["grown"]
     assert isinstance(grown, dict)
@@ -244,12 +250,16 @@ def section(figures: dict[str, object]) -> str:
         else "Running 100 and 1,000 packs (`--growth`) was not measured this time."
     )
     load = float(str(figures["load"]))
-    trust = (
-        f"**The machine was busy (load {load:.0f} on {os.cpu_count()} cores)**: absolute figures"
-        " are far worse than on a quiet one, and ratios noisy."
-        if load > 2 * (os.cpu_count() or 1)
-        else "The machine was quiet."
-    )
+    busy = f"The machine was busy (load {load:.0f} on {os.cpu_count()} cores)"
+    if figures.get("realtime"):
+        trust = (
+            f"{busy}, and what was measured had real-time priority (`chrt -r 5`): it waited for the"
+            " disk and for itself, not for other work."
+        )
+    elif load > 2 * (os.cpu_count() or 1):
+        trust = f"**{busy}**: absolute figures are far worse than on a quiet one, and ratios noisy."
+    else:
+        trust = "The machine was quiet."
     costs = figures["costs"]
     assert isinstance(costs, dict)
     inputs = {name: float(str(figures[name])) for name in ("store_rate", "pack_seconds")}

@@ -5,6 +5,7 @@
 """
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+
+import psycopg
 
 from oraclepack.calls.budget import (
     BudgetRequest,
@@ -37,6 +40,8 @@ from oraclepack.system.digests import sha256_bytes
 ANSWER = b"An answer cites a line and says what to do about it.\n" * 400
 Result = TypeVar("Result")
 OPERATIONS = ("look up", "claim", "slot", "reserve", "gate", "put", "settle")
+FLOOR = "one commit"
+"""The floor of whatever is written: the server, or a file, waits for the disk once."""
 LIMIT = Limit(max_concurrent=64)
 CEILING = {BudgetScope.MONTH: Ceiling(Decimal(1_000_000))}
 WORST = Spending(Decimal(1), 1, 100_000)
@@ -110,8 +115,25 @@ def one_call(store: CallStore, key: str, number: str) -> dict[str, float]:
     return took
 
 
+def floor(kind: str, folder: Path, number: int) -> Callable[[], object]:
+    """Something that waits for the disk once, and does nothing else."""
+    if kind == "files":
+        place = (folder / f"floor{number}").open("ab")
+
+        def write() -> None:
+            place.write(b"one\n")
+            place.flush()
+            os.fsync(place.fileno())
+
+        return write
+    connection = psycopg.connect(kind, autocommit=True)
+    return lambda: connection.execute("select pg_logical_emit_message(true, 'bench', 'one')")
+
+
 def measure(kind: str, folder: Path, count: int, number: int) -> dict[str, float]:
     """Medians in milliseconds, and under `calls per second` what this process came to."""
+    one_commit = floor(kind, folder, number)
+    floors = []
     with opened(kind, folder, number) as store:
         began = time.perf_counter()
         taken = [
@@ -119,8 +141,13 @@ def measure(kind: str, folder: Path, count: int, number: int) -> dict[str, float
             for turn in range(count)
         ]
         seconds = time.perf_counter() - began
+    for _ in range(count):
+        began = time.perf_counter()
+        one_commit()
+        floors.append(time.perf_counter() - began)
     found = {name: statistics.median(one[name] for one in taken) * 1000 for name in OPERATIONS}
-    return {**found, "calls per second": count / seconds}
+    floor_found = statistics.median(floors) * 1000
+    return {**found, FLOOR: floor_found, "calls per second": count / seconds}
 
 
 def several(
@@ -133,7 +160,8 @@ def several(
         for number in range(processes)
     ]
     found: Sequence[dict[str, float]] = [json.loads(one.communicate()[0]) for one in started]
-    result = {name: statistics.median(one[name] for one in found) for name in OPERATIONS}
+    names = (*OPERATIONS, FLOOR)
+    result = {name: statistics.median(one[name] for one in found) for name in names}
     return {**result, "calls per second": sum(one["calls per second"] for one in found)}
 
 

@@ -317,7 +317,7 @@ def test_a_hanging_server_is_given_up_and_nothing_is_asked(
 ) -> None:
     one = runner("one")
     claim = one.claimed()
-    one.database._patience = 0.5
+    one.database._watchdog.patience = 0.5
     backend = one.database.rows("select pg_backend_pid()")[0][0]
     os.kill(backend, signal.SIGSTOP)
     os.kill(server.pid, signal.SIGSTOP)
@@ -328,7 +328,7 @@ def test_a_hanging_server_is_given_up_and_nothing_is_asked(
     finally:
         os.kill(server.pid, signal.SIGCONT)
         os.kill(backend, signal.SIGCONT)
-    one.database._patience = 30
+    one.database._watchdog.patience = 30
     claim.note(an_intent())
 
 

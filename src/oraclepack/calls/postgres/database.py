@@ -81,11 +81,11 @@ class Database:
         """
         check_dsn(dsn)
         self._dsn = dsn
-        self._patience = patience
         self._outage = outage
         self._gives_up = gives_up
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[Row] | None = None
+        self._watchdog = _Watchdog(patience)
         self._has_answered = False
 
     def transaction(
@@ -96,6 +96,16 @@ class Database:
         Whether a lost commit took effect is not known, so `work` must bear to be repeated.
         Raises StoreError once the time for an outage is over; without `waits`, after two tries.
         """
+
+        def in_transaction(connection: psycopg.Connection[Row]) -> Result:
+            with connection.transaction(), connection.cursor() as cursor:
+                return work(cursor)
+
+        return self._repeated(in_transaction, waits=waits)
+
+    def _repeated(
+        self, work: Callable[[psycopg.Connection[Row]], Result], *, waits: bool
+    ) -> Result:
         outage = self._outage if waits and self._has_answered else 0.0
         deadline = time.monotonic() + outage
         pause, tries = _FIRST_PAUSE, 0
@@ -121,23 +131,23 @@ class Database:
     ) -> list[Row]:
         """What a single statement returns."""
 
-        def work(cursor: psycopg.Cursor[Row]) -> list[Row]:
-            cursor.execute(query, values)
-            return cursor.fetchall() if cursor.description else []
+        def work(connection: psycopg.Connection[Row]) -> list[Row]:
+            # A statement alone is a transaction of its own: no round trips for BEGIN and COMMIT.
+            with connection.cursor() as cursor:
+                cursor.execute(query, values)
+                return cursor.fetchall() if cursor.description else []
 
-        return self.transaction(work, waits=waits)
+        return self._repeated(work, waits=waits)
 
     def close(self) -> None:
         with self._lock:
             self._drop()
 
-    def _once(self, work: Callable[[psycopg.Cursor[Row]], Result]) -> Result:
-        watched = _Watchdog(self._patience)
+    def _once(self, work: Callable[[psycopg.Connection[Row]], Result]) -> Result:
         try:
             connection = self._open()
-            watched.guard(connection)
-            with connection.transaction(), connection.cursor() as cursor:
-                result = work(cursor)
+            with self._watchdog:
+                result = work(connection)
             self._has_answered = True
         except psycopg.OperationalError:
             self._drop()
@@ -151,8 +161,6 @@ class Database:
             ) from trouble
         else:
             return result
-        finally:
-            watched.end()
 
     def _open(self) -> psycopg.Connection[Row]:
         if self._connection is None or self._connection.closed:
@@ -166,6 +174,7 @@ class Database:
                 keepalives_count=3,
             )
             self._refuse_open(self._connection)
+            self._watchdog.guard(self._connection)
         return self._connection
 
     def _refuse_open(self, connection: psycopg.Connection[Row]) -> None:
@@ -181,35 +190,61 @@ class Database:
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
+        self._watchdog.end()
         if connection is not None:
             with suppress(psycopg.Error, OSError):
                 connection.close()
 
 
 class _Watchdog:
-    """Ends a connection whose transaction takes too long, by shutting its socket down."""
+    """Ends a connection whose transaction takes too long, by shutting its socket down.
+
+    One thread for each connection looks several times within the patience: a thread for each
+    transaction would cost more than the transaction.
+    """
+
+    _LOOKS = 10
 
     def __init__(self, patience: float) -> None:
-        self._timer = threading.Timer(patience, self._bite)
-        self._timer.daemon = True
+        self.patience = patience
         self._lock = threading.Lock()
         self._descriptor = -1
+        self._ended = threading.Event()
+        self._began: float | None = None
+        """When the transaction began that is being watched."""
 
     def guard(self, connection: psycopg.Connection[Row]) -> None:
+        """Watch a new connection; the one before is not watched any more."""
+        self.end()
         # A descriptor of our own: the connection may close its own meanwhile.
         self._descriptor = os.dup(connection.fileno())
-        self._timer.start()
+        self._ended = threading.Event()
+        threading.Thread(
+            target=self._look, args=(self._ended,), name="store-watchdog", daemon=True
+        ).start()
 
     def end(self) -> None:
-        self._timer.cancel()
+        self._ended.set()
         with self._lock:
             descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
 
-    def _bite(self) -> None:
+    def __enter__(self) -> None:
+        self._began = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self._began = None
+
+    def _look(self, ended: threading.Event) -> None:
+        while not ended.wait(self.patience / self._LOOKS):
+            began = self._began
+            if began is not None and time.monotonic() - began > self.patience:
+                self._bite(ended)
+
+    def _bite(self, ended: threading.Event) -> None:
         with self._lock:
-            if self._descriptor >= 0:
+            if self._descriptor >= 0 and not ended.is_set():
                 copy = socket.socket(fileno=os.dup(self._descriptor))
                 with suppress(OSError):
                     copy.shutdown(socket.SHUT_RDWR)

@@ -11,6 +11,8 @@ from oraclepack.calls.file_budget import BudgetLedgerError, LedgerBudget, decode
 from oraclepack.calls.postgres.database import Database, Row
 from oraclepack.system.clock import Clock
 
+_LOCKED = "select content from budget_ledger for update"
+
 
 class PostgresBudget(LedgerBudget):
     """A `Budget` in one row, which a change locks."""
@@ -35,12 +37,15 @@ class PostgresBudget(LedgerBudget):
     def _change_in(
         self, cursor: psycopg.Cursor[Row], change: Callable[[BudgetLedger], BudgetLedger]
     ) -> None:
-        cursor.execute(
-            "insert into budget_ledger (content) values (%s) on conflict do nothing",
-            (encoded(BudgetLedger()).decode(),),
-        )
-        cursor.execute("select content from budget_ledger for update")
+        cursor.execute(_LOCKED)
         row = cursor.fetchone()
+        if row is None:
+            cursor.execute(
+                "insert into budget_ledger (content) values (%s) on conflict do nothing",
+                (encoded(BudgetLedger()).decode(),),
+            )
+            cursor.execute(_LOCKED)
+            row = cursor.fetchone()
         assert row is not None
         before = _read(row[0])
         after = self._changed(before, change)

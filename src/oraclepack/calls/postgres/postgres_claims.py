@@ -36,6 +36,8 @@ class PostgresClaim:
         self._token = int(row[0])
         self._asker: str | None = row[2]
         self._gates = 0
+        self._is_gone = False
+        """Its row is deleted: there is nothing to release."""
         intent = row[3]
         self.left = None if intent is None else msgspec.convert(intent, InvocationIntent)
         """The call of an earlier holder that has no known end."""
@@ -76,6 +78,7 @@ class PostgresClaim:
         self._claims.database.rows(
             "delete from claim where key = %s and token = %s", (self._key, self._token), waits=False
         )
+        self._is_gone = True
 
     def _restore(self) -> None:
         """Make the earlier call, whose end is not known, the last one again."""
@@ -88,15 +91,16 @@ class PostgresClaim:
 
     def _release(self) -> None:
         """Delete the claim if nothing was paid for; else only remove its holder."""
+        if self._is_gone:
+            return
         values = (self._key, self._token)
-
-        def work(cursor: psycopg.Cursor[Row]) -> None:
-            cursor.execute(
-                "delete from claim where key = %s and token = %s and state = 'held'", values
-            )
-            cursor.execute("update claim set holder = null where key = %s and token = %s", values)
-
-        self._claims.database.transaction(work, waits=False)
+        self._claims.database.rows(
+            "with unpaid as"
+            " (delete from claim where key = %s and token = %s and state = 'held')"
+            " update claim set holder = null where key = %s and token = %s and state = 'asking'",
+            (*values, *values),
+            waits=False,
+        )
 
 
 class PostgresClaims:

@@ -70,20 +70,25 @@ class PostgresLimits:
         self, cursor: psycopg.Cursor[Row], name: str, limit: Limit, number: int
     ) -> PostgresSlot | float:
         """A slot, or how long it takes until looking again makes sense."""
-        # One decision per provider at a time, in all processes.
+        # One decision per provider at a time, in all processes. What is read later sees the
+        # decision before, so the lock needs a statement of its own.
         cursor.execute("select pg_advisory_xact_lock(hashtextextended(%s, 7215))", (name,))
-        cursor.execute("select 1 from slot where id = %s", (number,))
-        if cursor.fetchone() is not None:
+        cursor.execute(
+            "select exists (select 1 from slot where id = %s),"
+            " (select count(*) from slot where provider = %s), max_in_flight, per_minute"
+            " from (values (1)) as one left join provider on name = %s",
+            (number, name, name),
+        )
+        is_taken, in_flight, *shared = cursor.fetchone() or (False, 0, None, None)
+        if is_taken:
             return PostgresSlot(self, number)  # a commit that was lost on its way
-        cursor.execute("select max_in_flight, per_minute from provider where name = %s", (name,))
-        shared = cursor.fetchone() or (None, None)
         most = _stricter(limit.max_concurrent, shared[0])
         per_minute = _stricter(limit.requests_per_minute, shared[1])
         if most is None and per_minute is None:
             return PostgresSlot(self, None)
         if per_minute is not None and (wait := _until_next(cursor, name, per_minute)) > 0:
             return wait
-        if most is not None:
+        if most is not None and in_flight >= most:
             _free_dead_slots(cursor, name)
             cursor.execute("select count(*) from slot where provider = %s", (name,))
             if (cursor.fetchone() or (0,))[0] >= most:
