@@ -13,6 +13,7 @@ import pytest
 
 from oraclepack.calls.postgres.database import Database
 from oraclepack.calls.postgres.migrations import migrate
+from oraclepack.fleet.fleet_job import JobSource
 from oraclepack.fleet.fleet_run import jobs_of, sources_of
 from oraclepack.fleet.postgres_jobs import opened_jobs
 from tests.fleet.fleet_world import FleetWorld, until
@@ -233,6 +234,53 @@ def test_an_observer_sees_how_a_fleet_stands_and_cannot_run_one(shared: FleetWor
     assert shared.command("fleet", "limits") == 0
     assert shared.command(*words, "--name", "other") == 2
     assert "permission denied" in shared.log()
+
+
+def test_the_store_can_be_named_on_the_command_line(shared: FleetWorld) -> None:
+    words = four_packs(shared)
+    store, shared.dsn = shared.dsn, ""
+    assert shared.command(*words, "--store", store) == 0, shared.log()
+    assert status(shared) is None, "the files know nothing of it"
+    assert shared.command("fleet", "watch", "--store", store) == 0, shared.log()
+    assert shared.command("fleet", "doctor", "--store", store) == 0, shared.log()
+    shared.dsn = store
+    assert status(shared)["totals"]["by_state"] == {"done": 4}
+    with psycopg.connect(store) as connection:
+        assert connection.execute("select count(*) from answer").fetchone() == (4,)
+        jobs = connection.execute("select source::text, summary::text from job").fetchall()
+    assert "postgresql://" not in str(jobs)
+
+
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [
+        pytest.param("postgresql://u:hunter2@127.0.0.1/x", "the store names a password", id="key"),
+        pytest.param("postgresql://db.example.org/x", "is not encrypted", id="open"),
+        pytest.param("host=hunter2 nonsense", "no connection string", id="nonsense"),
+    ],
+)
+def test_a_store_on_the_command_line_is_checked_as_the_setting_is(
+    shared: FleetWorld, store: str, said: str
+) -> None:
+    for words in (four_packs(shared), ["fleet", "status"], ["fleet", "init"]):
+        assert shared.command(*words, "--store", store) == 2, shared.log()
+    assert shared.log().count(said) == 3, shared.log()
+    assert "hunter2" not in shared.log()
+    assert not shared.bill()
+
+
+def test_a_worker_refuses_a_job_that_names_a_store(shared: FleetWorld) -> None:
+    source = JobSource(
+        repo=str(shared.repository("shop")), pack="docs/pack1.md", settings={"store": "dbname=x"}
+    )
+    with opened_jobs(shared.dsn, 60.0, takes=False) as store:
+        (job,) = jobs_of("default", [source])
+        store.add([job])
+    assert shared.worker(job, "one").wait(60) == 0, shared.log("one")
+    found = status(shared)["jobs"][0]
+    assert found["state"] == "failed"
+    assert "store cannot be set here" in found["summary"]["message"]
+    assert not shared.bill()
 
 
 def test_looking_at_a_limit_does_not_change_it(shared: FleetWorld) -> None:

@@ -8,6 +8,8 @@ from oraclepack.api.settings_access import load_settings
 from oraclepack.errors import UsageError
 from oraclepack.fleet.fleets import Fleets
 from oraclepack.settings import call_settings
+from oraclepack.settings.declaration import ValueSource
+from oraclepack.settings.loading import hand_on
 from oraclepack.settings.registry import Settings
 
 if TYPE_CHECKING:
@@ -17,7 +19,11 @@ if TYPE_CHECKING:
 def fleets(settings: Settings | None = None) -> Fleets:
     """Many packs on many machines: run, status, stop, work."""
     settings = settings or load_settings()
-    return Fleets(settings[call_settings.STORE], settings[call_settings.STORE_LEASE])
+    store = settings[call_settings.STORE]
+    if settings.origin(call_settings.STORE).source is ValueSource.FLAG:
+        # The workers of this machine, and the runs in them, take it from the environment.
+        hand_on(call_settings.STORE.variable, store)
+    return Fleets(store, settings[call_settings.STORE_LEASE])
 
 
 def shared_store(settings: Settings | None = None) -> SharedStore:

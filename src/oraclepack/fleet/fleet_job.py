@@ -11,6 +11,7 @@ import msgspec
 
 from oraclepack.authoring.pack_writing import ORACLE_FLAGS
 from oraclepack.errors import InputError, Refusal, UsageError
+from oraclepack.settings.call_settings import SHARING_SETTINGS
 from oraclepack.settings.declaration import ValueSource
 from oraclepack.settings.registry import Layer, SettingValue, resolve
 from oraclepack.system.digests import canonical_line, sha256_bytes
@@ -18,6 +19,8 @@ from oraclepack.system.digests import canonical_line, sha256_bytes
 FLEET_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _ID_LENGTH = 16
+_OF_THE_MACHINE = tuple(one.name for one in SHARING_SETTINGS)
+"""Settings that no job has: they would lead its worker to another store."""
 
 SettingText = str | int | float | bool
 
@@ -177,6 +180,19 @@ _MANIFEST_HINT = (
 )
 
 
+def settings_fault(settings: Mapping[str, SettingText]) -> str:
+    """What is wrong with the settings of a job; empty when nothing is."""
+    values = {name: SettingValue(value, f"`settings`: {name}") for name, value in settings.items()}
+    for name in _OF_THE_MACHINE:
+        if name in settings:
+            return f"`settings`: {name}: {name} cannot be set here; each machine has its own"
+    try:
+        resolve([Layer(ValueSource.FLAG, values)])
+    except UsageError as trouble:
+        return "; ".join(filter(None, (trouble.message, trouble.hint)))
+    return ""
+
+
 def _fault(source: JobSource) -> str:
     if not source.repo or source.repo.startswith("-") or source.ref.startswith("-"):
         return "`repo` and `ref` must not be empty or begin with a dash"
@@ -186,13 +202,8 @@ def _fault(source: JobSource) -> str:
         generate_options(source.generate or {})
     except InputError as trouble:
         return f"{trouble.message}; {trouble.hint}"
-    values = {
-        name: SettingValue(value, f"`settings`: {name}") for name, value in source.settings.items()
-    }
-    try:
-        resolve([Layer(ValueSource.FLAG, values)])
-    except UsageError as trouble:
-        return "; ".join(filter(None, (trouble.message, trouble.hint)))
+    if fault := settings_fault(source.settings):
+        return fault
     path = source.pack or ""
     if path.startswith("/") or ".." in path.split("/"):
         return f"`pack` {path!r} is not a path inside the repository"

@@ -24,6 +24,7 @@ from oraclepack.fleet.fleet_job import (
     JobState,
     JobSummary,
     generate_options,
+    settings_fault,
 )
 from oraclepack.fleet.fleet_reports import JobResult
 from oraclepack.fleet.job_store import JobReport, JobStore, TakenJob
@@ -294,6 +295,8 @@ def _run(
     reporter = _Reporter(taken, options, stop, store)
     try:
         given = {**taken.job.source.settings, **options.settings}
+        if fault := settings_fault(given):
+            raise InputError(f"the job is refused: {fault}", hint="submit it again without this")
         values = {name: SettingValue(value, "the job") for name, value in given.items()}
         settings = load_settings(values, str(pack))
         use_file(settings[TRUST_KEY_FILE])

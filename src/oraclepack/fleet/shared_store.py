@@ -233,7 +233,8 @@ class SharedStore:
         if not dsn:
             raise UsageError(
                 "there is no shared store",
-                hint='set store = "postgresql://…" in your own config file, or ORACLEPACK_STORE',
+                hint="add --store postgresql://…, or set `store` in your own config file or"
+                " ORACLEPACK_STORE",
             )
         self._dsn = dsn
 

@@ -185,7 +185,7 @@ STORE = Setting(
     Text(),
     "",
     "The PostgreSQL database in which machines share answers, claims and limits; empty: files.",
-    sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
+    sources=OWN,
     project=USER_ONLY,
 )
 STORE_LEASE = Setting(
