@@ -1,5 +1,7 @@
 """Jobs of fleets: what a manifest means, what is submitted, how a fleet stands."""
 
+import subprocess
+import sys
 from collections.abc import Iterable
 from decimal import Decimal
 from itertools import permutations
@@ -9,7 +11,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.errors import ExitCode, Refusal, UsageError
+from oraclepack.errors import ExitCode, InputError, Refusal, UsageError
 from oraclepack.fleet.combined_backlog import SharedTask, combined_page, merge_across
 from oraclepack.fleet.dask_cluster import check_dask, check_scheduler
 from oraclepack.fleet.fleet_job import (
@@ -24,7 +26,7 @@ from oraclepack.fleet.fleet_job import (
     to_submit,
     totals,
 )
-from oraclepack.fleet.fleet_run import FleetRequest, register
+from oraclepack.fleet.fleet_run import FleetRequest, jobs_of, register
 from oraclepack.fleet.job_store import FileJobStore, JobReport
 from oraclepack.fleet.job_worker import end_state, workspace
 from oraclepack.fleet.run_archive import pack_directory, unpack_directory
@@ -372,3 +374,23 @@ def test_schedulers_that_are_refused(scheduler: str, refusal: str) -> None:
 @pytest.mark.parametrize("scheduler", ["tcp://head.example.org:8786", "kubernetes"])
 def test_a_closed_network_needs_no_tls(scheduler: str) -> None:
     check_dask(scheduler, insecure=True)
+
+
+def test_a_worker_does_not_load_what_only_other_commands_need() -> None:
+    """Every job starts a process; these would take it longer to load than the engine."""
+    loads = "import sys, oraclepack.fleet.fleets; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", loads], capture_output=True, check=True, text=True
+    ).stdout.split()
+    assert "oraclepack.run.run_pack" in loaded
+    assert {"oraclepack.authoring.generate", "oraclepack.work.compare", "distributed"}.isdisjoint(
+        loaded
+    )
+
+
+def test_every_repository_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    places = [JobSource(repo=str(tmp_path / f"r{n}"), pack="p.md") for n in range(12)]
+    with pytest.raises(InputError, match="12 repositories cannot be used") as caught:
+        jobs_of("default", places)
+    lines = (caught.value.detail or "").splitlines()
+    assert [line.split(": ")[0] for line in lines] == [place.repo for place in places]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import time
+import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 RESOURCE = "packs"
 """What a Dask worker offers: how many packs it runs at once."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-_POLL = 0.2
 
 
 def start_worker(words: Sequence[str], log: str, version: str) -> int:
@@ -51,9 +50,7 @@ def start_worker(words: Sequence[str], log: str, version: str) -> int:
             stderr=output,
             start_new_session=True,
         )
-    while (code := process.poll()) is None:
-        time.sleep(_POLL)
-    return code
+    return process.wait()
 
 
 def check_scheduler(address: str, *, insecure: bool) -> None:
@@ -94,21 +91,31 @@ class WorkerStarter:
     def __init__(self, client: distributed.Client) -> None:
         self._client = client
         self._running: list[distributed.Future[int]] = []
+        self._idle = threading.Event()
 
     def start(self, job_id: str, words: Sequence[str], log: str) -> None:
         """Hand a worker to Dask. Its result is never looked at: the store has it."""
-        self._running.append(
-            self._client.submit(
-                start_worker,
-                tuple(words),
-                log,
-                __version__,
-                key=f"{job_id}-{uuid.uuid4()}",
-                pure=False,
-                retries=0,
-                resources={RESOURCE: 1},
-            )
+        future = self._client.submit(
+            start_worker,
+            tuple(words),
+            log,
+            __version__,
+            key=f"{job_id}-{uuid.uuid4()}",
+            pure=False,
+            retries=0,
+            resources={RESOURCE: 1},
         )
+        self._idle.clear()
+        self._running.append(future)
+        future.add_done_callback(self._look)
+
+    def pause(self, seconds: float) -> None:
+        """Wait so long, or until every worker that was started has ended."""
+        self._idle.wait(seconds)
+
+    def _look(self, _: distributed.Future[int]) -> None:
+        if all(future.done() for future in self._running):
+            self._idle.set()
 
     def count(self) -> int:
         """How many workers were started and have not ended, as far as Dask knows."""

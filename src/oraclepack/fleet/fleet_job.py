@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from oraclepack.authoring.pack_writing import ORACLE_FLAGS
 from oraclepack.errors import InputError, Refusal, UsageError
 from oraclepack.settings.call_settings import SHARING_SETTINGS
 from oraclepack.settings.declaration import ValueSource
@@ -76,7 +75,7 @@ class FleetGenerateOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     engine: str = ""
     constraints: str = ""
     non_goals: str = ""
-    oracle_flags: str = ORACLE_FLAGS
+    oracle_flags: str | None = None
 
 
 def generate_options(given: Mapping[str, object]) -> FleetGenerateOptions:

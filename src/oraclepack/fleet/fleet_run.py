@@ -2,8 +2,8 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -28,6 +28,8 @@ from oraclepack.system.environment import environment
 _WINDOW = 3
 """Jobs handed to Dask at once, as a multiple of what runs at once."""
 _POLL_SECONDS = 1.0
+_REPOSITORIES_AT_ONCE = 8
+"""Repositories that are asked for their commits at once: each answer may take a second."""
 HEAD_LOG = "head.log"
 """What `fleet run --detach` prints in the background."""
 
@@ -101,19 +103,14 @@ def jobs_of(name: str, sources: Sequence[JobSource]) -> tuple[FleetJob, ...]:
     """
     commits: dict[tuple[str, str], str] = {}
     faults: list[InputError] = []
-    for place in dict.fromkeys((source.repo, source.ref) for source in sources):
-        repo, ref = place
-        try:
-            commit = git.remote_commit(repo, ref, environment())
-        except git.GitError as trouble:
-            hint = "see that git can read this repository"
-            faults.append(InputError(f"{repo}: {trouble}", hint=hint))
-            continue
-        if commit is None:
-            hint = "name a branch, tag or commit"
-            faults.append(InputError(f"{repo} has no commit {ref}", hint=hint))
-            continue
-        commits[place] = commit
+    places = tuple(dict.fromkeys((source.repo, source.ref) for source in sources))
+    with ThreadPoolExecutor(_REPOSITORIES_AT_ONCE) as pool:
+        found = pool.map(_commit_of, places)
+        for place, commit in zip(places, found, strict=True):
+            if isinstance(commit, InputError):
+                faults.append(commit)
+            else:
+                commits[place] = commit
     if len(faults) > 1:
         lines = "\n".join(fault.message for fault in faults)
         hint = "correct these lines of the manifest; nothing was started"
@@ -121,6 +118,17 @@ def jobs_of(name: str, sources: Sequence[JobSource]) -> tuple[FleetJob, ...]:
     if faults:
         raise faults[0]
     return tuple(make_job(name, source, commits[source.repo, source.ref]) for source in sources)
+
+
+def _commit_of(place: tuple[str, str]) -> str | InputError:
+    repo, ref = place
+    try:
+        commit = git.remote_commit(repo, ref, environment())
+    except git.GitError as trouble:
+        return InputError(f"{repo}: {trouble}", hint="see that git can read this repository")
+    if commit is None:
+        return InputError(f"{repo} has no commit {ref}", hint="name a branch, tag or commit")
+    return commit
 
 
 def run_fleet(store: JobStore, request: FleetRequest, progress: Progress) -> FleetReport:
@@ -181,7 +189,7 @@ def _submit_all(
             words = ("fleet", "worker", "--name", request.name, "--job", job.id)
             log = f"{request.log_dir}/{job.id}.log"
             starter.start(job.id, (*words, *request.worker_words), log)
-        time.sleep(_POLL_SECONDS)
+        starter.pause(_POLL_SECONDS)
         progress(totals(store.jobs(request.name)))
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from oraclepack.errors import UsageError
-from oraclepack.fleet.collect_runs import collect
 from oraclepack.fleet.dask_cluster import check_dask
 from oraclepack.fleet.fleet_job import OVER, FleetPolicy, FleetTotals, JobState, check_name
 from oraclepack.fleet.fleet_reports import FleetCollection, FleetReport, JobResult
@@ -77,7 +76,7 @@ class Fleets:
         if scheduler != "local" and not self._dsn:
             raise UsageError(
                 f"--scheduler {scheduler} reaches other machines, which cannot read local files",
-                hint='set store = "postgresql://…" in your own config file',
+                hint="add --store postgresql://…, or set `store` in your own config file",
             )
         with self._jobs() as store:
             known = store.policy(name)
@@ -117,6 +116,9 @@ class Fleets:
 
     def collect(self, name: str, target: Path) -> FleetCollection:
         """Bring the runs of a fleet, and write one backlog and one site over all of them."""
+        # It loads everything that reads answers, which takes a worker longer than its run.
+        from oraclepack.fleet.collect_runs import collect
+
         with self._jobs() as store:
             fleet_report(store, check_name(name))
             return collect(store, name, target)

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.authoring import generate as authoring
 from oraclepack.calls.budget import BudgetScope, Ceiling
 from oraclepack.calls.context import CallOptions
 from oraclepack.errors import ExitCode, InputError, OraclePackError
@@ -143,7 +142,11 @@ def check_out_pack(job: FleetJob, root: Path) -> Path:
 
 
 def _generated(job: FleetJob, root: Path) -> Path:
-    given = msgspec.structs.asdict(generate_options(job.source.generate or {}))
+    # Most jobs have a pack, and loading this takes as long as loading the engine.
+    from oraclepack.authoring import generate as authoring
+
+    options = msgspec.structs.asdict(generate_options(job.source.generate or {}))
+    given = {name: value for name, value in options.items() if value is not None}
     request = authoring.GenerateRequest(root=root, force=True, **given)
     return root / authoring.generate(request).data.path
 

@@ -476,7 +476,12 @@ def changed_files(root: Path, environment: Mapping[str, str]) -> list[tuple[str,
 
 _FETCHED_FROM = "file:git:http:https:ssh"
 """What a person may name as the source of a repository; never `ext::`, which runs programs."""
-_FETCH_CONFIG = (("core.hooksPath", "/dev/null"), ("core.fsmonitor", "false"))
+_FETCH_CONFIG = (
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    # One commit is fetched into a new repository: there is nothing to tidy up.
+    ("maintenance.auto", "false"),
+)
 
 
 def _remote(words: Sequence[str], root: Path, environment: Mapping[str, str]) -> bytes:
