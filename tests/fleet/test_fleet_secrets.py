@@ -127,16 +127,28 @@ def test_a_worker_cannot_settle_free_or_bury_what_another_one_holds(
     worker = world.worker(job, "one")
     until(world.bill, "the first question")
     bob, eve = Database(server.dsn_of("bob")), Database(server.dsn_of("eve"))
+    taken = root.rows("select state, token, runner from job")
     try:
         for statement in (
             "delete from claim",
             "update claim set holder = null",
             "delete from slot",
             "update runner set ended = clock_timestamp()",
+            "update job set state = 'done', runner = null",
+            "update job set token = token + 1",
         ):
             attempt(bob, statement)
             assert held(root) == (1, 1, 0), statement
+        assert root.rows("select state, token, runner from job") == taken
         for login, statement in (
+            (bob, "update job set source = '{}'"),
+            (bob, "update job set commit_id = 'other'"),
+            (bob, "delete from job"),
+            (bob, "update provider set max_in_flight = 99"),
+            (bob, "update fleet_request set stop = true"),
+            (eve, "update job set state = 'done'"),
+            (eve, "update runner set stop = true"),
+            (eve, "update provider set max_in_flight = 99"),
             (bob, "delete from answer"),
             (bob, "update answer set data = ''"),
             (bob, "insert into job (id, fleet, commit_id, source) values ('x', 'f', 'c', '{}')"),

@@ -12,27 +12,33 @@ from oraclepack.calls.store import StoreError
 _FOLDER = Path(__file__).parent
 _LOCK = 7_215_001
 """An advisory lock of ours: two `fleet init` at once wait for each other."""
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _ALL_TABLES = (
     *("runner", "claim", "verdict", "answer", "provider", "slot", "request_start"),
     *("job", "fleet_request", "budget_ledger", "schema_version"),
 )
 _ADMIN = "oraclepack_admin"
-_OF_THEIR_OWNERS = ("runner", "claim", "slot")
+_WORKER = "oraclepack_worker"
+_OF_THEIR_OWNERS = ("runner", "claim", "slot", "job")
 """Tables whose rows only their owners change, and the admin."""
+_REPORTED = (
+    *("state", "token", "runner", "host", "takes", "exit_code"),
+    *("summary", "run_dir", "archive", "changed"),
+)
+"""What a worker says about a job. What the job runs, it cannot change."""
 
 ROLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "oraclepack_worker": {
+    _WORKER: {
         "SELECT": _ALL_TABLES,
         "INSERT": (
             *("runner", "claim", "verdict", "answer", "slot", "request_start"),
             "budget_ledger",
         ),
-        "UPDATE": ("runner", "claim", "slot", "job", "budget_ledger"),
+        "UPDATE": ("runner", "claim", "slot", "budget_ledger"),
         "DELETE": ("claim", "slot", "request_start"),
     },
-    "oraclepack_admin": {
+    _ADMIN: {
         "SELECT": _ALL_TABLES,
         "INSERT": ("runner", "verdict", "provider", "job", "fleet_request", "budget_ledger"),
         "UPDATE": ("runner", "provider", "job", "fleet_request", "budget_ledger"),
@@ -120,6 +126,8 @@ def _grant(cursor: psycopg.Cursor[Row]) -> None:
             )
         if role == _ADMIN:
             _let_admin_change(cursor)
+        if role == _WORKER:
+            _let_worker_report(cursor)
         if "INSERT" in rights:
             cursor.execute(
                 sql.SQL("grant usage on all sequences in schema public to {}").format(
@@ -138,3 +146,11 @@ def _let_admin_change(cursor: psycopg.Cursor[Row]) -> None:
                 name, sql.Identifier(_ADMIN)
             )
         )
+
+
+def _let_worker_report(cursor: psycopg.Cursor[Row]) -> None:
+    """Versions before 4 let a worker change everything of a job, also what it runs."""
+    worker = sql.Identifier(_WORKER)
+    cursor.execute(sql.SQL("revoke update on job from {}").format(worker))
+    columns = sql.SQL(", ").join(map(sql.Identifier, _REPORTED))
+    cursor.execute(sql.SQL("grant update ({}) on job to {}").format(columns, worker))
