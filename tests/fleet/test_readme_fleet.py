@@ -66,7 +66,7 @@ def test_the_lines_of_the_readme_run_twelve_packs_without_any_set_up(tmp_path: P
 
     results = clone / "build/fleet-demo/results"
     page = (results / "backlog.md").read_text()
-    assert "2 tasks of 12 runs; 2 of them in several repositories." in page
+    assert "Tasks: 2, of 12 runs; 2 of them in several repositories." in page
     assert "Write the records to a new file and rename it" in page
     assert (results / "site/index.html").is_file()
     runs = sorted(path.parent for path in results.glob("*/.oraclepack/runs/*/journal.jsonl"))
