@@ -144,6 +144,7 @@ def test_a_worker_cannot_settle_free_or_bury_what_another_one_holds(
             (bob, "update job set source = '{}'"),
             (bob, "update job set commit_id = 'other'"),
             (bob, "delete from job"),
+            (bob, "update runner set buried = clock_timestamp() where owner = session_user"),
             (bob, "update provider set max_in_flight = 99"),
             (bob, "update fleet_request set stop = true"),
             (eve, "update job set state = 'done'"),
@@ -160,6 +161,9 @@ def test_a_worker_cannot_settle_free_or_bury_what_another_one_holds(
         ):
             with pytest.raises(StoreError, match="permission denied"):
                 attempt(login, statement)
+        with pytest.raises(StoreError, match="permission denied") as caught:
+            bury(bob, "two", "bob", "a worker buries nobody")
+        assert "this login may not do that" in (caught.value.hint or "")
         world.let_go()
         assert worker.wait(60) == 0, world.log("one")
         assert set(world.bill().values()) == {1}

@@ -22,11 +22,14 @@ _ADMIN = "oraclepack_admin"
 _WORKER = "oraclepack_worker"
 _OF_THEIR_OWNERS = ("runner", "claim", "slot", "job")
 """Tables whose rows only their owners change, and the admin."""
-_REPORTED = (
-    *("state", "token", "runner", "host", "takes", "exit_code"),
-    *("summary", "run_dir", "archive", "changed"),
-)
-"""What a worker says about a job. What the job runs, it cannot change."""
+_REPORTED = {
+    "job": (
+        *("state", "token", "runner", "host", "takes", "exit_code"),
+        *("summary", "run_dir", "archive", "changed"),
+    ),
+    "runner": ("lease_until", "ended"),
+}
+"""What a worker says about a job and about itself: not what the job runs, and no burials."""
 
 ROLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     _WORKER: {
@@ -35,7 +38,7 @@ ROLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
             *("runner", "claim", "verdict", "answer", "slot", "request_start"),
             "budget_ledger",
         ),
-        "UPDATE": ("runner", "claim", "slot", "budget_ledger"),
+        "UPDATE": ("claim", "slot", "budget_ledger"),
         "DELETE": ("claim", "slot", "request_start"),
     },
     _ADMIN: {
@@ -149,8 +152,13 @@ def _let_admin_change(cursor: psycopg.Cursor[Row]) -> None:
 
 
 def _let_worker_report(cursor: psycopg.Cursor[Row]) -> None:
-    """Versions before 4 let a worker change everything of a job, also what it runs."""
+    """Versions before 4 let a worker change everything of a job and of its own runners."""
     worker = sql.Identifier(_WORKER)
-    cursor.execute(sql.SQL("revoke update on job from {}").format(worker))
-    columns = sql.SQL(", ").join(map(sql.Identifier, _REPORTED))
-    cursor.execute(sql.SQL("grant update ({}) on job to {}").format(columns, worker))
+    for table, columns in _REPORTED.items():
+        name = sql.Identifier(table)
+        cursor.execute(sql.SQL("revoke update on {} from {}").format(name, worker))
+        cursor.execute(
+            sql.SQL("grant update ({}) on {} to {}").format(
+                sql.SQL(", ").join(map(sql.Identifier, columns)), name, worker
+            )
+        )
