@@ -303,7 +303,9 @@ def test_a_login_changes_only_its_own_claims(server: PostgresServer, database: D
     held = PostgresClaims(ann, lease).acquire(KEY, never)
     assert held is not None
     bob.rows("delete from claim")
-    bob.rows("update runner set buried = clock_timestamp()")
+    bob.rows("update runner set ended = clock_timestamp()")
+    with pytest.raises(StoreError, match="permission denied"):
+        bob.rows("update runner set buried = clock_timestamp()")
     assert database.rows("select count(*) from claim") == [(1,)]
     held.note(an_intent())
     with pytest.raises(StoreError, match="permission denied"):
@@ -330,6 +332,15 @@ def test_a_hanging_server_is_given_up_and_nothing_is_asked(
         os.kill(backend, signal.SIGCONT)
     one.database._watchdog.patience = 30
     claim.note(an_intent())
+
+
+@pytest.mark.parametrize("part", ["/postgres?", "user=owner"])
+def test_a_wrong_login_or_database_is_named(server: PostgresServer, part: str) -> None:
+    wrong = {"/postgres?": "/nowhere?", "user=owner": "user=nobody"}
+    database = Database(server.dsn.replace(part, wrong[part]))
+    with pytest.raises(StoreError, match="does not exist") as caught:
+        database.rows("select 1")
+    assert "correct the database and the login" in (caught.value.hint or "")
 
 
 def test_calls_of_a_run_share_answers_through_the_database(

@@ -154,10 +154,14 @@ class Database:
             raise
         except psycopg.Error as trouble:
             self._drop()
+            hint = "`oraclepack fleet doctor` says what is missing; `fleet init` creates it"
+            if isinstance(trouble, psycopg.errors.InsufficientPrivilege):
+                hint = (
+                    "this login may not do that; `grant oraclepack_admin to …` allows to submit,"
+                    " stop, bury and set limits, and only the owner of the tables runs `fleet init`"
+                )
             raise StoreError(
-                f"the store refused a request: {_message(trouble)}",
-                hint="`oraclepack fleet doctor` says what is missing; `fleet init` creates it",
-                retryable=False,
+                f"the store refused a request: {_message(trouble)}", hint=hint, retryable=False
             ) from trouble
         else:
             return result
@@ -251,12 +255,20 @@ class _Watchdog:
                 copy.close()
 
 
+_REFUSALS = ("does not exist", "authentication failed", "no password supplied", "pg_hba.conf")
+"""What a server says to a login or a database that it does not let in."""
+
+
 def _unusable(trouble: psycopg.Error, outage: float) -> StoreError:
     waited = f" for {outage:g} s" if outage else ""
-    return StoreError(
-        f"the store cannot be reached{waited}: {_message(trouble)}",
-        hint="nothing is asked without it; run again when the database answers",
-    )
+    text = _message(trouble)
+    hint = "nothing is asked without it; run again when the database answers"
+    if any(refusal in text for refusal in _REFUSALS):
+        hint = (
+            "correct the database and the login in the store; PGPASSFILE or a service file holds"
+            " the password"
+        )
+    return StoreError(f"the store cannot be reached{waited}: {text}", hint=hint)
 
 
 def _message(trouble: psycopg.Error) -> str:
