@@ -190,6 +190,27 @@ def test_two_fleets_at_once_pay_once(world: FleetWorld) -> None:
     nothing_is_left(world)
 
 
+def test_a_second_head_of_a_fleet_waits_for_the_jobs_of_the_first(world: FleetWorld) -> None:
+    world.repository("shop", packs=2)
+    manifest = world.manifest(("shop", "docs/pack1.md"), ("shop", "docs/pack2.md"))
+    words = ("fleet", "run", str(manifest), "--work-dir", str(world.folder / "work"))
+    world.hold()
+    first = world.start(*words, machine="red")
+    until(lambda: len(world.bill()) == 2, "two questions")
+    second = world.start(*words, machine="blue")
+    until(lambda: "another worker runs it" in logs_of(world, "blue"), "its workers find them taken")
+    world.let_go()
+    assert [first.wait(120), second.wait(120)] == [0, 0], world.log("red") + world.log("blue")
+    assert set(world.bill().values()) == {1}
+    nothing_is_left(world)
+
+
+def logs_of(world: FleetWorld, machine: str) -> str:
+    """What the workers of a head have printed."""
+    logs = (world.folder / "homes" / machine).rglob("fleet-logs/*/*.log")
+    return "".join(path.read_text() for path in logs)
+
+
 def test_a_killed_head_leaves_its_runners_at_work(world: FleetWorld) -> None:
     world.repository("shop", packs=2)
     manifest = world.manifest(("shop", "docs/pack1.md"), ("shop", "docs/pack2.md"))

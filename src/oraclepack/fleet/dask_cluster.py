@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -110,8 +111,11 @@ class WorkerStarter:
         future.add_done_callback(self._look)
 
     def pause(self, seconds: float) -> None:
-        """Wait so long, or until every worker that was started has ended."""
-        self._idle.wait(seconds)
+        """Wait so long; where workers are at work, at most until all of them have ended."""
+        if self.count():
+            self._idle.wait(seconds)
+        else:
+            time.sleep(seconds)
 
     def _look(self, _: distributed.Future[int]) -> None:
         if all(future.done() for future in self._running):

@@ -15,6 +15,7 @@ from oraclepack.fleet.fleet_job import (
     FleetPolicy,
     FleetTotals,
     JobSource,
+    JobState,
     make_job,
     read_manifest,
     to_submit,
@@ -181,7 +182,9 @@ def _submit_all(
     progress: Progress,
 ) -> None:
     waiting = list(due)
-    while waiting or starter.count():
+    wanted = {job.id for job in due}
+    is_elsewhere = False  # another `fleet run` started some of them, and they still run
+    while waiting or starter.count() or is_elsewhere:
         if store.is_stopping(request.name):
             waiting.clear()
         while waiting and starter.count() < _WINDOW * request.at_once:
@@ -190,7 +193,9 @@ def _submit_all(
             log = f"{request.log_dir}/{job.id}.log"
             starter.start(job.id, (*words, *request.worker_words), log)
         starter.pause(_POLL_SECONDS)
-        progress(totals(store.jobs(request.name)))
+        jobs = store.jobs(request.name)
+        is_elsewhere = any(job.id in wanted and job.state is JobState.RUNNING for job in jobs)
+        progress(totals(jobs))
 
 
 def fleet_report(
