@@ -399,6 +399,17 @@ def test_the_command(
     assert answer(capsys, *words, *base).code == 2
 
 
+def test_a_server_that_is_not_there_does_not_mean_that_all_is_published(
+    capsys: pytest.CaptureFixture[str], publish: Publishing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(publish.project.root)
+    words = ("publish", "github", "--repo", "octo/shop", "--run-dir", str(publish.project.run))
+
+    result = answer(capsys, *words, "--github-api-url", "http://127.0.0.1:9", "--dry-run")
+
+    assert (result.code, result.out) == (3, "octo/shop: nothing was published\n")
+
+
 def test_without_a_run_named_the_newest_is_published(
     capsys: pytest.CaptureFixture[str], publish: Publishing, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,7 +75,8 @@ def publish_github(
         for one in report.issues
     ]
     counts = ", ".join(f"{count} {action}" for action, count in report.totals.items() if count)
-    lines.append(f"{report.repository}: {counts or 'nothing to publish'}")
+    nothing = "nothing to publish" if report.ok else "nothing was published"
+    lines.append(f"{report.repository}: {counts or nothing}")
     text = "".join(f"{line}\n" for line in lines)
     if report.ok:
         return Reply(done.report, text, warnings=done.warnings)
