@@ -359,6 +359,14 @@ def test_what_is_refused(project: Path, name: str, arguments: dict[str, Any], co
     assert error_of(called(services(project), name, **arguments)) == code
 
 
+def test_a_wrong_argument_is_answered_with_the_right_ones(project: Path) -> None:
+    result = called(services(project), "validate_pack", pack="pack.md")
+
+    assert error_of(result) == "USAGE"
+    suggestion = result.structured_content["error"]["suggestion"]
+    assert suggestion == "its arguments are: packs, strict"
+
+
 def test_a_large_result_is_refused(project: Path) -> None:
     made = services(project, ORACLEPACK_CHARACTER_LIMIT="2000")
 

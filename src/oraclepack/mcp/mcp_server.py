@@ -186,7 +186,8 @@ def _arguments(tool: Tool, given: Mapping[str, Any]) -> inputs.ToolInput:
     try:
         return msgspec.convert(given, type=tool.takes, strict=True)
     except (msgspec.ValidationError, RecursionError) as fault:
-        raise api.UsageError(f"{tool.name}: {fault}", hint="see the tool's input schema") from None
+        hint = f"its arguments are: {', '.join(tool.takes.__struct_fields__) or 'none'}"
+        raise api.UsageError(f"{tool.name}: {fault}", hint=hint) from None
 
 
 def _result(tool: Tool, reply: ToolReply, most: int) -> types.CallToolResult:
