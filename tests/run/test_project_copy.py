@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from oraclepack.errors import InputError
 from oraclepack.run.project_copy import environment_in, make_copy, plan_copy
 from tests.e2e.run.project import GIT
 
@@ -182,7 +183,7 @@ def test_a_folder_behind_a_link_is_made_where_the_link_leads(
     (root / "out").symlink_to(root / "real" if is_absolute else "real")
     plan = plan_copy(root, {}, folders=["out", "out/empty"])
 
-    copy = make_copy(plan, tmp_path / "copy", lambda: False)
+    copy = make_copy(plan, tmp_path / "copy", never)
 
     (copy.root / "out/empty/x").touch()
     assert (copy.root / "real/empty/x").is_file()
@@ -229,3 +230,13 @@ def test_data_that_cannot_be_shared_is_copied(
 
     assert (made.root / "big").read_bytes() == (root / "big").read_bytes()
     assert (made.root / "big").stat().st_ino != (root / "big").stat().st_ino
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    root = a_repository(tmp_path / "project")
+    (root / "secret.txt").write_text("x")
+    (root / "secret.txt").chmod(0)
+
+    with pytest.raises(InputError, match=r"project/secret\.txt cannot be read"):
+        make_copy(plan_copy(root, os.environ), tmp_path / "copy", never)

@@ -288,6 +288,13 @@ def make_copy(plan: CopyPlan, place: Path, is_stopped: Callable[[], bool]) -> Pr
                 left_out.append(path)
         if plan.repository is not None:
             copy(plan.repository, place / _GIT)
+    except PermissionError as trouble:
+        if not str(trouble.filename).startswith(f"{plan.top}/"):
+            raise cannot("copy the project to", place, trouble) from trouble
+        raise InputError(
+            f"a rehearsal runs in a copy of the project, and {trouble.filename} cannot be read",
+            hint="make it readable, or have git ignore it",
+        ) from trouble
     except OSError as trouble:
         raise cannot("copy the project to", place, trouble) from trouble
     below = relpath(plan.root, plan.top)
