@@ -222,6 +222,19 @@ def test_a_refusing_disk_loses_nothing(project: Path, number: int) -> None:
     assert any(copy.exists() and copy.read_bytes() == b"first" for copy in copies)
 
 
+def test_a_file_that_cannot_be_moved_leaves_nothing_in_quarantine(project: Path) -> None:
+    answer = project / "out/05-a.md"
+    for _ in range(2):
+        with (
+            failing(1, errno.EACCES, only="remove", below=str(answer)),
+            pytest.raises(MachineError),
+        ):
+            aside(project, "out/05-a.md")
+
+    assert answer.read_bytes() == b"first"
+    assert listed(project / "out/_failed") == ()
+
+
 def test_copies_do_not_overwrite(project: Path) -> None:
     write(project, "b.md", b"other")
 

@@ -192,8 +192,17 @@ def _move(root: Path, source: Path, target: Path) -> Move:
     try:
         file_moves.move(source, target)
     except OSError as trouble:
+        if _is_one_file(source, target):  # the first name cannot be removed, so the second goes
+            files.forget(target)
         raise files.cannot("quarantine", source, trouble) from trouble
     return _named(root, source, target)
+
+
+def _is_one_file(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samestat(one.lstat(), other.lstat())
+    except OSError:
+        return False
 
 
 def _named(root: Path, source: Path, target: Path) -> Move:
