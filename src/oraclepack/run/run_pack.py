@@ -150,10 +150,19 @@ def preview_run(request: RunRequest, clock: Clock | None = None) -> tuple[Select
     )
     if planned.to_run and not selected.is_new:
         check()
-    if request.import_state is None and (left := _left_by_go(request, selected)):
-        notice = f"{left[0]} is of the Go tool: what succeeded there and still passes is taken over"
+    if notice := _go_notice(request, selected):
         planned = msgspec.structs.replace(planned, warnings=(*planned.warnings, notice))
     return selected, planned
+
+
+def _go_notice(request: RunRequest, selected: SelectedRun) -> str:
+    """What happens to a state file of the Go tool; raises InputError where it cannot be read."""
+    found = _go_state(request, selected)
+    if found is None or any(event.sha256 == found.sha256 for event in selected.state.imported):
+        return ""
+    if found.against:
+        return f"{found.source} of the Go tool is not taken over: {found.against}"
+    return f"{found.source} is of the Go tool: what succeeded there and still passes is taken over"
 
 
 def check_run(request: RunRequest) -> None:
@@ -292,14 +301,20 @@ def _imported_state(
     request: RunRequest, selected: SelectedRun
 ) -> Callable[[RunSession], None] | None:
     """What takes over a state file of the Go tool: the one that is named, or that stands there."""
-    if request.import_state is None and not _left_by_go(request, selected):
+    found = _go_state(request, selected)
+    if found is None:
         return None
+    act = older_state.take_over if request.import_state is None else older_state.import_state
+    return lambda session: act(session, found)
+
+
+def _go_state(request: RunRequest, selected: SelectedRun) -> older_state.ImportedState | None:
     if request.import_state is not None:
-        named = older_state.read_state(request.import_state)
-        return lambda session: older_state.import_state(session, named)
-    pack = request.pack
-    there = older_state.find_state(request.root, _pack_path(request, selected), pack.pack_hash)
-    return None if there is None else lambda session: older_state.take_over(session, there)
+        return older_state.read_state(request.import_state)
+    if not _left_by_go(request, selected):
+        return None
+    path, pack_hash = _pack_path(request, selected), request.pack.pack_hash
+    return older_state.find_state(request.root, path, pack_hash)
 
 
 def _left_by_go(request: RunRequest, selected: SelectedRun) -> tuple[str, ...]:

@@ -221,3 +221,27 @@ def test_pruning_keeps_the_run_that_knows_what_the_go_tool_asked(project: Projec
     assert pruned.data["removed"] == []
     assert "taken over from a state file" in pruned.data["kept"][0]["reason"]
     assert (project.run().code, len(project.oracle.calls)) == (0, 0)
+
+
+def test_a_plan_names_the_state_file_that_is_imported(project: Project) -> None:
+    (project.root / "elsewhere.json").write_text(json.dumps(go_state("01")))
+    args = ("--import-state", "elsewhere.json")
+
+    (warning,) = project.run("--dry-run", *args).envelope["warnings"]
+    assert "elsewhere.json is of the Go tool: what succeeded there and still passes" in warning
+
+    assert project.run(*args).code == 0
+    assert project.run("--dry-run", *args).envelope["warnings"] == []
+
+
+def test_a_plan_refuses_what_is_no_state_file(project: Project) -> None:
+    (project.root / "elsewhere.json").write_text("{")
+
+    assert project.run("--dry-run", "--import-state", "elsewhere.json").code == 2
+
+
+def test_a_plan_says_why_a_state_file_is_not_taken_over(project: Project) -> None:
+    put(project, {**go_state("01"), "pack_hash": "0" * 64})
+
+    (warning,) = project.run("--dry-run").envelope["warnings"]
+    assert "is not taken over: it is of other content of the pack" in warning
