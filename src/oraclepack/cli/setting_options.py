@@ -38,7 +38,8 @@ def option_for(setting: api.Setting[Any]) -> click.Option:
             text = f"{setting.help} May be repeated."
             return click.Option(names, multiple=True, metavar="TEXT", help=text)
         case kinds.Path():
-            return click.Option(names, type=click.Path(), metavar="DIR", help=setting.help)
+            metavar = "DIR" if setting.flag.endswith(("dir", "cwd")) else "FILE"
+            return click.Option(names, type=click.Path(), metavar=metavar, help=setting.help)
         case kind_of_value:
             name = kind_of_value.name.upper()
             return click.Option(names, metavar=name, help=_with_default(setting))

@@ -36,7 +36,8 @@ STEP_TIMEOUT = Setting(
     "step_timeout",
     Duration(),
     0.0,
-    "Stop a step that takes longer; 0 means no limit.",
+    "Stop a step that takes longer, and cancel its calls: what they cost may be lost; 0 means no "
+    "limit.",
     project=LOWER_OF_LIMITED,
 )
 IDLE_TIMEOUT = Setting(
