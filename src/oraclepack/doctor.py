@@ -207,7 +207,9 @@ def _check(need: Need, named: tuple[str, str] | None) -> ProgramCheck:
         program, fault = named_program(named[1])
         if fault:
             return replace(
-                judge(need, ProgramProbe(None)), problem=f"{named[0]} {named[1]}: {fault}"
+                judge(need, ProgramProbe(None)),
+                problem=f"{named[0]} {named[1]}: {fault}",
+                fix=f"correct {named[0]}, or leave it out: then {need.name} is taken from PATH",
             )
         return _check_program(need, program)
     paths = (find_tool(spelling) for spelling in need.spellings)

@@ -76,6 +76,13 @@ def test_a_rehearsal_needs_no_oracle(project: Project) -> None:
     assert project.run(*flags).code == 0
 
 
+def test_doctor_says_how_to_correct_a_wrong_path(project: Project) -> None:
+    ran = project.start("doctor", "--json", "--oracle-bin", "/nowhere/oracle").wait()
+
+    (oracle,) = [one for one in ran.data["programs"] if one["name"] == "oracle"]
+    assert oracle["fix"] == "correct --oracle-bin, or leave it out: then oracle is taken from PATH"
+
+
 def test_doctor_looks_at_the_oracle_that_is_named(project: Project) -> None:
     ran = project.start("doctor", "--json", "--oracle-bin", str(project.oracle.program)).wait()
 
