@@ -236,3 +236,20 @@ def test_a_disk_that_could_not_take_the_answer_is_noticed_before_the_call(
     if tool == "oracle":
         assert office.call(shim) == 0
         assert len(shim.orders) == 1
+
+
+def test_a_directory_that_cannot_take_the_answer_is_noticed_before_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office, shim = Office(tmp_path), ScriptedShim(answering())
+    with monkeypatch.context() as locked:
+        locked.setattr(os, "access", lambda *_: False)
+        assert office.call(shim) not in {0, 7}
+
+    assert shim.orders == []
+    assert office.last.error is not None
+    assert (office.last.error.code, office.last.attempts) == ("OUTPUT_PATH", 0)
+    assert f"{office.root} is not writable" in office.last.error.message
+
+    assert office.call(shim) == 0
+    assert len(shim.orders) == 1

@@ -13,7 +13,7 @@ from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import BACKUPS, attempt_name
 from oraclepack.journal.run_state import path_of
-from oraclepack.journal.statuses import NO_SPACE
+from oraclepack.journal.statuses import NO_SPACE, OUTPUT_PATH
 from oraclepack.pack.answer_sections import Section, missing_sections
 from oraclepack.pack.contract import OutputContract
 from oraclepack.system import disk, file_moves, files
@@ -39,6 +39,27 @@ def lack_of_room(context: CallContext) -> StepError | None:
             )
             return StepError(code=NO_SPACE, message=message)
     return None
+
+
+def lack_of_access(outputs: Iterable[AllowedPath]) -> StepError | None:
+    """The error of a call whose answer could not be written to its path."""
+    for output in outputs:
+        folder = next(parent for parent in output.path.parents if _is_there(parent))
+        if not os.access(folder, os.W_OK | os.X_OK):
+            message = (
+                f"not asked: {folder} is not writable, so that {output.relative} would be lost; "
+                "correct its permissions, the same command continues"
+            )
+            return StepError(code=OUTPUT_PATH, message=message)
+    return None
+
+
+def _is_there(folder: Path) -> bool:
+    try:
+        folder.stat()
+    except OSError:  # below a directory that may not be entered: that one is looked at next
+        return False
+    return True
 
 
 def keep_copy(

@@ -29,6 +29,7 @@ from oraclepack.journal.statuses import (
     DETACHED,
     INTERRUPTED,
     NO_SPACE,
+    OUTPUT_PATH,
     UNMET,
     Cache,
     CallWait,
@@ -86,9 +87,9 @@ def try_once(
     if slot is None:
         return None
     with slot:
-        full = answer_files.lack_of_room(context)
-        if full is not None:
-            return full
+        lack = answer_files.lack_of_room(context) or answer_files.lack_of_access(prepared.outputs)
+        if lack is not None:
+            return lack
         options = context.options
         worst = worst_case(prepared, options.budget, options.prices)
         held = reserve_try(context, call, shim, worst)
@@ -432,7 +433,9 @@ class OracleAsk:
     def _not_made(self, error: StepError) -> int:
         """The next try does not fit the budget or the disk, so it is not made."""
         self._say(f"{error.code}: {error.message}")
-        exit_code = int(ExitCode.STEP_FAILED if error.code == NO_SPACE else ExitCode.BUDGET)
+        exit_code = int(
+            ExitCode.STEP_FAILED if error.code in {NO_SPACE, OUTPUT_PATH} else ExitCode.BUDGET
+        )
         ledger.conclude(
             self._context,
             self._prepared,

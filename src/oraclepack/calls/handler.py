@@ -52,7 +52,7 @@ from oraclepack.calls.unmet_answers import (
 from oraclepack.calls.waiting import asking_alone, asking_unkeyed, wait_for_slot
 from oraclepack.calls.worst_case import WorstCase
 from oraclepack.errors import InputError, Refusal, StepError
-from oraclepack.journal.statuses import UNDECIDED, Cache, OutputRetry
+from oraclepack.journal.statuses import OUTPUT_PATH, UNDECIDED, Cache, OutputRetry
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.path_jail import AllowedPath, leads_out
@@ -80,7 +80,6 @@ _HELD_BACK = StepError(
 )
 _DOTENV = "PROJECT_ENV"
 _LINKED = "ATTACHED_LINK"
-_OUTPUT_PATH = "OUTPUT_PATH"
 
 
 class CallHandler:
@@ -183,7 +182,7 @@ def read_call(
     argv = effective_argv(table, call.argv, context.options.overrides.for_step(call.step))
     read = _read_question(context, call, shim, argv)
     if isinstance(read, Refusal):
-        return _stop(context, call, shim, _OUTPUT_PATH, str(read))
+        return _stop(context, call, shim, OUTPUT_PATH, str(read))
     question, outputs = read
     return _with_key(context, call, shim, argv, question, outputs)
 
@@ -239,7 +238,7 @@ def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
     refused = paths if isinstance(paths, Refusal) else refused_replacing(context, paths)
     if isinstance(paths, Refusal) or refused is not None:
         assert refused is not None
-        return _stop(context, call, shim, _OUTPUT_PATH, str(refused), provider)
+        return _stop(context, call, shim, OUTPUT_PATH, str(refused), provider)
     back_up_existing(context, call, paths)
     if context.options.rehearsal:
         return rehearse_other(context, call, shim, parsed, paths)
@@ -299,7 +298,7 @@ def call_without_question(
     """No model is asked: the tool does it, and only its paths concern us."""
     paths = check_paths(context, call, parsed)
     if isinstance(paths, Refusal):
-        return _stop(context, call, shim, _OUTPUT_PATH, str(paths))
+        return _stop(context, call, shim, OUTPUT_PATH, str(paths))
     if context.options.rehearsal:
         shim.write_stderr("oraclepack: [rehearsal] oracle is not called for this\n")
         return 0

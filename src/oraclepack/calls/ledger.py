@@ -16,6 +16,7 @@ from oraclepack.journal.statuses import (
     BUDGET_LEDGER,
     CRASHED,
     NO_SPACE,
+    OUTPUT_PATH,
     Cache,
     OutputRetry,
     QuestionSize,
@@ -30,7 +31,7 @@ from oraclepack.tools.providers import BROWSER
 from oraclepack.tools.usage import Usage, priced
 
 _NOT_MADE = frozenset(
-    {"ATTACHED_LINK", BUDGET, BUDGET_LEDGER, NO_SPACE, "OUTPUT_PATH", "PROJECT_ENV"}
+    {"ATTACHED_LINK", BUDGET, BUDGET_LEDGER, NO_SPACE, OUTPUT_PATH, "PROJECT_ENV"}
 )
 """The codes of calls that were refused before they were made."""
 

@@ -144,6 +144,9 @@ BUDGET_LEDGER = "BUDGET_LEDGER"
 NO_SPACE = "NO_SPACE"
 """The code of a call that was not made because the disk could not take its answer."""
 
+OUTPUT_PATH = "OUTPUT_PATH"
+"""The code of a call that was not made because its answer may not, or could not, be written."""
+
 CRASHED = "CRASHED"
 """The code of a call that was cut off and closed later; the call that did so has its own end."""
 UNMET = frozenset({"CONTRACT", "OUTPUT_CONTRACT"})
