@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from oraclepack.authoring import call_names as calls
 from oraclepack.authoring.question_candidate import Place, QuestionCandidate, listed, places
 from oraclepack.authoring.repository_survey import RepositorySurvey, SurveyedFile
-from oraclepack.authoring.source_facts import Definition, MarkKind, ParsedSource
+from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, ParsedSource
 
 _ACCESS = re.compile(
     r"(?:login|auth|permissions?|roles?|admin|scopes?|jwt|token)_required$|^authenticated$"
@@ -88,6 +88,12 @@ def _only_shows(function: Definition | None) -> bool:
     return function is not None and function.name in {"__repr__", "__str__", "toString", "inspect"}
 
 
+def _shell_line(file: SurveyedFile, call: Mark, owner: Definition) -> list[int]:
+    """The line that gives a call to the shell, where that is another one."""
+    numbers = range(call.line, owner.end_line + 1) if "kw:shell=True" in call.flags else ()
+    return [n for n in numbers if re.search(r"\bshell\s*=\s*True\b", file.lines[n - 1])][:1]
+
+
 def _dangers(
     survey: RepositorySurvey, file: SurveyedFile, source: ParsedSource
 ) -> Iterator[QuestionCandidate]:
@@ -99,7 +105,7 @@ def _dangers(
         name = source.qualified(owner)
         uses = survey.uses(file.path, owner.name)
         evidence = (
-            *places(file.path, owner.line, mark.line),
+            *places(file.path, owner.line, mark.line, *_shell_line(file, mark, owner)),
             *(Place(use.path, use.line) for use in uses[:2]),
         )
         yield QuestionCandidate(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from oraclepack.authoring import call_names as calls
 from oraclepack.authoring.access_questions import SECRET
+from oraclepack.authoring.import_graph import Use
 from oraclepack.authoring.question_candidate import Place, QuestionCandidate, listed, places
 from oraclepack.authoring.repository_survey import RepositorySurvey, SurveyedFile
 from oraclepack.authoring.source_facts import Mark, MarkKind, ParsedSource
@@ -19,10 +20,14 @@ _VERSION_TEST = re.compile(
     r"(?<!sys\.)\b(?!RUBY_VERSION)(?:\w+\.)?\w*version(?!_info)"
     r"(?:s|_?(?:list|tuple|number|string|id|code|major|minor|min|max)\w*)?"
     r"\s*(?:<=?|>=?|[=!]==?|\bin\b|\bnot in\b)"
-    r"(?!\s*(?:\"\"|''|(?:nil|null|None|undefined|NULL|nullptr)\b))",
+    r"\s*(?!\"\"|''|0\b|\w*_MAX\b|(?:nil|null|None|undefined|NULL|nullptr)\b)"
+    r"(?=[\"'`\d\[({]|(?-i:(?:\w+(?:\.|::))*_?[A-Z][A-Z0-9_]+\b)|[\w.]*version\()",
     re.IGNORECASE,
 )
-"""A version is compared, not that of the language. Whether there is one is another matter."""
+"""A version is compared with a fixed one, not that of the language.
+
+Two variables that are compared may be counters, and whether there is a version is another matter.
+"""
 
 
 _LEGACY = re.compile(
@@ -59,7 +64,7 @@ def _deprecations(
         if m.name in {"warnings.warn", "warn"}
         and any("Deprecat" in line for line in file.lines[m.line - 1 : m.line + 8])
     ]
-    owners = [o for m in warned if (o := source.owner_of(m)) is not None]
+    owners = [source.outermost(o) for m in warned if (o := source.owner_of(m)) is not None]
     if not owners:
         return
     name = source.qualified(owners[0])
@@ -108,7 +113,8 @@ def _versions(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCand
         *(m.line for m in branches[:3]),
         *(o.line for o in owners[:1]),
     )
-    if not branches or len(evidence) < _FEW:
+    # One comparison and what it does are read at a glance.
+    if not branches or len(branches) + len(values) < _FEW:
         return
     yield QuestionCandidate(
         "version-branches",
@@ -131,7 +137,13 @@ def _legacy(
     survey: RepositorySurvey, file: SurveyedFile, source: ParsedSource
 ) -> Iterator[QuestionCandidate]:
     old = [
-        d for d in source.definitions if _LEGACY.search(d.name) and d.kind != "enum" and d.owner < 0
+        d
+        for d in source.definitions
+        if _LEGACY.search(d.name)
+        and d.kind != "enum"
+        and d.owner < 0
+        # What marks other things as old is not old itself.
+        and not any(_is_decorator(survey, use) for use in survey.uses(file.path, d.name))
     ]
     uses = [use for d in old for use in survey.uses(file.path, d.name)]
     if not old or not uses:
@@ -141,8 +153,8 @@ def _legacy(
         "migrations",
         old[0].name,
         file.path,
-        f"{listed([d.name for d in old])} in {file.path} are named as serving an older form and are"
-        " still called."
+        f"{listed([d.name for d in old])} in {file.path} {'are' if len(old) > 1 else 'is'} named as"
+        f" serving an older form and {'are' if len(old) > 1 else 'is'} still called."
         " Which input today really takes this path, does a test hold such an input, and what would"
         " have to be true before it can be removed?",
         "the inputs that reach it, who still produces them, and the condition for removal",
@@ -154,6 +166,10 @@ def _legacy(
         2,
         70,
     )
+
+
+def _is_decorator(survey: RepositorySurvey, use: Use) -> bool:
+    return survey.files[use.path].lines[use.line - 1].lstrip().startswith("@")
 
 
 def _optional_imports(

@@ -13,13 +13,16 @@ from oraclepack.authoring.repository_survey import (
 from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, ParsedSource
 
 _WORD = re.compile(r"\w+")
+_HOLDER = re.compile(r"\s*(?:self|this)\.(\w+)\s*(?::[^=]+)?=")
+"""The field that a task is assigned to."""
 _JOBS = "background jobs"
 _FEW = 2
 _WAITING = frozenset({"join", "cancel", "shutdown", "wait", "Wait"})
 _EXIT_HANDLERS = frozenset(
-    {"atexit.register", "signal.signal", "process.on", "signal.Notify", "addShutdownHook", "trap"}
-    | {"Signal.trap", "at_exit"}
+    {"atexit.register", "signal.signal", "process.on", "addShutdownHook", "trap", "Signal.trap"}
+    | {"at_exit"}
 )
+_NO_HANDLER = re.compile(r"\bSIG_(?:IGN|DFL)\b")
 
 
 _BLOCKING = frozenset({"time.sleep", "input"}) | calls.PROCESSES | calls.REQUESTS
@@ -69,12 +72,7 @@ def _tasks(
         name = source.qualified(owner) if owner else file.path
         target = calls.method(task.name)
         run = next((d for d in source.definitions if d.name == target and d.is_callable), None)
-        joins = [
-            m.line
-            for m in source.of(MarkKind.CALL)
-            if (calls.method(m.name) in _WAITING and "args:0" in m.flags)
-            or m.name in {"clearInterval", "clearTimeout"}
-        ]
+        joins = [m.line for m in source.of(MarkKind.CALL) if _ends_task(file, task, m)]
         reaches_out = run is None or survey.has_effect(file.path, source.qualified(run))
         is_joined = owner is not None and any(
             owner.line <= line <= owner.end_line for line in joins
@@ -102,12 +100,26 @@ def _tasks(
         )
 
 
+def _ends_task(file: SurveyedFile, task: Mark, call: Mark) -> bool:
+    """Whether a call may wait for a task or end it: by the field that holds it, or beside it."""
+    is_timer = call.name in {"clearInterval", "clearTimeout"}
+    if not is_timer and (calls.method(call.name) not in _WAITING or "args:0" not in call.flags):
+        return False
+    holder = _HOLDER.match(file.lines[task.line - 1])
+    names = {*_WORD.findall(file.lines[call.line - 1])}
+    return call.owner == task.owner or (holder is not None and holder[1] in names)
+
+
 def _what_runs(task: Mark) -> str:
     return f"{task.name}()" if task.name not in {task.detail, "func"} else "a function"
 
 
 def _exit_handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
-    handlers = [m for m in source.of(MarkKind.CALL) if m.name in _EXIT_HANDLERS]
+    handlers = [
+        m
+        for m in source.of(MarkKind.CALL)
+        if m.name in _EXIT_HANDLERS and not _NO_HANDLER.search(file.lines[m.line - 1])
+    ]
     owners = [source.owner_of(m) for m in handlers]
     words = {w for m in handlers[:4] for w in _WORD.findall(file.lines[m.line - 1])}
     installed = [d.line for d in source.definitions if d.is_callable and d.name in words]
@@ -139,16 +151,33 @@ def _locks(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandida
         if owner is not None and owner.name not in {"__init__", "constructor", "initialize"}:
             klass = owner.owner if mark.kind is MarkKind.FIELD else -1
             fields.setdefault((klass, mark.name), []).append(mark)
+    under_lock = _called_under_lock(source)
     pairs: dict[tuple[int, int, int], list[tuple[str, Mark, Mark]]] = {}
     for (klass, field), marks in sorted(fields.items()):
         locked = [m for m in marks if "locked" in m.flags]
-        free = [m for m in marks if "locked" not in m.flags]
+        free = [
+            m
+            for m in marks
+            if "locked" not in m.flags and source.definitions[m.owner].name not in under_lock
+        ]
         if locked and free:
             key = (klass, locked[0].owner, free[0].owner)
             pairs.setdefault(key, []).append((field, locked[0], free[0]))
     for (klass, one, other), orders in pairs.items():
         if one != other:
             yield _uneven(file, source, klass, (one, other), orders[:2])
+
+
+def _called_under_lock(source: ParsedSource) -> set[str]:
+    """The names of what is called while a lock is held, directly or by such functions."""
+    called = source.of(MarkKind.CALL)
+    names: set[str] = set()
+    more = {calls.method(m.name) for m in called if "locked" in m.flags}
+    while not more <= names:
+        names |= more
+        inside = (m for m in called if (o := source.owner_of(m)) is not None and o.name in names)
+        more = {calls.method(m.name) for m in inside}
+    return names
 
 
 def _uneven(

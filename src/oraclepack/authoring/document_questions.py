@@ -6,7 +6,12 @@ from posixpath import dirname, join, normpath
 
 from oraclepack.authoring.file_roles import FileRole
 from oraclepack.authoring.question_candidate import Place, QuestionCandidate, listed, places
-from oraclepack.authoring.repository_survey import RepositorySurvey, SurveyedFile, plain_word
+from oraclepack.authoring.repository_survey import (
+    RepositorySurvey,
+    SurveyedFile,
+    depth_of,
+    plain_word,
+)
 
 _DEMAND = re.compile(
     r"\b(?:MUST(?: NOT)?|SHALL(?: NOT)?|REQUIRED)\b|\b(?:must not|is required to)\b"
@@ -15,6 +20,9 @@ _OPEN = re.compile(
     r"\b(?:TBD|TODO|FIXME|to be (?:defined|decided|determined))\b|\?\?\?", re.IGNORECASE
 )
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)\s]*)?\)")
+_LITERAL = re.compile(
+    r"^\s*\.\. (?:code(?:-block)?|sourcecode|literalinclude|raw|parsed-literal)::|::\s*$"
+)
 _HEADING = re.compile(r"^#{1,4}\s+(.+?)\s*#*$")
 _NUMBER = re.compile(
     r"\b(\d+(?:\.\d+)?)\s*(%|ms|s|seconds?|minutes?|hours?|days?|MB|GB|KB|kB|requests?|retries|times)\b"
@@ -43,10 +51,17 @@ def document_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
 def _prose(file: SurveyedFile) -> Iterator[tuple[int, str]]:
     """The lines outside of code blocks."""
     fenced = False
+    literal = -1  # the depth of the line that begins a literal block of reStructuredText
+    is_restructured = file.path.lower().endswith(".rst")
     for number, line in enumerate(file.lines, 1):
+        if not line.strip():
+            continue
+        if literal >= 0 and depth_of(line) > literal:
+            continue
+        literal = depth_of(line) if is_restructured and _LITERAL.search(line) else -1
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
-        elif not fenced and line.strip():
+        elif not fenced:
             yield number, line
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from itertools import combinations
 from typing import NamedTuple
 
@@ -89,6 +90,18 @@ def _only_names_differ(mine: list[str], yours: list[str], shared: set[str]) -> b
     return len({*names.values()}) == len(names)
 
 
+def _are_variants(one: _Body, other: _Body) -> bool:
+    """Whether the copies differ line for line: one value or call instead of another.
+
+    A correction that one copy lacks is a line more, or a line in another place.
+    """
+    matcher = SequenceMatcher(None, [*one.lines], [*other.lines], autojunk=False)
+    return all(
+        tag in {"equal", "replace"} and end - start == last - first
+        for tag, start, end, first, last in matcher.get_opcodes()
+    )
+
+
 def _plain(text: str) -> str:
     """Code without the texts of strings, what makes it asynchronous, and commas that end lists."""
     return _LAST_COMMA.sub(r"\1", _ASYNC.sub("", _STRING.sub('""', text)))
@@ -105,13 +118,19 @@ def _compared(one: _Body, other: _Body, count: int) -> QuestionCandidate | None:
     yours = {text: n for text, n in other.lines.items() if text not in one.lines}
     if _only_names_differ([*mine], [*yours], {*one.lines} & {*other.lines}):
         return None
+    if _are_variants(one, other):
+        return None
     here, there = [*mine.values()][:2], [*yours.values()][:2]
     if not here or not there:
         return None
     where = "" if one.path == other.path else f" in {other.path}"
     names = f"{one.name}() and {other.name}(){where}"
-    if one.path == other.path and one.name == other.name:
-        names = f"The two definitions of {one.name}(), at lines {first.line} and {second.line},"
+    if one.name == other.name:
+        names = (
+            f"The two definitions of {one.name}(), at lines {first.line} and {second.line},"
+            if one.path == other.path
+            else f"The definitions of {one.name}() in {one.path} and {other.path}"
+        )
     return QuestionCandidate(
         "two-copies",
         "invariants",

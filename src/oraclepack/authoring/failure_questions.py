@@ -8,6 +8,7 @@ from oraclepack.authoring.question_candidate import QuestionCandidate, listed, p
 from oraclepack.authoring.repository_survey import (
     RepositorySurvey,
     SurveyedFile,
+    depth_of,
     functions_of,
     leads_to,
     marks_by_owner,
@@ -22,11 +23,16 @@ _REPLACING = frozenset(
     | {"RemoveAll", "renameSync", "unlinkSync", "rmSync", "remove_file", "delete", "rm_rf", "mv"}
 )
 """Changes after which what was there is gone."""
+_RENAMING = frozenset({"rename", "replace", "Rename", "renameSync", "move", "mv"})
 _REMOVING = frozenset({"remove", "unlink", "Remove", "RemoveAll", "unlinkSync", "rmSync", "rmtree"})
 _ARGUMENT = re.compile(r"\w\(\s*([^,()]+)")
 _SHORT = 15
 """Lines of a function whose steps are taken in at a glance."""
 _ASSIGNED = re.compile(r"\s*(\w+)(?:\s*:[^=]+)?\s*:?=")
+_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+_ASSIGNED_IN_C = re.compile(r"(?<![\w.>])(\w+)\s*=(?!=)")
+_CLOSE = re.compile(r"\.close\(\);?\s*$")
+_LONGEST_STATEMENT = 40
 _PROBE = 8
 """Lines of a function that only tries something and says whether it worked."""
 _NO = re.compile(r"\s*return (?:False|false)\b")
@@ -45,7 +51,12 @@ _CLOSERS = frozenset(
     {"close", "Close", "shutdown", "terminate", "cleanup", "wait", "communicate"}
     | {"free", "fclose", "closedir", "munmap", "PyMem_Free"}
 )
-_HARMLESS = frozenset({"suppress", "closing", "len", "print", "str", "append", "getpid"})
+_HARMLESS = frozenset(
+    {"suppress", "closing", "len", "print", "str", "append", "getpid", "getattr", "hasattr"}
+    | {"isinstance"}
+    | {"memset", "memcpy", "strlen", "perror", "fprintf", "abort", "exit", "assert"}
+    | {"PyErr_NoMemory", "PyErr_SetString", "Py_DECREF", "Py_XDECREF", "Py_INCREF"}
+)
 """Calls that do not fail, so that nothing is left open because of them."""
 _CLOSING = {"Python": " outside of a with", "Go": " without a defer that ends it"}
 
@@ -117,6 +128,8 @@ def _half_done(
     is_one_path = len({match[1] for match in places_changed if match}) == 1
     if is_one_path and len(changes) == _FEW and calls.method(changes[-1].name) in _REMOVING:
         return  # one path is made and removed: a trial, or something temporary
+    if _is_written_aside(changes):
+        return
     yield QuestionCandidate(
         "half-done-files",
         _FAILURE,
@@ -132,6 +145,12 @@ def _half_done(
         2 + any(calls.method(call.name) in _REPLACING for call in changes),
         75,
     )
+
+
+def _is_written_aside(changes: list[Mark]) -> bool:
+    """Whether a new file is written and then renamed into place, which is the safe order."""
+    acting = [calls.method(c.name) for c in changes if not calls.is_preparation(c)]
+    return len(acting) == _FEW and acting[0] not in _REPLACING and acting[1] in _RENAMING
 
 
 def _check_then_act(
@@ -173,25 +192,42 @@ def _retries(
     ]
     handlers = [m for m in marks if m.kind is MarkKind.HANDLER and "loop" in m.flags]
     loops = [m for m in marks if m.kind is MarkKind.LOOP]
-    if not sleeps or not handlers or not loops:
+    found = [
+        (loop, handler, sleep)
+        for handler in handlers
+        for sleep in sleeps
+        if (loop := _loop_around(file, loops, handler)) is not None
+        and loop is _loop_around(file, loops, sleep)
+    ]
+    if not found:
         return
+    loop, handler, sleep = found[0]
     yield QuestionCandidate(
         "retry-loop",
         _FAILURE,
         name,
         file.path,
-        f"{name}() tries again after catching {handlers[0].name}, with a pause by"
-        f" {calls.label(sleeps[0].name)}(). Which of the errors it catches can never succeed"
+        f"{name}() tries again after catching {handler.name}, with a pause by"
+        f" {calls.label(sleep.name)}(). Which of the errors it catches can never succeed"
         " on a second try,"
         " which first try may have taken effect before its error was reported, and what bounds"
         " the number of tries and the total time?",
         "each caught error marked as worth repeating or not, the case of an action done twice,"
         " and the bound with its line",
         "a retry that repeats a finished action does it twice",
-        places(file.path, function.line, loops[0].line, handlers[0].line, sleeps[0].line),
+        places(file.path, function.line, loop.line, handler.line, sleep.line),
         3,
         80,
     )
+
+
+def _loop_around(file: SurveyedFile, loops: list[Mark], mark: Mark) -> Mark | None:
+    """The innermost loop that holds a mark, judged by the indentation."""
+    depth = depth_of(file.lines[mark.line - 1])
+    for loop in reversed(loops):
+        if loop.line < mark.line and depth_of(file.lines[loop.line - 1]) < depth:
+            return loop
+    return None
 
 
 def _unclosed(
@@ -202,9 +238,12 @@ def _unclosed(
         c for c in opened if not file.lines[c.line - 1].lstrip().startswith(("return", "with"))
     ]
     closed = [c for c in called if calls.method(c.name) in _CLOSERS]
-    after = [c for c in called if opened and c.line > opened[0].line and c not in closed]
+    end = _statement_end(file.lines, opened[0].line) if opened else 0
+    after = [c for c in called if opened and c.line > end and c not in closed]
     after = [c for c in after if calls.method(c.name) not in _HARMLESS and not calls.is_log(c)]
     after = [c for c in after if not _serves_only(file, function, opened[0], c)]
+    if opened and file.language in {"C", "C++"} and _is_handed_on(file, function, opened[0]):
+        return
     is_safe = any(
         c.flags & {"finally", "handler"} or file.lines[c.line - 1].lstrip().startswith("defer ")
         for c in closed
@@ -230,6 +269,34 @@ def _unclosed(
         3,
         65,
     )
+
+
+def _statement_end(lines: list[str], line: int) -> int:
+    """The line where the brackets that a line opens are closed; its arguments end there."""
+    depth = 0
+    for number in range(line, min(line + _LONGEST_STATEMENT, len(lines)) + 1):
+        text = _QUOTED.sub("", lines[number - 1])
+        depth += sum(text.count(sign) for sign in "([{") - sum(text.count(sign) for sign in ")]}")
+        if depth <= 0:
+            return number
+    return line
+
+
+def _is_handed_on(file: SurveyedFile, function: Definition, opened: Mark) -> bool:
+    """Whether the function returns a resource or stores it in a structure or a global variable."""
+    name = _ASSIGNED_IN_C.search(file.lines[opened.line - 1])
+    if name is None:
+        return True
+    lines = file.lines[function.line - 1 : function.end_line]
+    word = re.escape(name[1])
+    handed = re.compile(
+        rf"\breturn\b[^;]*\b{word}\b|(?:->|\.)\w+(?:\[[^\]]*\])?\s*=\s*(?:\([^()]*\)\s*)?{word}\s*;"
+        rf"|\*\w+\s*=\s*{word}\s*;"
+    )
+    declared = re.compile(
+        rf"^\s*(?:const\s+)?(?:struct\s+)?\w+[\s*]+(?:\w+\s*,\s*\**)*{word}\s*[;=,\[]"
+    )
+    return any(map(handed.search, lines)) or not any(map(declared.search, lines))
 
 
 def _serves_only(file: SurveyedFile, function: Definition, opened: Mark, call: Mark) -> bool:
@@ -319,6 +386,7 @@ def _handlers(
             and not _is_ordinary(h)
             and not (h.detail == "returns" and (is_probe or "broad" in h.flags))
             and not _answers_no(file, function, h)
+            and not _only_closes(file, h)
         ]
         if broad:
             yield _broad(file, function, name, broad)
@@ -351,6 +419,12 @@ def _answers_no(file: SurveyedFile, function: Definition, handler: Mark) -> bool
     return _PREDICATE.search(function.name) is not None or "-> bool:" in head
 
 
+def _only_closes(file: SurveyedFile, handler: Mark) -> bool:
+    """Whether only a close() is tried, after which nothing is left to be done."""
+    tried = handler.lines[1]
+    return handler.line - tried == 1 and _CLOSE.search(file.lines[tried - 1]) is not None
+
+
 def _code_length(source: ParsedSource, function: Definition) -> int:
     return sum(n not in source.prose for n in range(function.line, function.end_line + 1))
 
@@ -362,6 +436,8 @@ def _is_ordinary(handler: Mark) -> bool:
         *("IndexError", "queue.Empty", "TypeError", "FileNotFoundError", "NotADirectoryError"),
         *("KeyboardInterrupt", "GeneratorExit", "BrokenPipeError"),
         *("FileExistsError", "ProcessLookupError", "StopAsyncIteration", "LookupError"),
+        *("NumberFormatException", "MalformedURLException", "URISyntaxException"),
+        *("IllegalCharsetNameException", "ClassNotFoundException", "NoSuchElementException"),
         *(
             "ValueError",
             "UnicodeDecodeError",
@@ -381,10 +457,10 @@ def _broad(
         _FAILURE,
         name,
         file.path,
-        f"{name}() catches {handlers[0].name} and goes on. Which programming errors or broken"
-        " states does this handler turn into an ordinary result, what has already been changed"
-        " when it is reached, and what would the narrowest handler be that keeps the intended"
-        " behaviour?",
+        f"{name}() catches {handlers[0].name} and does not raise it again. Which programming"
+        " errors or broken states does this handler turn into an ordinary result, what has already"
+        " been changed when it is reached, and what would the narrowest handler be that keeps the"
+        " intended behaviour?",
         "each failure that can reach the handler, which of them were meant, and the narrower"
         " list of exceptions",
         "a handler that catches too much turns a defect into a wrong result",

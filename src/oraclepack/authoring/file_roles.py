@@ -89,13 +89,15 @@ _GENERATED = re.compile(
 )
 _GENERATED_MARK = re.compile(
     r"\A[^\n]{0,200}(?:\n[^\n]{0,200}){0,9}?"
-    r"(?:@generated\b|(?i:code generated .{0,60}do not edit|auto-?generated (?:file|by|from)))"
+    r"(?:@generated\b|(?i:code generated .{0,60}do not edit|auto-?generated (?:file|by|from)"
+    r"|latest version of (?:the|this) file))"
 )
 _TEST = re.compile(
     r"^(?:dummy|fake|mock|stub|test)[_-]?servers?/"
     r"|(?:^|/)(?:tests?|specs?|__tests__|testdata|testing|fixtures|e2e|integration|__mocks__|mocks)/"
     r"|(?:^|/)(?:test_[^/]*|tests|conftest)\.py$|_test\.(?:go|py|rb|exs?|dart|c|cc|cpp)$|_spec\.rb$"
     r"|(?:^|/)test_?(?:server|utils?|helpers?|support)\.(?:rs|go|java|rb|c|cc|cpp|[jt]s)$"
+    r"|(?:^|/)test_?(?:app|er|ing|s|suite|main|runner)?\.(?:rs|go|java|c|cc|cpp)$"
     r"|\.(?:test|spec|stories|test-d)\.[cm]?[jt]sx?$|(?:Test|Tests|Spec)\.(?:java|kt|scala|cs|php)$"
 )
 _SPEC = re.compile(r"(?:^|/)specs?/")
@@ -159,7 +161,7 @@ def role_of(path: str) -> FileRole:  # noqa: PLR0911 - a table of cases, the fir
 
 
 def is_generated(text: str) -> bool:
-    """Whether the first lines say that a program wrote the file."""
+    """Whether the first lines say that a program wrote the file, or that it is a copy."""
     return _GENERATED_MARK.search(text[:2500]) is not None
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.authoring.access_questions import access_questions
+from oraclepack.authoring.central_questions import central_questions
 from oraclepack.authoring.compatibility_questions import compatibility_questions
 from oraclepack.authoring.concurrency_questions import concurrency_questions
 from oraclepack.authoring.document_questions import document_questions
@@ -158,6 +159,7 @@ def candidates_of(
     yield from access_questions(survey)
     yield from compatibility_questions(survey)
     yield from history_questions(survey, line_commits)
+    yield from central_questions(survey)
     if survey.is_limited:
         yield from change_questions(survey)
     if not survey.subjects:

@@ -301,7 +301,9 @@ class ImportGraph:
                 return self._followed(_Binding(binding.target, name)) if name else None
         if source.language in {"C", "C++", "Ruby", "Java"}:
             target = self._by_name.get((source.language, parts[0]))
-            return _Binding(target, parts[0]) if target else None
+            # `Outer.Inner()` makes an object of another class.
+            inner = next((i for i, part in enumerate(parts[1:], 2) if part[:1].isupper()), 1)
+            return _Binding(target, ".".join(parts[:inner])) if target else None
         return None
 
     def _used_in_go(self, path: str, parts: list[str]) -> _Binding | None:

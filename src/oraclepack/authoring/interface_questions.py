@@ -64,6 +64,17 @@ def _callers(
         if m.kind in {MarkKind.RAISE, MarkKind.RETURN}
         and definition.line <= m.line <= definition.end_line
     ]
+    if definition.kind != "function":
+        # What callers of a class share is its state.
+        inner = [
+            m.line
+            for m in source.of(MarkKind.FIELD)
+            if (owner := source.owner_of(m)) is not None
+            and owner.owner >= 0
+            and source.definitions[owner.owner] == definition
+        ]
+        if not inner:
+            return
     raises = any(m.kind is MarkKind.RAISE and m.line in inner for m in source.marks)
     difference = _difference(*chosen, raises=raises)
     if definition.kind != "function":

@@ -37,7 +37,11 @@ _TASKS = frozenset(
     {"threading.Thread", "Thread", "threading.Timer", "Timer", "multiprocessing.Process"}
     | {"asyncio.create_task", "create_task", "asyncio.ensure_future", "ensure_future"}
 )
-_TASK_METHODS = frozenset({"submit", "apply_async", "create_task", "run_in_executor", "start_soon"})
+_TASK_METHOD = re.compile(
+    r"(?i:loop|group|tg|nursery|\(\))\.create_task$|(?i:executor|exec|pool|client|\(\))\.submit$"
+    r"|\.(?:apply_async|run_in_executor|start_soon)$"
+)
+"""Methods that start something, of objects that can: others have methods of these names too."""
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 
 
@@ -291,9 +295,10 @@ class PythonReader:
         parameters = self._scope.parameters
         names = ast.walk(node.test) if parameters else ()
         used = sorted({n.id for n in names if isinstance(n, ast.Name)} & parameters)
-        if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
-            self._chained.add(node.orelse[0])
-        ends = node.orelse or node in self._chained or ends_flow(node.body)
+        following = node.orelse[0] if len(node.orelse) == 1 else None
+        if isinstance(following, ast.If):
+            self._chained.add(following)
+        ends = isinstance(following, ast.If) or node in self._chained or ends_flow(node.body)
         flags = [*self._place(), *(["ends"] if ends else [])]
         self._mark(MarkKind.BRANCH, node.lineno, "if", " ".join(used), flags)
         self._count(node)
@@ -452,7 +457,7 @@ class PythonReader:
         self._mark(MarkKind.CALL, line, name, first_text_argument(node), flags)
         if name in _ENV_CALLS and self._is_environment(name):
             self._env(node, line)
-        if name in _TASKS or name.rpartition(".")[2] in _TASK_METHODS:
+        if name in _TASKS or _TASK_METHOD.search(name):
             self._mark(MarkKind.TASK, line, task_target(node) or name, name, self._place())
         if method in _MUTATORS and holder in self._module_values.mutable and self._scope.owner >= 0:
             self._mark(MarkKind.MUTATION, line, holder, flags=self._place())

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from oraclepack.authoring.central_questions import CENTRAL_FILES, LAST_RESORT
 from oraclepack.authoring.question_candidate import (
     FEWEST_EVIDENCE,
     MOST_EVIDENCE,
@@ -40,8 +41,6 @@ _CALLER_DEPENDENT_KINDS = frozenset(
 )
 """Kinds whose answer depends on who calls the function."""
 _MOST_OF_A_FILE = 3
-_CENTRAL_FILES = 5
-"""How many of the most central files get a question each."""
 _MANY = 1000
 """With more candidates than this, only the best of each kind are scored."""
 _MOST_SCORED_OF_A_KIND = 100
@@ -142,7 +141,7 @@ def _most_promising(
     ]
     if len(allowed) <= _MANY:
         return allowed
-    central = {*survey.central[:_CENTRAL_FILES]}
+    central = {*survey.central[:CENTRAL_FILES]}
     ranked = sorted(
         allowed, key=lambda c: (-rough_value(survey, c), -c.weight, c.reference, c.evidence, c.key)
     )
@@ -170,6 +169,7 @@ class _Chooser:
         self._is_focused = limits.is_focused
         self._preferred = PROFILES.get(limits.profile, set())
         self._quoted: set[Place] = set()
+        self._texts: dict[tuple[str, str], list[set[str]]] = {}
         self._kinds: Counter[str] = Counter()
         self._files: Counter[str] = Counter()
         self._categories: Counter[str] = Counter()
@@ -191,7 +191,7 @@ class _Chooser:
 
     def take_central(self) -> None:
         """Take one question for each of the most central files."""
-        for path in self._survey.central[:_CENTRAL_FILES]:
+        for path in self._survey.central[:CENTRAL_FILES]:
             if self._survey.importers(path) and not self._files[path]:
                 self._take_best_of(
                     lambda c, path=path: c.reference == path and self._is_preferred(c)  # type: ignore[misc]
@@ -251,11 +251,28 @@ class _Chooser:
             return False
         if (candidate.reference, candidate.subject) in self._subjects:
             return False
+        if candidate.key == LAST_RESORT and self._files[candidate.reference]:
+            return False
+        if self._reads_like_another(candidate):
+            return False
         return not self._quoted & _own_lines(self._survey, candidate)
+
+    def _reads_like_another(self, candidate: QuestionCandidate) -> bool:
+        """Whether half of its lines have the words of a chosen question of its kind and file.
+
+        The answer for one of such sisters is the answer for the others.
+        """
+        texts = _own_texts(self._survey, candidate)
+        return any(
+            len(texts & chosen) * 2 >= len(texts) and len(texts & chosen) > 1
+            for chosen in self._texts.get((candidate.key, candidate.reference), ())
+        )
 
     def _take(self, score: QuestionScore, candidate: QuestionCandidate) -> None:
         self.chosen.append((score, candidate))
         self._quoted |= _own_lines(self._survey, candidate)
+        texts = self._texts.setdefault((candidate.key, candidate.reference), [])
+        texts.append(_own_texts(self._survey, candidate))
         self._kinds[candidate.key] += 1
         self._files[candidate.reference] += 1
         self._categories[candidate.category] += 1
@@ -278,7 +295,9 @@ def _with_callers(survey: RepositorySurvey, candidate: QuestionCandidate) -> Que
         called = [
             Place(candidate.reference, m.line)
             for m in source.of(MarkKind.CALL)
-            if m.name in names and not function.line <= m.line <= function.end_line
+            if m.name in names
+            and "new" not in m.flags  # makes an object: a class of that name, not this function
+            and not function.line <= m.line <= function.end_line
         ]
     most = min(MOST_EVIDENCE - len(candidate.evidence), 2)
     return replace(candidate, evidence=(*candidate.evidence, *called[: max(most, 0)]))
@@ -292,6 +311,11 @@ def _own_lines(survey: RepositorySurvey, candidate: QuestionCandidate) -> set[Pl
         heads |= {Place(path, d.line) for d in source.definitions} if source else set()
     own = {*candidate.evidence} - heads
     return own or {*candidate.evidence}
+
+
+def _own_texts(survey: RepositorySurvey, candidate: QuestionCandidate) -> set[str]:
+    """What the quoted lines say, without the first lines of definitions."""
+    return {survey.line(p.path, p.line).strip() for p in _own_lines(survey, candidate)}
 
 
 def _with_code_only(

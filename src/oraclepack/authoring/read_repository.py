@@ -37,6 +37,16 @@ _NAMES = {
     "setup.py": re.compile(r"\bname\s*=\s*[\"']([^\"'\n]+)"),
 }
 _TITLE = re.compile(r"^#\s+(.+)$", re.MULTILINE)
+_LICENCE = re.compile(
+    r"(?i:redistribution and use in source and|permission is hereby granted,? free"
+    r"|permission to use, copy, modify|distributed under the [^\n]{0,40}licen[cs]e\b"
+    r"|dual.licensed under)"
+)
+_HEAD = 2000
+_MANY_LICENSED = 8
+_MOST_SCRIPTS = 3
+"""Below one script in this many files of code, scripts serve those who work on the repository."""
+_PROGRAMS = frozenset({"bin", "sbin", "src", "lib", "libexec", "shell", "app", "cmd"})
 _SUBJECT_ROLES = (FileRole.PRODUCT, FileRole.TOOLING, FileRole.EXAMPLE)
 """What the questions are about: the first of these that a repository has."""
 
@@ -62,7 +72,9 @@ def survey_repository(
         for file in repository.files
         if _is_usable(file, limit) and not is_secret(file.path) and not exclude(file.path)
     ]
-    roles = {file.path: _role(file) for file in usable}
+    copies = _copies(usable)
+    usable = [file for file in usable if file.path not in copies]
+    roles = _with_scripts_apart({file.path: _role(file) for file in usable})
     subject_role = _subject_role(roles)
     churn = Counter(path for commit in repository.commits for path in set(commit.paths))
     texts = {file.path: file.text or "" for file in usable}
@@ -148,6 +160,29 @@ def _role(file: TrackedFile) -> FileRole:
     role = role_of(file.path)
     is_go = role is FileRole.PRODUCT and file.path.endswith(".go")
     return FileRole.TEST if is_go and _GO_TESTING.search(file.text or "") else role
+
+
+def _copies(files: Collection[TrackedFile]) -> set[str]:
+    """Source files that come from elsewhere: a few that carry a licence of their own.
+
+    Where many files carry one it is the project's own habit.
+    """
+    code = [file for file in files if language_of(file.path) is not None]
+    licensed = {file.path for file in code if _LICENCE.search((file.text or "")[:_HEAD])}
+    return licensed if len(licensed) * _MANY_LICENSED <= len(code) else set()
+
+
+def _with_scripts_apart(roles: Mapping[str, FileRole]) -> dict[str, FileRole]:
+    """The roles, with shell scripts as tooling where most code is in other languages.
+
+    In the folders of programs and sources they are what users run.
+    """
+    code = [path for path, role in roles.items() if role is FileRole.PRODUCT and language_of(path)]
+    scripts = {path for path in code if language_of(path) == "Shell"}
+    if len(scripts) * _MOST_SCRIPTS >= len(code):
+        return dict(roles)
+    aside = {path for path in scripts if _PROGRAMS.isdisjoint(path.split("/")[:-1])}
+    return {path: FileRole.TOOLING if path in aside else role for path, role in roles.items()}
 
 
 def _is_usable(file: TrackedFile, limit: int) -> bool:

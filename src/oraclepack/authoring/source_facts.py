@@ -123,6 +123,12 @@ class ParsedSource(NamedTuple):
             return f"{self.definitions[definition.owner].name}.{definition.name}"
         return definition.name
 
+    def outermost(self, definition: Definition) -> Definition:
+        """The function around an inner one, which others cannot name; itself for all others."""
+        while definition.owner >= 0 and self.definitions[definition.owner].is_callable:
+            definition = self.definitions[definition.owner]
+        return definition
+
     def around(self, line: int) -> Definition | None:
         """The innermost definition that holds a line."""
         holding = [d for d in self.definitions if d.line <= line <= d.end_line]

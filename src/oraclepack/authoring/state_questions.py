@@ -1,7 +1,6 @@
 """Questions about invariants and state: partial updates, shared values, caches, enumerations."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -40,13 +39,21 @@ _COMPARED = re.compile(r"(?<![-=<>])[<>](?![<>])|\b(?:min|max|take|limit)\(")
 """A line where a number is enforced, not merely used as a size."""
 _GO_RECEIVER = re.compile(r"func \((\w+) ")
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_WITHOUT_EXCEPTIONS = frozenset({"Go", "Rust", "C"})
 _SEVERAL_BRANCHES = 5
 """Branches from which on the order of decisions can be worth a question."""
 _COMPLEX = 7
 _EQUAL = re.compile(
-    r"\bif\s*\(?\s*[\w.@]+\s*={2,3}\s*(?:[\d\"'`A-Z][^&|]*?)(?: and .*| && .*)?\)?\s*[:{]?\s*$"
+    r"\b(?:if|elif|elsif)\s*\(?\s*(?:[\w.@]+|\w*strn?cmp\([^()]*\))\s*={2,3}\s*"
+    r"(?:[\d\"'`A-Z][^&|]*?|[\w.:]+)(?: and .*| && .*)?\)?\s*[:{]?\s*$"
 )
 """A condition that holds for one value only: such conditions exclude each other."""
+_IS_OF_TYPE = re.compile(
+    r"\b(?:if|elif)\s*\(?\s*(?:isinstance\(\w+, *"
+    r"(?:dict|list|tuple|set|frozenset|str|bytes|float|complex)\)"
+    r"|typeof +\w+ *={2,3} *[\"']\w+[\"'])\)?\s*[:{]?\s*$"
+)
+"""A condition that holds for one plain type only, which excludes the others likewise."""
 _BOUND = re.compile(r"\((?:[^()]*[ ,=(])?\d+\)|maxlen|maxsize")
 _OTHERWISE = re.compile(r"^\s*(?:case _\b|default\s*:|_ =>|else\b)|\bassert_never\(")
 _FEW = 2
@@ -72,6 +79,8 @@ def _partial_update(
     survey: RepositorySurvey, file: SurveyedFile, function: Definition, name: str, marks: list[Mark]
 ) -> Iterator[QuestionCandidate]:
     is_constructor = function.kind == "function" and function.name[:1].isupper()
+    if file.language in _WITHOUT_EXCEPTIONS:
+        return
     if is_constructor or function.name in {
         *("__init__", "__new__", "constructor", "initialize", "__post_init__", "__enter__", "init"),
     }:
@@ -139,13 +148,19 @@ def _decision_order(
             continue
         words = mark.detail.split() if shows_condition(file, mark) else []
         words += _fields_read(file.lines[mark.line - 1], owner)
-        if words and not _EQUAL.search(file.lines[mark.line - 1]):
+        line = file.lines[mark.line - 1]
+        if words and not _EQUAL.search(line) and not _IS_OF_TYPE.search(line):
             conditions.append((mark, words))
     ends = [m for m in marks if m.kind in {MarkKind.RAISE, MarkKind.RETURN}]
-    # Conditions inside one another are no alternatives.
-    depths = Counter(depth_of(file.lines[mark.line - 1]) for mark, _ in conditions)
-    depth = max(depths, key=lambda d: (depths[d], -d), default=0)
-    conditions = [one for one in conditions if depth_of(file.lines[one[0].line - 1]) == depth]
+    # Conditions inside one another, or in different blocks, are no alternatives.
+    blocks: list[list[tuple[Mark, list[str]]]] = []
+    for one in conditions:
+        same = [b for b in blocks if _is_one_block(file.lines, b[0][0].line, one[0].line)]
+        if not same:
+            same = [[]]
+            blocks += same
+        same[0].append(one)
+    conditions = max(blocks, key=len, default=[])
     if len(conditions) < _SEVERAL or not ends:
         return
     used = sorted({word for _, words in conditions[:4] for word in words})
@@ -166,6 +181,13 @@ def _decision_order(
         65,
         weight=function.branches,
     )
+
+
+def _is_one_block(lines: list[str], first: int, last: int) -> bool:
+    """Whether two lines stand in the same block, judged by the indentation."""
+    depth = depth_of(lines[first - 1])
+    between = (line for line in lines[first : last - 1] if line.strip() and line[0] != "#")
+    return depth_of(lines[last - 1]) == depth and all(depth_of(line) >= depth for line in between)
 
 
 def _fields_read(line: str, owner: str) -> list[str]:
@@ -211,7 +233,7 @@ def _module_state(file: SurveyedFile, source: ParsedSource) -> Iterator[Question
         if name not in values:
             continue
         owners = [source.owner_of(m) for m in marks[:4]]
-        names = [source.qualified(o) for o in owners if o is not None]
+        names = [source.qualified(source.outermost(o)) for o in owners if o is not None]
         # A number in the expression that makes it is a bound.
         grows = "mutable" in values[name].flags and not _BOUND.search(
             file.lines[values[name].line - 1]
@@ -225,9 +247,9 @@ def _module_state(file: SurveyedFile, source: ParsedSource) -> Iterator[Question
             name,
             file.path,
             f"{name} in {file.path} belongs to the whole process and is changed by"
-            f" {listed([f'{n}()' for n in names])}. Who empties or replaces it, what does a second"
-            " caller in the same process (another thread, another test, another tenant) inherit"
-            f" from the first, and {last}?",
+            f" {listed([f'{n}()' for n in dict.fromkeys(names)])}. Who empties or replaces it, what"
+            " does a second caller in the same process (another thread, another test, another"
+            f" tenant) inherit from the first, and {last}?",
             "the life of an entry from creation to removal, the callers that share it, and the"
             " growth over a long run",
             "state of the process outlives the request that made it",

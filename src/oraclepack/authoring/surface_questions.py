@@ -12,6 +12,7 @@ from oraclepack.authoring.source_facts import Mark, MarkKind, ParsedSource
 _ROUTE_CALLS = frozenset({"get", "post", "put", "patch", "delete", "HandleFunc", "Handle", "use"})
 _COMMAND = re.compile(r"(?:^|\.)(?:command|group|option|argument)$")
 _STATUS = frozenset({"abort", "HTTPException", "http.Error", "res.status", "jsonify", "render"})
+_CODE = re.compile(r"\w")
 _IDLE_NOTE = re.compile(
     r"\b(?:type (?:hints?|annotations?|ignore|checks?)|typing|casts?|mypy|pyright|lint\w*|noqa"
     r"|refactor\w*|renam\w*|clean(?:\s?up|er)?|nicer|simplif\w*|dedup\w*|unused|docs?|document\w*"
@@ -170,10 +171,17 @@ def _notes(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandida
         for m in source.of(MarkKind.NOTE)
         if len(m.detail.split()) > _SEVERAL and not _IDLE_NOTE.search(m.detail)
     ]
-    code = sorted({m.line for m in source.marks if m.kind is not MarkKind.NOTE})
     for note in notes[:2]:
-        following = next((line for line in code if line > note.line), 0)
+        following = next(
+            (
+                number
+                for number, line in enumerate(file.lines[note.line :], note.line + 1)
+                if number not in source.prose and _CODE.search(line)
+            ),
+            0,
+        )
         owner = source.around(note.line)
+        owner = owner if owner is not None and owner.is_callable else None
         if not following:
             continue
         yield QuestionCandidate(

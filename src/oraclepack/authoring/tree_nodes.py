@@ -66,6 +66,12 @@ def name_of(node: "Node") -> str:
     return text if len(text) <= LONGEST and "\n" not in text else ""
 
 
+def name_line(node: "Node") -> int:
+    """The line where a definition has its name, after annotations and the type of its result."""
+    name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
+    return first_line(name if name is not None else node)
+
+
 def assigned_name(node: "Node") -> str:
     """The name that a function gets from the declaration, assignment or property around it."""
     parent = node.parent
@@ -144,10 +150,13 @@ def option_keys(given: list["Node"]) -> Iterator[str]:
 
 
 def ends_flow(branch: "Node") -> bool:
-    """Whether what follows a branch is not reached after it: it leaves, or there is another."""
+    """Whether what follows a branch is not reached after it: it leaves, or another one follows."""
     around = branch.parent
-    if branch.child_by_field_name("alternative") is not None:
-        return True
+    alternative = branch.child_by_field_name("alternative")
+    if alternative is not None:
+        inner = [alternative, *alternative.named_children]
+        if any(node.type in tables.CONDITIONS for node in inner):
+            return True
     if around is not None and (
         around.type == "else_clause" or around.child_by_field_name("alternative") == branch
     ):
@@ -160,6 +169,16 @@ def ends_flow(branch: "Node") -> bool:
             break
         last = inner[-1]
     return last is not None and last.type in _LEAVING
+
+
+def caught_type(caught: "Node | None", language: str) -> str:
+    """What a handler catches, without the name that it gets."""
+    if caught is not None and language == "Java":
+        caught = next((c for c in caught.named_children if c.type == "catch_type"), caught)
+    if caught is not None and language == "C++":
+        typed = [t for c in caught.named_children if (t := c.child_by_field_name("type"))]
+        caught = typed[0] if typed else None
+    return " ".join(node_text(caught).split()) or "everything"
 
 
 def body_kind(statements: list["Node"], caught: str) -> str:

@@ -14,10 +14,12 @@ from oraclepack.authoring.tree_nodes import (
     assigned_name,
     body_kind,
     callee_of,
+    caught_type,
     common_exports,
     ends_flow,
     first_line,
     module_values,
+    name_line,
     name_of,
     named_children,
     node_text,
@@ -42,6 +44,10 @@ _COMPARING = frozenset(
     {"binary_expression", "switch_case", "match_pattern", "expression_case", "when", "pattern"}
     | {"switch_label", "case_statement", "or_pattern", "expression_list", "comparison_operator"}
     | {"tuple_struct_pattern", "struct_pattern"}
+)
+_CATCHES_ALL = frozenset(
+    {"Exception", "Throwable", "RuntimeException", "Error", "StandardError", "exception"}
+    | {"everything"}
 )
 _IDENTIFIERS = frozenset({"identifier", "simple_identifier", "constant", "type_identifier"})
 
@@ -121,10 +127,12 @@ class TreeReader:
         if kind in tables.COMMENTS:
             begins = first_line(node) + (first_line(node) in self.lines)
             self.prose.update(range(begins, node.end_point[0] + 2))
-            note = NOTE.search(node_text(node))
+            comment = node_text(node)
+            note = NOTE.search(comment)
             if note is not None:
                 text = note[1].removesuffix("*/").strip()
-                self._mark(MarkKind.NOTE, first_line(node), "note", text)
+                line = first_line(node) + comment.count("\n", 0, note.start())
+                self._mark(MarkKind.NOTE, line, "note", text)
             return
         self.lines.add(first_line(node))
         if kind in tables.FUNCTIONS:
@@ -162,7 +170,11 @@ class TreeReader:
             self._locked -= 1
         else:
             self._simple(node, kind)
+            locked = self._locked
             self._walk(node, depth)
+            if kind in tables.BRANCHES:
+                # A branch that unlocks and leaves says nothing about the lines after it.
+                self._locked = max(locked, self._locked)
 
     def _simple(self, node: "Node", kind: str) -> None:
         """Nodes that give a mark and change no state for their children."""
@@ -236,7 +248,7 @@ class TreeReader:
             Definition(
                 name,
                 "method" if in_class or receiver is not None else "function",
-                first_line(node),
+                name_line(node),
                 node.end_point[0] + 1,
                 home,
                 names,
@@ -274,10 +286,10 @@ class TreeReader:
 
         Its calls still count for the function around it, which hands it on or runs it.
         """
-        before = (self._parameters, self._closures)
+        before = (self._parameters, self._closures, self._locked)
         self._parameters, self._closures = frozenset(), self._closures + 1
         self._walk(node, depth)
-        self._parameters, self._closures = before
+        self._parameters, self._closures, self._locked = before
 
     def _home_of(self, receiver: "Node") -> int:
         """The type of a Go method, where this file defines it."""
@@ -287,6 +299,7 @@ class TreeReader:
 
     def _type(self, node: "Node", depth: int) -> None:
         name = name_of(node) or node_text(node.child_by_field_name("type"))
+        name = name.partition("<")[0]  # without type parameters
         if not name:
             self._walk(node, depth)
             return
@@ -294,7 +307,7 @@ class TreeReader:
             Definition(
                 name,
                 "class",
-                first_line(node),
+                name_line(node),
                 node.end_point[0] + 1,
                 self._owner,
                 is_public=self._is_public(node, name),
@@ -369,6 +382,7 @@ class TreeReader:
         parent = node.parent
         flags += ["await"] if parent is not None and parent.type == "await_expression" else []
         flags += [f"kw:{key}" for key in option_keys(given)]
+        flags += ["new"] if node.type == "new_expression" else []
         self._mark(MarkKind.CALL, line, name, " ".join(texts[:1]), flags)
         self._special_call(node, name, line, given, texts)
 
@@ -437,7 +451,7 @@ class TreeReader:
             (c for c in node.named_children if "parameter" in c.type or "exceptions" in c.type),
             None,
         )
-        name = " ".join(node_text(caught).split()) or "everything"
+        name = caught_type(caught, self._language)
         parameter = node.child_by_field_name("parameter") or caught
         words = NAME.findall(node_text(parameter))
         # Types follow the name in TypeScript, and stand before it in Java and C++.
@@ -448,11 +462,8 @@ class TreeReader:
         inner = named_children(tried) or (list(parent.named_children) if parent is not None else [])
         first = first_line(inner[0]) if inner else first_line(node)
         line = first_line(statements[0]) if statements else first_line(node)
-        flags = (
-            ["broad"]
-            if self._language in {"JavaScript", "TypeScript"} or "Exception" in name
-            else []
-        )
+        is_script = self._language in {"JavaScript", "TypeScript"}
+        flags = ["broad"] if is_script or _CATCHES_ALL & {*NAME.findall(name)} else []
         self._mark(MarkKind.HANDLER, first_line(node), name, kind, flags, (line, first))
 
     def _assignment(self, node: "Node") -> None:
