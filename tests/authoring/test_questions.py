@@ -8,7 +8,7 @@ import pytest
 
 from oraclepack.authoring import question_selection
 from oraclepack.authoring.generate import candidates_of
-from oraclepack.authoring.git_repository import Commit, GitRepository, TrackedFile
+from oraclepack.authoring.git_repository import Commit, GitRepository, StoredText, TrackedFile
 from oraclepack.authoring.question_candidate import QuestionCandidate
 from oraclepack.authoring.question_selection import PROFILES, QuestionLimits, select_questions
 from oraclepack.authoring.read_repository import survey_repository
@@ -19,7 +19,7 @@ from oraclepack.pack.model import CATEGORIES
 
 def surveyed(files: dict[str, str], commits: tuple[Commit, ...] = ()) -> RepositorySurvey:
     texts = {path: textwrap.dedent(text).lstrip("\n") for path, text in sorted(files.items())}
-    tracked = tuple(TrackedFile(path, len(text), text) for path, text in texts.items())
+    tracked = tuple(TrackedFile(path, len(text), StoredText(text)) for path, text in texts.items())
     return survey_repository(
         GitRepository(tracked, commits), limit=1_000_000, is_secret=lambda _: False
     )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from oraclepack.authoring.git_repository import StoredText
 from oraclepack.authoring.reading_budget import files_to_parse
 
 TEXTS = {
@@ -25,6 +26,17 @@ TEXTS = {
 def test_the_budget_goes_to_what_matters(
     budget: int, commits: dict[str, int], asked: str, chosen: set[str]
 ) -> None:
-    files = files_to_parse(TEXTS, commits, lambda path, _: path == asked, budget)
+    texts = {path: StoredText(text) for path, text in TEXTS.items()}
+
+    files = files_to_parse(texts, commits, lambda path, _: path == asked, budget)
 
     assert {*files} == chosen
+
+
+@pytest.mark.parametrize("text", ["", "plain\n", "Größe 𝄞 " * 900])
+def test_a_compressed_text_reads_the_same(text: str) -> None:
+    one, other = StoredText(text), StoredText(text, compressed=True)
+
+    assert one.read() == other.read() == text
+    assert one.length == other.length == len(text)
+    assert one.head(2500) == other.head(2500) == text[:2500]

@@ -160,9 +160,9 @@ def role_of(path: str) -> FileRole:  # noqa: PLR0911 - a table of cases, the fir
     return next((role for table, role in tables if extension in table), FileRole.OTHER)
 
 
-def is_generated(text: str) -> bool:
+def is_generated(head: str) -> bool:
     """Whether the first lines say that a program wrote the file, or that it is a copy."""
-    return _GENERATED_MARK.search(text[:2500]) is not None
+    return _GENERATED_MARK.search(head) is not None
 
 
 def is_entry(path: str) -> bool:

@@ -40,6 +40,7 @@ from oraclepack.authoring.generation import (
 from oraclepack.authoring.git_repository import (
     ChangedLines,
     GitRepository,
+    StoredText,
     changes_since,
     lines_of_commits,
     read_git_repository,
@@ -184,7 +185,9 @@ def _ticket_material(
         text = read_ticket(request.root, folder, name).text
         title = next((line.lstrip("# ") for line in text.split("\n") if line.strip()), name)
         tickets[name] = TicketText(path, title, tuple(text.split("\n")))
-        surveyed[path] = SurveyedFile(path, FileRole.DOC, None, len(text.encode()), text)
+        surveyed[path] = SurveyedFile(
+            path, FileRole.DOC, None, len(text.encode()), StoredText(text)
+        )
     if not tickets:
         raise UsageError(
             f"--from-tickets: {folder} holds no Markdown file",

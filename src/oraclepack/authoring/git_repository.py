@@ -3,6 +3,7 @@
 import re
 import shlex
 import stat
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,12 +17,38 @@ MOST_COMMITS = 1000
 """How far back the history is read."""
 _BATCH = 256
 """How many contents are fetched at once: it bounds what is held in memory."""
+_MOST_UNCOMPRESSED = 20_000_000
+"""Bytes of all texts, from which on they are held compressed."""
+_WIDEST = 4
+"""Bytes of a character in UTF-8, at most."""
 _REGULAR = ("100644", "100755")
 _HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 QuestionLimits = Callable[[str, int], bool]
 """Whether the content of a file (path, size) is worth reading."""
+
+
+class StoredText:
+    """The text of a file, compressed where a repository is so large that memory counts."""
+
+    __slots__ = ("_packed", "_text", "length")
+
+    def __init__(self, text: str, *, compressed: bool = False) -> None:
+        self.length = len(text)
+        """Characters."""
+        self._text = "" if compressed else text
+        self._packed = zlib.compress(text.encode(), 1) if compressed else b""
+
+    def read(self) -> str:
+        return zlib.decompress(self._packed).decode() if self._packed else self._text
+
+    def head(self, most: int) -> str:
+        """The first characters."""
+        if not self._packed:
+            return self._text[:most]
+        raw = zlib.decompressobj().decompress(self._packed, most * _WIDEST)
+        return raw.decode("utf-8", "ignore")[:most]
 
 
 class TrackedFile(NamedTuple):
@@ -31,8 +58,12 @@ class TrackedFile(NamedTuple):
     """POSIX, relative to the project root."""
     size: int
     """Bytes; the greater one of commit and work tree."""
-    text: str | None = None
-    """Its content; None when it is binary or was not worth reading."""
+    content: StoredText | None = None
+    """None when it is binary or was not worth reading."""
+
+    @property
+    def text(self) -> str | None:
+        return self.content.read() if self.content is not None else None
 
 
 class Commit(NamedTuple):
@@ -133,7 +164,9 @@ def _read(git: Git, root: Path, wish: QuestionLimits) -> GitRepository:
     sha = (git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") or b"").decode().strip()
     entries = sorted(_entries(git, root, sha), key=lambda entry: entry.path)
     there = [entry for entry in entries if entry.size >= 0]
-    texts = dict(_texts(git, [e for e in there if wish(e.path, e.size)]))
+    wanted = [e for e in there if wish(e.path, e.size)]
+    is_large = sum(entry.size for entry in wanted) > _MOST_UNCOMPRESSED
+    texts = {p: StoredText(text, compressed=is_large) for p, text in _texts(git, wanted)}
     files = tuple(TrackedFile(entry.path, entry.size, texts.get(entry.path)) for entry in there)
     if not sha:
         return GitRepository(files)

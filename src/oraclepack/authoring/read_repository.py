@@ -13,7 +13,12 @@ from oraclepack.authoring.file_roles import (
     language_of,
     role_of,
 )
-from oraclepack.authoring.git_repository import ChangedLines, GitRepository, TrackedFile
+from oraclepack.authoring.git_repository import (
+    ChangedLines,
+    GitRepository,
+    StoredText,
+    TrackedFile,
+)
 from oraclepack.authoring.import_graph import ImportGraph, imports_of_test
 from oraclepack.authoring.python_source import read_python
 from oraclepack.authoring.reading_budget import files_to_parse
@@ -42,7 +47,8 @@ _LICENCE = re.compile(
     r"|permission to use, copy, modify|distributed under the [^\n]{0,40}licen[cs]e\b"
     r"|dual.licensed under)"
 )
-_HEAD = 2000
+_HEAD = 2500
+"""Characters in which a file says where it comes from."""
 _MANY_LICENSED = 8
 _MOST_SCRIPTS = 3
 """Below one script in this many files of code, scripts serve those who work on the repository."""
@@ -77,9 +83,9 @@ def survey_repository(
     roles = _with_scripts_apart({file.path: _role(file) for file in usable})
     subject_role = _subject_role(roles)
     churn = Counter(path for commit in repository.commits for path in set(commit.paths))
-    texts = {file.path: file.text or "" for file in usable}
+    contents = {file.path: file.content or StoredText("") for file in usable}
     code = {
-        path: texts[path]
+        path: contents[path]
         for path, role in roles.items()
         if role in _SUBJECT_ROLES and language_of(path) is not None
     }
@@ -92,7 +98,9 @@ def survey_repository(
         progress(number, len(code))
         if path not in wanted:
             continue
-        source = parse_source(path, code[path])
+        text = code[path].read()
+        contents[path] = StoredText(text)  # questions read its lines again and again
+        source = parse_source(path, text)
         if source is not None:
             sources[path] = source
         elif not _has_reader(language := language_of(path) or ""):
@@ -101,6 +109,9 @@ def survey_repository(
     others = {
         p: (language_of(p) or "", imports_of_test(language_of(p) or "", t))
         for p, t in tests.items()
+    }
+    texts = {
+        f.path: f.text or "" for f in usable if roles[f.path] in {FileRole.MANIFEST, FileRole.DOC}
     }
     graph = ImportGraph(sources, others, _go_modules(texts))
     fixes = Counter(
@@ -115,7 +126,7 @@ def survey_repository(
             role=roles[file.path],
             language=language_of(file.path),
             size=file.size,
-            text=file.text or "",
+            content=contents[file.path],
             source=sources.get(file.path),
             is_subject=roles[file.path] is subject_role and file.path in sources,
             churn=churn[file.path],
@@ -168,8 +179,12 @@ def _copies(files: Collection[TrackedFile]) -> set[str]:
     Where many files carry one it is the project's own habit.
     """
     code = [file for file in files if language_of(file.path) is not None]
-    licensed = {file.path for file in code if _LICENCE.search((file.text or "")[:_HEAD])}
+    licensed = {file.path for file in code if _LICENCE.search(_head_of(file))}
     return licensed if len(licensed) * _MANY_LICENSED <= len(code) else set()
+
+
+def _head_of(file: TrackedFile) -> str:
+    return file.content.head(_HEAD) if file.content is not None else ""
 
 
 def _with_scripts_apart(roles: Mapping[str, FileRole]) -> dict[str, FileRole]:
@@ -186,7 +201,9 @@ def _with_scripts_apart(roles: Mapping[str, FileRole]) -> dict[str, FileRole]:
 
 
 def _is_usable(file: TrackedFile, limit: int) -> bool:
-    if file.text is None or not 0 < file.size <= limit or is_generated(file.text):
+    if file.content is None or not 0 < file.size <= limit:
+        return False
+    if is_generated(file.content.head(_HEAD)):
         return False
     return (
         role_of(file.path) is not FileRole.OTHER

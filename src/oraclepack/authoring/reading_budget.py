@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from math import log2
 
 from oraclepack.authoring.file_roles import stem_of
+from oraclepack.authoring.git_repository import StoredText
 
 MOST_PARSED = 10_000_000
 """Characters of source that are parsed in one command."""
@@ -23,7 +24,7 @@ _WORD = re.compile(r"\w{3,}")
 
 
 def files_to_parse(
-    texts: Mapping[str, str],
+    texts: Mapping[str, StoredText],
     commits_of: Mapping[str, int],
     is_asked_for: Callable[[str, str], bool],
     budget: int = MOST_PARSED,
@@ -32,11 +33,11 @@ def files_to_parse(
 
     `is_asked_for` says of a path and its text whether the user wants to know about it.
     """
-    if sum(map(len, texts.values())) <= budget:
+    if sum(text.length for text in texts.values()) <= budget:
         return texts.keys()
     mentions: Counter[str] = Counter()
     for text in texts.values():
-        lines = (match[0] for match in _IMPORT.finditer(text))
+        lines = (match[0] for match in _IMPORT.finditer(text.read()))
         mentions.update({word for line in lines for word in _WORD.findall(line)})
     # A name that many files carry is shared by all of them.
     carriers = Counter(stem_of(path) for path in texts)
@@ -45,12 +46,12 @@ def files_to_parse(
         stem = stem_of(path)
         imports = mentions[stem] / carriers[stem]
         score = log2(1 + imports) + 2 * log2(1 + commits_of.get(path, 0))
-        return not is_asked_for(path, texts[path]), -round(score, 6), path
+        return not is_asked_for(path, texts[path].read()), -round(score, 6), path
 
     chosen: set[str] = set()
     left = budget
     for path in sorted(texts, key=worth):
-        if len(texts[path]) <= left:
+        if texts[path].length <= left:
             chosen.add(path)
-            left -= len(texts[path])
+            left -= texts[path].length
     return chosen

@@ -24,7 +24,7 @@ from oraclepack.authoring.file_roles import (
     FileRole,
     stem_of,
 )
-from oraclepack.authoring.git_repository import ChangedLines, Commit
+from oraclepack.authoring.git_repository import ChangedLines, Commit, StoredText
 from oraclepack.authoring.import_graph import ImportGraph, Use
 from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, ParsedSource
 
@@ -78,7 +78,7 @@ class SurveyedFile:
     role: FileRole
     language: str | None
     size: int
-    text: str
+    content: StoredText
     source: ParsedSource | None = None
     """None for what is no code, or has no parser here."""
     is_subject: bool = False
@@ -87,6 +87,10 @@ class SurveyedFile:
     """In how many commits it was changed."""
     fixes: int = 0
     """In how many commits that say that they fix something."""
+
+    @property
+    def text(self) -> str:
+        return self.content.read()
 
     @property
     def lines(self) -> list[str]:
