@@ -613,3 +613,68 @@ def test_the_line_that_asks_for_the_shell_is_quoted() -> None:
     (question,) = found({"shop/run.py": text}, "dangerous-call")
 
     assert [place.line for place in question.evidence] == [4, 5, 7]
+
+
+def test_a_dictionary_with_keys_from_the_code_does_not_grow() -> None:
+    text = "shown = {}\n\n\ndef show(line):\n    shown[KEY] = line\n"
+
+    (grows,) = found({"shop/a.py": text.replace("KEY", "line")}, "module-state")
+    (fixed,) = found({"shop/a.py": text.replace("KEY", '"line"')}, "module-state")
+
+    assert "grow without a bound" in grows.question
+    assert "grow without a bound" not in fixed.question
+    assert fixed.severity < grows.severity
+
+
+def test_settings_are_no_option() -> None:
+    text = """
+    def logs(run, step, follow, failed, limit, settings):
+        if step and failed:
+            raise ValueError("one of the two")
+        if settings[api.OUTPUT] != "text":
+            return limit
+        return run
+    """
+
+    assert found({"shop/a.py": text}, "option-combinations") == []
+    other = text.replace("settings[api.OUTPUT]", "settings")
+    assert len(found({"shop/a.py": other}, "option-combinations")) == 1
+
+
+def test_a_limit_of_one_function_counts_less() -> None:
+    text = """
+    MOST_HINTS = 20
+
+
+    def first(n):
+        if n > MOST_HINTS:
+            return 1
+    OTHER
+        if n >= MOST_HINTS:
+            return 2
+    """
+
+    (one,) = found({"shop/a.py": text.replace("OTHER", "    n += 1")}, "limit")
+    (two,) = found({"shop/a.py": text.replace("OTHER", "\n\n    def second(n):")}, "limit")
+
+    assert one.severity < two.severity
+
+
+def test_only_options_and_arguments_count_as_such() -> None:
+    text = """
+    import click
+
+
+    @click.command()
+    @click.argument("run")
+    @click.option("--all", is_flag=True)
+    OTHER
+    def watch(run, all, inline=False):
+        return run
+    """
+    option = '@click.option("--inline", is_flag=True)'
+
+    assert found({"shop/a.py": text.replace("OTHER\n    ", "")}, "command-options") == []
+    (question,) = found({"shop/a.py": text.replace("OTHER", option)}, "command-options")
+    assert [place.line for place in question.evidence] == [5, 6, 7, 8]
+    assert "declares the options and arguments quoted below." in question.question

@@ -353,9 +353,10 @@ def found(files: dict[str, str], key: str) -> list[QuestionCandidate]:
             @click.command()
             @click.option("--force")
             @click.option("--keep")
-            def sort(force, keep): ...
+            @click.argument("folder")
+            def sort(force, keep, folder): ...
             """,
-            [1, 2, 3, 4],
+            [2, 3, 4, 5],
             id="a command with options",
         ),
         pytest.param(

@@ -72,7 +72,7 @@ def _tasks(
         name = source.qualified(owner) if owner else file.path
         target = calls.method(task.name)
         run = next((d for d in source.definitions if d.name == target and d.is_callable), None)
-        joins = [m.line for m in source.of(MarkKind.CALL) if _ends_task(file, task, m)]
+        joins = [m.line for m in source.of(MarkKind.CALL) if _ends_task(file, task, owner, m)]
         reaches_out = run is None or survey.has_effect(file.path, source.qualified(run))
         is_joined = owner is not None and any(
             owner.line <= line <= owner.end_line for line in joins
@@ -100,14 +100,15 @@ def _tasks(
         )
 
 
-def _ends_task(file: SurveyedFile, task: Mark, call: Mark) -> bool:
+def _ends_task(file: SurveyedFile, task: Mark, owner: Definition | None, call: Mark) -> bool:
     """Whether a call may wait for a task or end it: by the field that holds it, or beside it."""
     is_timer = call.name in {"clearInterval", "clearTimeout"}
     if not is_timer and (calls.method(call.name) not in _WAITING or "args:0" not in call.flags):
         return False
     holder = _HOLDER.match(file.lines[task.line - 1])
     names = {*_WORD.findall(file.lines[call.line - 1])}
-    return call.owner == task.owner or (holder is not None and holder[1] in names)
+    is_inside = owner is not None and owner.line <= call.line <= owner.end_line
+    return is_inside or (holder is not None and holder[1] in names)
 
 
 def _what_runs(task: Mark) -> str:
@@ -170,7 +171,9 @@ def _locks(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandida
 
 def _called_under_lock(source: ParsedSource) -> set[str]:
     """The names of what is called while a lock is held, directly or by such functions."""
-    called = source.of(MarkKind.CALL)
+    # Go names its object as it likes.
+    own = re.compile(r"(?:\w+\.)?\w+$" if source.language == "Go" else r"(?:(?:self|this)\.)?\w+$")
+    called = [m for m in source.of(MarkKind.CALL) if own.match(m.name)]
     names: set[str] = set()
     more = {calls.method(m.name) for m in called if "locked" in m.flags}
     while not more <= names:

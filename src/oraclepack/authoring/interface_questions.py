@@ -369,7 +369,10 @@ def _options(
 ) -> Iterator[QuestionCandidate]:
     if len(function.parameters) < _MANY_PARAMETERS or not function.is_public:
         return
-    tests = _adding_words([m for m in marks if shows_condition(file, m)])[:4]
+    shown = [m for m in marks if shows_condition(file, m)]
+    # What holds many values, such as settings, is no option itself.
+    shown = [m for m in shown if not _reads_inside(file.lines[m.line - 1], m.detail.split())]
+    tests = _adding_words(shown)[:4]
     tested = sorted({word for m in tests for word in m.detail.split()})
     if len(tested) < _SEVERAL or len(tests) < _FEW:
         return
@@ -389,6 +392,11 @@ def _options(
         2 + bool(function.switches),
         70,
     )
+
+
+def _reads_inside(line: str, names: list[str]) -> bool:
+    """Whether a condition only looks up something in its parameters."""
+    return all(re.search(rf"\b{re.escape(name)}\[\w+\.", line) for name in names)
 
 
 def _adding_words(tests: list[Mark]) -> list[Mark]:

@@ -238,6 +238,9 @@ def _module_state(file: SurveyedFile, source: ParsedSource) -> Iterator[Question
         grows = "mutable" in values[name].flags and not _BOUND.search(
             file.lines[values[name].line - 1]
         )
+        fixed = re.compile(rf"\b{re.escape(name)}\[[\"'][^\"']*[\"']\]\s*[-+|]?=")
+        if all(fixed.search(file.lines[m.line - 1]) for m in marks):
+            grows = False  # keys that stand in the code are a fixed number
         last = (
             "does it grow without a bound" if grows else "what does a reader see before it is set"
         )
@@ -337,7 +340,8 @@ def _limits(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandid
             " boundary, and the way around it if there is one",
             "a limit that one path forgets is no limit",
             places(file.path, value.line, *used[:4]),
-            2,
+            # Within one function, all ways are seen together.
+            1 + (len({*names}) != 1),
             70,
         )
 

@@ -10,7 +10,7 @@ from oraclepack.authoring.repository_survey import RepositorySurvey, SurveyedFil
 from oraclepack.authoring.source_facts import Mark, MarkKind, ParsedSource
 
 _ROUTE_CALLS = frozenset({"get", "post", "put", "patch", "delete", "HandleFunc", "Handle", "use"})
-_COMMAND = re.compile(r"(?:^|\.)(?:command|group|option|argument)$")
+_OPTION = re.compile(r"(?:^|\.)(?:option|argument)$")
 _STATUS = frozenset({"abort", "HTTPException", "http.Error", "res.status", "jsonify", "render"})
 _CODE = re.compile(r"\w")
 _IDLE_NOTE = re.compile(
@@ -23,6 +23,7 @@ _IDLE_NOTE = re.compile(
 """Notes about how the code looks, not about what it does."""
 _FEW = 2
 _SEVERAL = 3
+_MOST_QUOTED = 4
 
 
 def surface_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
@@ -37,25 +38,27 @@ def surface_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
 
 def _commands(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
     for definition in source.definitions:
-        options = [line for name, line in definition.decorators if _COMMAND.search(name)]
+        options = [line for name, line in definition.decorators if _OPTION.search(name)]
         if (
             not definition.is_callable
             or len(options) < _SEVERAL
             or len(definition.parameters) < _FEW
         ):
             continue
+        others = ", among others" if len(options) > _MOST_QUOTED else ""
         yield QuestionCandidate(
             "command-options",
             "UX flows",
             definition.name,
             file.path,
-            f"The command {definition.name} declares {len(options)} options and arguments. Which"
-            " two of them contradict each other without a complaint, which default surprises"
-            " somebody who runs it in CI, and what does it print for the three likeliest mistakes?",
+            f"The command {definition.name} declares the options and arguments quoted"
+            f" below{others}. Which two of them contradict each other without a complaint, which"
+            " default surprises somebody who runs it in CI, and what does it print for the three"
+            " likeliest mistakes?",
             "the contradictory pairs with today's behaviour, the surprising default, and the"
             " better message for each mistake",
             "people meet the options before they meet the manual",
-            places(file.path, *options[:4], definition.line),
+            places(file.path, *options[:_MOST_QUOTED], definition.line),
             2,
             70,
         )
