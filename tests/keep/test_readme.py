@@ -1,6 +1,7 @@
 """The README shows what is there: its pack, its commands, its links."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -28,4 +29,25 @@ def test_links_lead_somewhere(page: str) -> None:
     links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
 
     missing = [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
+    assert missing == []
+
+
+def anchors(page: Path) -> set[str]:
+    """The names by which headings of a page can be linked to."""
+    text = re.sub(r"(?ms)^(`{3,}).*?^\1", "", page.read_text(encoding="utf-8"))
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    words = (re.sub(r"[^\w\s-]", "", title).strip().lower() for title in titles)
+    return {re.sub(r"\s+", "-", one) for one in words}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_to_headings_lead_to_one(page: str) -> None:
+    here = ROOT / page
+    links = re.findall(r"\]\(([^)#:]*)#([^)]+)\)", here.read_text(encoding="utf-8"))
+    missing = [
+        f"{name}#{anchor}"
+        for name, anchor in links
+        if (name.endswith(".md") or not name)
+        and anchor not in anchors(here.parent / name if name else here)
+    ]
     assert missing == []
