@@ -3,7 +3,7 @@
 import pytest
 
 from oraclepack.errors import UsageError
-from oraclepack.run.explain_steps import listing
+from oraclepack.run.step_listing import listing
 from oraclepack.tui.step_filter import SORTS, read_filter, sorted_steps
 from tests.packs import a_strict_pack
 

@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from oraclepack.answers.verification import VerifyReport as VerifyReport
     from oraclepack.api.fleet_access import fleets as fleets
     from oraclepack.api.fleet_access import shared_store as shared_store
+    from oraclepack.api.output_checks import verify as verify
     from oraclepack.api.pack_authoring import GenerateOptions as GenerateOptions
     from oraclepack.api.pack_authoring import generate as generate
     from oraclepack.api.pack_authoring import new_pack as new_pack
@@ -119,12 +120,9 @@ if TYPE_CHECKING:
     from oraclepack.api.pack_checks import validate as validate
     from oraclepack.api.pack_status import list_packs as list_packs
     from oraclepack.api.pack_status import list_steps as list_steps
-    from oraclepack.api.pack_status import verify as verify
     from oraclepack.api.pipeline_stages import pipeline as pipeline
     from oraclepack.api.pipeline_stages import work as work
     from oraclepack.api.program_reference import examine_machine as examine_machine
-    from oraclepack.api.program_reference import explain_rules as explain_rules
-    from oraclepack.api.program_reference import looks_secret as looks_secret
     from oraclepack.api.program_reference import prices as prices
     from oraclepack.api.program_reference import skill_text as skill_text
     from oraclepack.api.program_reference import skills as skills
@@ -142,6 +140,8 @@ if TYPE_CHECKING:
     from oraclepack.api.report_files import read_run as read_run
     from oraclepack.api.report_files import report as report
     from oraclepack.api.report_files import report_site as report_site
+    from oraclepack.api.rule_reference import explain_rules as explain_rules
+    from oraclepack.api.rule_reference import looks_secret as looks_secret
     from oraclepack.api.run_execution import QuestionOptions as QuestionOptions
     from oraclepack.api.run_execution import call as call
     from oraclepack.api.run_execution import call_preflight as call_preflight
@@ -212,8 +212,6 @@ if TYPE_CHECKING:
     from oraclepack.report.write_report import ReportOutcome as ReportOutcome
     from oraclepack.report.write_site import SiteReport as SiteReport
     from oraclepack.run.accept import AcceptReport as AcceptReport
-    from oraclepack.run.explain_steps import ListedStep as ListedStep
-    from oraclepack.run.explain_steps import StepList as StepList
     from oraclepack.run.explain_steps import WhyReport as WhyReport
     from oraclepack.run.forecast import CostForecast as CostForecast
     from oraclepack.run.forecast import CostRange as CostRange
@@ -253,6 +251,8 @@ if TYPE_CHECKING:
     from oraclepack.run.start_run import StartedRun as StartedRun
     from oraclepack.run.step_content import ContentCall as ContentCall
     from oraclepack.run.step_content import StepContent as StepContent
+    from oraclepack.run.step_listing import ListedStep as ListedStep
+    from oraclepack.run.step_listing import StepList as StepList
     from oraclepack.run.transaction import TransactionReport as TransactionReport
     from oraclepack.run.trust import Candidate as Candidate
     from oraclepack.run.undo import UndoReport as UndoReport
@@ -373,14 +373,13 @@ __all__ = [
 _MODULES = {
     "oraclepack.answers.verification": ("Totals", "VerifyPacksReport", "VerifyReport"),
     "oraclepack.api.fleet_access": ("fleets", "shared_store"),
+    "oraclepack.api.output_checks": ("verify",),
     "oraclepack.api.pack_authoring": ("GenerateOptions", "generate", "new_pack", "upgrade"),
     "oraclepack.api.pack_checks": ("preview_fixes", "validate"),
-    "oraclepack.api.pack_status": ("list_packs", "list_steps", "verify"),
+    "oraclepack.api.pack_status": ("list_packs", "list_steps"),
     "oraclepack.api.pipeline_stages": ("pipeline", "work"),
     "oraclepack.api.program_reference": (
         "examine_machine",
-        "explain_rules",
-        "looks_secret",
         "prices",
         "skill_text",
         "skills",
@@ -403,6 +402,7 @@ _MODULES = {
         "report",
         "report_site",
     ),
+    "oraclepack.api.rule_reference": ("explain_rules", "looks_secret"),
     "oraclepack.api.run_execution": (
         "QuestionOptions",
         "call",
@@ -470,7 +470,7 @@ _MODULES = {
     "oraclepack.report.write_report": ("ReportFile", "ReportOutcome"),
     "oraclepack.report.write_site": ("SiteReport",),
     "oraclepack.run.accept": ("AcceptReport",),
-    "oraclepack.run.explain_steps": ("ListedStep", "StepList", "WhyReport"),
+    "oraclepack.run.explain_steps": ("WhyReport",),
     "oraclepack.run.forecast": ("CostForecast", "CostRange", "PlannedStepCost"),
     "oraclepack.run.pack_overview": ("PackEntry",),
     "oraclepack.run.past_runs": ("CallTimes", "RunDetails", "RunListEntry", "StepDetails"),
@@ -492,6 +492,7 @@ _MODULES = {
     "oraclepack.run.run_status": ("CallInFlight", "DecisionRequest", "RunStatus", "StepStatus"),
     "oraclepack.run.start_run": ("DetachedReport", "StartedRun"),
     "oraclepack.run.step_content": ("ContentCall", "StepContent"),
+    "oraclepack.run.step_listing": ("ListedStep", "StepList"),
     "oraclepack.run.transaction": ("TransactionReport",),
     "oraclepack.run.trust": ("Candidate",),
     "oraclepack.run.undo": ("UndoReport",),

@@ -1,4 +1,4 @@
-"""Reference information: rules, skills, prices, and the check of the machine."""
+"""Reference information: skills, prices, and the check of the machine."""
 
 from __future__ import annotations
 
@@ -6,21 +6,9 @@ from pathlib import Path
 
 from oraclepack.authoring.skills import ProjectSkills
 from oraclepack.doctor import Health, examine
-from oraclepack.lint.rule_docs import RuleExplanation, rules_named
-from oraclepack.lint.rules import attachment_rules
 from oraclepack.settings import call_settings
 from oraclepack.settings.registry import Settings
 from oraclepack.tools.prices import KnownPrices
-
-
-def explain_rules(word: str | None = None) -> RuleExplanation:
-    """The documentation of a rule, by id or name, or of all rules."""
-    return RuleExplanation(rules_named(word))
-
-
-def looks_secret(path: str) -> bool:
-    """Whether the name of a file suggests that it holds a secret."""
-    return attachment_rules.looks_secret(path)
 
 
 def skills(root: str | Path = ".") -> ProjectSkills:

@@ -6,11 +6,17 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from oraclepack.pack.model import POLICY, Step
+from oraclepack.pack.model import POLICY, Pack, Step
+from oraclepack.pack.script import SimpleCommand
 from oraclepack.pack.tool_call import ToolCall
 from oraclepack.tools.tool_names import ORACLE
 
 _EDITING = frozenset({"auto_edit", "yolo"})
+_MOVING = frozenset(
+    {"am", "checkout", "cherry-pick", "commit", "merge"}
+    | {"pull", "rebase", "reset", "revert", "switch"}
+)
+"""What git calls the commands that may leave HEAD elsewhere."""
 
 
 class TreePolicy(StrEnum):
@@ -65,3 +71,19 @@ def _edits(call: ToolCall) -> bool:
         return False
     modes = {word.value for word in call.values("--approval-mode")}
     return bool(modes & _EDITING) or None in modes or call.has("--yolo")
+
+
+def mutates(pack: Pack) -> bool:
+    """Some step may change the work tree, and so move HEAD.
+
+    A runner that is killed right after a step's own commit has had no time to write it down.
+    """
+    return any(
+        any(call.tool in {"codex", "gemini"} for call in step.calls)
+        or any(map(_moves_head, step.script.commands))
+        for step in pack.steps
+    )
+
+
+def _moves_head(command: SimpleCommand) -> bool:
+    return command.name == "git" and any(word.value in _MOVING for word in command.words)

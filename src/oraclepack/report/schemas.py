@@ -86,7 +86,7 @@ SCHEMAS = {
     "quarantine": ("oraclepack.run.quarantine:QuarantineList", 1),
     "quarantine-restore-report": ("oraclepack.run.quarantine:QuarantineRestoreReport", 2),
     "rule-explanation": ("oraclepack.lint.rule_docs:RuleExplanation", 2),
-    "listing": ("oraclepack.run.explain_steps:StepList", 2),
+    "listing": ("oraclepack.run.step_listing:StepList", 2),
     "validation": ("oraclepack.report.schemas:_validation", 1),
     "envelope": ("oraclepack.cli.reply:Envelope", 1),
     "manifest": ("oraclepack.cli.command_manifest:CommandManifest", 2),

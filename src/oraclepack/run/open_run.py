@@ -34,7 +34,7 @@ from oraclepack.journal.run_dir import (
 from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import check_name
-from oraclepack.pack.script import SimpleCommand
+from oraclepack.pack.tree_policy import mutates
 from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Observer, Recorder
 from oraclepack.system import environment, git, locks
@@ -50,12 +50,6 @@ from oraclepack.tools.tool_names import ORACLE
 if TYPE_CHECKING:
     from oraclepack.run.run_pack import RunRequest
 
-
-_MOVING = frozenset(
-    {"am", "checkout", "cherry-pick", "commit", "merge"}
-    | {"pull", "rebase", "reset", "revert", "switch"}
-)
-"""What git calls the commands that may leave HEAD elsewhere."""
 
 IN_PLACE = "in_place"
 """What a rehearsal in the project itself is called among the settings it records."""
@@ -251,22 +245,6 @@ def _written_to(run: RunDir, pack: Pack) -> set[Path]:
     failed = failed_folder(root, pack.out_dir, run.path) / run.run_id
     quarantines = {place for place in failed.glob("step-[0-9][0-9]") if stays_inside(root, place)}
     return folders | {root / CACHE} | quarantines
-
-
-def mutates(pack: Pack) -> bool:
-    """Some step may change the work tree, and so move HEAD.
-
-    A runner that is killed right after a step's own commit has had no time to write it down.
-    """
-    return any(
-        any(call.tool in {"codex", "gemini"} for call in step.calls)
-        or any(map(_moves_head, step.script.commands))
-        for step in pack.steps
-    )
-
-
-def _moves_head(command: SimpleCommand) -> bool:
-    return command.name == "git" and any(word.value in _MOVING for word in command.words)
 
 
 def _named(root: Path, pack: Pack, wish: RunSelector, tree: git.WorkTreeState) -> SelectedRun:

@@ -18,8 +18,8 @@ from oraclepack.journal.statuses import Status
 from oraclepack.journal.timeline import SegmentKind, call_timelines
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.pack.tree_policy import mutates
 from oraclepack.run.manifests import RunManifest, StepEntry, run_manifest, steps_manifest
-from oraclepack.run.open_run import mutates
 from oraclepack.system import environment, git, locks
 from oraclepack.system.ownership import Foreign
 from oraclepack.system.paging import Paged
