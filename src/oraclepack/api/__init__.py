@@ -5,11 +5,11 @@
     outcome = api.run("docs/pack.md")
     print(outcome.report.status)
 
-The functions stand in the modules of this folder, one per topic. Values that cost little are
-imported here at once: `api.Status`, `api.Settings` and so on. Functions, and the types of their
-results, are loaded by `__getattr__` (PEP 562) when they are first used: all together would take
-a third of a second, and no caller needs all of them. `_MODULES` says where each is defined, and
-the imports below `TYPE_CHECKING` say the same to type checkers; tests/test_api.py compares them.
+The functions stand in the modules of this folder, one per topic. What every command needs is
+imported here at once: settings, errors, the clock, canonical JSON. All else is loaded by
+`__getattr__` (PEP 562) when it is first used: all together would take a third of a second, and no
+caller needs all of it. `_MODULES` says where each name is defined, and the imports below
+`TYPE_CHECKING` say the same to type checkers; tests/test_api.py compares them.
 
 Whatever cannot be done raises an `OraclePackError` that says what happened and what to do.
 """
@@ -41,27 +41,6 @@ from oraclepack.errors import (
     RunAbortedError,
     UsageError,
 )
-from oraclepack.journal import events
-from oraclepack.journal.costs import (
-    NO_COST,
-    CostTotal,
-    cost_text,
-    forecast_text,
-    money,
-    short_cost,
-)
-from oraclepack.journal.events import KnownEvent
-from oraclepack.journal.run_state import EMPTY, Ask, RunState, fold
-from oraclepack.journal.statuses import WAITS, Cache, CallWait, RollbackStatus, Status
-from oraclepack.journal.step_state import StepState
-from oraclepack.lint.finding import Finding, Severity
-from oraclepack.pack.model import PRELUDE
-from oraclepack.report import figures
-from oraclepack.report.schemas import schema_names, schema_of
-from oraclepack.report.untrusted_text import clean_parts, untrusted_parts
-from oraclepack.run.planning.plan import Decision
-from oraclepack.run.planning.selection import RunArguments
-from oraclepack.run.run_display import Display, RunPreview, StepPreview
 from oraclepack.settings import call_settings, run_settings, value_kinds
 from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.loading import COMPLETION_VARIABLE, is_completing, own_variables
@@ -84,9 +63,6 @@ from oraclepack.settings.registry import (
     SettingValue,
 )
 from oraclepack.settings.registry import config_report as settings_shown
-from oraclepack.shell.attempt import StopLevel
-from oraclepack.shell.log_files import last_lines
-from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.digests import (
     canonical_file,
@@ -101,9 +77,6 @@ from oraclepack.system.environment import (
     user_name,
 )
 from oraclepack.system.files import exhausted
-from oraclepack.system.jq_filter import JqFilter, jq_filter
-from oraclepack.system.paging import TextPage, page, text_page
-from oraclepack.system.root_files import Roots
 
 if TYPE_CHECKING:
     from oraclepack.answers.verification import Totals as Totals
@@ -188,6 +161,26 @@ if TYPE_CHECKING:
     from oraclepack.fleet.fleet_reports import FleetReport as FleetReport
     from oraclepack.fleet.fleets import Fleets as Fleets
     from oraclepack.fleet.shared_store import SharedStore as SharedStore
+    from oraclepack.journal import events as events
+    from oraclepack.journal.costs import NO_COST as NO_COST
+    from oraclepack.journal.costs import CostTotal as CostTotal
+    from oraclepack.journal.costs import cost_text as cost_text
+    from oraclepack.journal.costs import forecast_text as forecast_text
+    from oraclepack.journal.costs import money as money
+    from oraclepack.journal.costs import short_cost as short_cost
+    from oraclepack.journal.events import KnownEvent as KnownEvent
+    from oraclepack.journal.run_state import EMPTY as EMPTY
+    from oraclepack.journal.run_state import Ask as Ask
+    from oraclepack.journal.run_state import RunState as RunState
+    from oraclepack.journal.run_state import fold as fold
+    from oraclepack.journal.statuses import WAITS as WAITS
+    from oraclepack.journal.statuses import Cache as Cache
+    from oraclepack.journal.statuses import CallWait as CallWait
+    from oraclepack.journal.statuses import RollbackStatus as RollbackStatus
+    from oraclepack.journal.statuses import Status as Status
+    from oraclepack.journal.step_state import StepState as StepState
+    from oraclepack.lint.finding import Finding as Finding
+    from oraclepack.lint.finding import Severity as Severity
     from oraclepack.lint.rule_docs import RuleDoc as RuleDoc
     from oraclepack.lint.rule_docs import RuleExplanation as RuleExplanation
     from oraclepack.lint.validate import CheckedPack as CheckedPack
@@ -195,12 +188,14 @@ if TYPE_CHECKING:
     from oraclepack.lint.validate import ValidateResult as ValidateResult
     from oraclepack.lint.validation import CheckRun as CheckRun
     from oraclepack.lint.validation import UnreadablePack as UnreadablePack
+    from oraclepack.pack.model import PRELUDE as PRELUDE
     from oraclepack.pipeline.pipeline_report import PipelineReport as PipelineReport
     from oraclepack.pipeline.pipeline_report import PolicyReport as PolicyReport
     from oraclepack.pipeline.pipeline_report import StageReport as StageReport
     from oraclepack.pipeline.project_work import ProjectWork as ProjectWork
     from oraclepack.pipeline.record_pages import ProjectPages as ProjectPages
     from oraclepack.pipeline.run_pipeline import PipelineOutcome as PipelineOutcome
+    from oraclepack.report import figures as figures
     from oraclepack.report.report_data import ReportAnswer as ReportAnswer
     from oraclepack.report.report_data import ReportData as ReportData
     from oraclepack.report.report_data import ReportStep as ReportStep
@@ -208,6 +203,10 @@ if TYPE_CHECKING:
     from oraclepack.report.run_comparison import QuestionComparison as QuestionComparison
     from oraclepack.report.run_comparison import RunComparison as RunComparison
     from oraclepack.report.run_comparison import RunSide as RunSide
+    from oraclepack.report.schemas import schema_names as schema_names
+    from oraclepack.report.schemas import schema_of as schema_of
+    from oraclepack.report.untrusted_text import clean_parts as clean_parts
+    from oraclepack.report.untrusted_text import untrusted_parts as untrusted_parts
     from oraclepack.report.write_report import ReportFile as ReportFile
     from oraclepack.report.write_report import ReportOutcome as ReportOutcome
     from oraclepack.report.write_site import SiteReport as SiteReport
@@ -223,6 +222,8 @@ if TYPE_CHECKING:
     from oraclepack.run.past_runs import StepDetails as StepDetails
     from oraclepack.run.plan_token import PlanSubject as PlanSubject
     from oraclepack.run.plan_token import RunPlan as RunPlan
+    from oraclepack.run.planning.plan import Decision as Decision
+    from oraclepack.run.planning.selection import RunArguments as RunArguments
     from oraclepack.run.policy import YieldPolicy as YieldPolicy
     from oraclepack.run.project_records import ForeignRecords as ForeignRecords
     from oraclepack.run.project_records import ProjectCache as ProjectCache
@@ -236,6 +237,9 @@ if TYPE_CHECKING:
     from oraclepack.run.rebuild import RunRebuild as RunRebuild
     from oraclepack.run.run_control import ControlReply as ControlReply
     from oraclepack.run.run_control import ControlRequest as ControlRequest
+    from oraclepack.run.run_display import Display as Display
+    from oraclepack.run.run_display import RunPreview as RunPreview
+    from oraclepack.run.run_display import StepPreview as StepPreview
     from oraclepack.run.run_packs import FrontEnds as FrontEnds
     from oraclepack.run.run_packs import PackRun as PackRun
     from oraclepack.run.run_packs import RunPacksOutcome as RunPacksOutcome
@@ -258,8 +262,17 @@ if TYPE_CHECKING:
     from oraclepack.run.undo import UndoReport as UndoReport
     from oraclepack.run.watch_run import LogProgress as LogProgress
     from oraclepack.run.watch_run import WatchUpdate as WatchUpdate
+    from oraclepack.shell.attempt import StopLevel as StopLevel
+    from oraclepack.shell.log_files import last_lines as last_lines
     from oraclepack.shell.log_tail import LogPart as LogPart
     from oraclepack.shell.log_tail import LogWindow as LogWindow
+    from oraclepack.shell.stop import Stop as Stop
+    from oraclepack.system.jq_filter import JqFilter as JqFilter
+    from oraclepack.system.jq_filter import jq_filter as jq_filter
+    from oraclepack.system.paging import TextPage as TextPage
+    from oraclepack.system.paging import page as page
+    from oraclepack.system.paging import text_page as text_page
+    from oraclepack.system.root_files import Roots as Roots
     from oraclepack.tickets.steps_support import TicketSteps as TicketSteps
     from oraclepack.tickets.ticket import TicketCheck as TicketCheck
     from oraclepack.tickets.ticketify import TicketifyReport as TicketifyReport
@@ -278,78 +291,43 @@ __all__ = [
     "COLOR",
     "COMPLETION_VARIABLE",
     "CWD",
-    "EMPTY",
     "GITHUB_API_URL",
     "LINT_IGNORE",
     "LINT_SELECT",
     "NOTIFY",
-    "NO_COST",
     "OUTPUT",
-    "PRELUDE",
     "STRICT",
     "TRUST_KEY_FILE",
     "TUI_KEYS",
     "TUI_THEME",
-    "WAITS",
     "AlreadyExistsError",
-    "Ask",
-    "Cache",
-    "CallWait",
     "Clock",
     "ConfigReport",
-    "CostTotal",
-    "Decision",
-    "Display",
     "ExitCode",
-    "Finding",
     "InputError",
-    "JqFilter",
-    "KnownEvent",
     "LockedError",
     "MachineError",
     "NotFoundError",
     "OraclePackError",
-    "RollbackStatus",
-    "Roots",
     "RunAbortedError",
-    "RunArguments",
-    "RunPreview",
-    "RunState",
     "Setting",
     "SettingScope",
     "SettingValue",
     "Settings",
-    "Severity",
-    "Status",
-    "StepPreview",
-    "StepState",
-    "Stop",
-    "StopLevel",
     "SystemClock",
-    "TextPage",
     "UsageError",
     "ValueSource",
     "call_settings",
     "canonical_file",
     "canonical_line",
     "canonical_reply",
-    "clean_parts",
-    "cost_text",
     "environment",
-    "events",
     "exhausted",
-    "figures",
-    "fold",
-    "forecast_text",
     "is_agent",
     "is_completing",
     "is_detached",
-    "jq_filter",
-    "last_lines",
     "load_settings",
-    "money",
     "own_variables",
-    "page",
     "place_values",
     "read_small_file",
     "redacted",
@@ -357,13 +335,8 @@ __all__ = [
     "request_id",
     "run_settings",
     "save_chatgpt_url",
-    "schema_names",
-    "schema_of",
     "settings_shown",
     "sha256_bytes",
-    "short_cost",
-    "text_page",
-    "untrusted_parts",
     "user_name",
     "value_kinds",
     "write_config_file",
@@ -378,12 +351,7 @@ _MODULES = {
     "oraclepack.api.pack_checks": ("preview_fixes", "validate"),
     "oraclepack.api.pack_status": ("list_packs", "list_steps"),
     "oraclepack.api.pipeline_stages": ("pipeline", "work"),
-    "oraclepack.api.program_reference": (
-        "examine_machine",
-        "prices",
-        "skill_text",
-        "skills",
-    ),
+    "oraclepack.api.program_reference": ("examine_machine", "prices", "skill_text", "skills"),
     "oraclepack.api.project_storage": (
         "ComparableRuns",
         "accept",
@@ -458,15 +426,33 @@ _MODULES = {
     "oraclepack.fleet.fleet_reports": ("FleetReport",),
     "oraclepack.fleet.fleets": ("Fleets",),
     "oraclepack.fleet.shared_store": ("SharedStore",),
+    "oraclepack.journal": ("events",),
+    "oraclepack.journal.costs": (
+        "CostTotal",
+        "NO_COST",
+        "cost_text",
+        "forecast_text",
+        "money",
+        "short_cost",
+    ),
+    "oraclepack.journal.events": ("KnownEvent",),
+    "oraclepack.journal.run_state": ("Ask", "EMPTY", "RunState", "fold"),
+    "oraclepack.journal.statuses": ("Cache", "CallWait", "RollbackStatus", "Status", "WAITS"),
+    "oraclepack.journal.step_state": ("StepState",),
+    "oraclepack.lint.finding": ("Finding", "Severity"),
     "oraclepack.lint.rule_docs": ("RuleDoc", "RuleExplanation"),
     "oraclepack.lint.validate": ("CheckedPack", "FixPreview", "ValidateResult"),
     "oraclepack.lint.validation": ("CheckRun", "UnreadablePack"),
+    "oraclepack.pack.model": ("PRELUDE",),
     "oraclepack.pipeline.pipeline_report": ("PipelineReport", "PolicyReport", "StageReport"),
     "oraclepack.pipeline.project_work": ("ProjectWork",),
     "oraclepack.pipeline.record_pages": ("ProjectPages",),
     "oraclepack.pipeline.run_pipeline": ("PipelineOutcome",),
+    "oraclepack.report": ("figures",),
     "oraclepack.report.report_data": ("ReportAnswer", "ReportData", "ReportStep", "SourceQuote"),
     "oraclepack.report.run_comparison": ("QuestionComparison", "RunComparison", "RunSide"),
+    "oraclepack.report.schemas": ("schema_names", "schema_of"),
+    "oraclepack.report.untrusted_text": ("clean_parts", "untrusted_parts"),
     "oraclepack.report.write_report": ("ReportFile", "ReportOutcome"),
     "oraclepack.report.write_site": ("SiteReport",),
     "oraclepack.run.accept": ("AcceptReport",),
@@ -475,6 +461,8 @@ _MODULES = {
     "oraclepack.run.pack_overview": ("PackEntry",),
     "oraclepack.run.past_runs": ("CallTimes", "RunDetails", "RunListEntry", "StepDetails"),
     "oraclepack.run.plan_token": ("PlanSubject", "RunPlan"),
+    "oraclepack.run.planning.plan": ("Decision",),
+    "oraclepack.run.planning.selection": ("RunArguments",),
     "oraclepack.run.policy": ("YieldPolicy",),
     "oraclepack.run.project_records": (
         "ForeignRecords",
@@ -487,6 +475,7 @@ _MODULES = {
     "oraclepack.run.read_logs": ("LogChunk", "LogReport"),
     "oraclepack.run.rebuild": ("RebuildReport", "RunRebuild"),
     "oraclepack.run.run_control": ("ControlReply", "ControlRequest"),
+    "oraclepack.run.run_display": ("Display", "RunPreview", "StepPreview"),
     "oraclepack.run.run_packs": ("FrontEnds", "PackRun", "RunPacksOutcome"),
     "oraclepack.run.run_report": ("PlanOutcome", "RunOutcome", "RunReport", "StepReport"),
     "oraclepack.run.run_status": ("CallInFlight", "DecisionRequest", "RunStatus", "StepStatus"),
@@ -497,7 +486,13 @@ _MODULES = {
     "oraclepack.run.trust": ("Candidate",),
     "oraclepack.run.undo": ("UndoReport",),
     "oraclepack.run.watch_run": ("LogProgress", "WatchUpdate"),
+    "oraclepack.shell.attempt": ("StopLevel",),
+    "oraclepack.shell.log_files": ("last_lines",),
     "oraclepack.shell.log_tail": ("LogPart", "LogWindow"),
+    "oraclepack.shell.stop": ("Stop",),
+    "oraclepack.system.jq_filter": ("JqFilter", "jq_filter"),
+    "oraclepack.system.paging": ("TextPage", "page", "text_page"),
+    "oraclepack.system.root_files": ("Roots",),
     "oraclepack.tickets.steps_support": ("TicketSteps",),
     "oraclepack.tickets.ticket": ("TicketCheck",),
     "oraclepack.tickets.ticketify": ("TicketifyReport", "TicketifyResult", "TicketsReply"),
@@ -506,16 +501,23 @@ _MODULES = {
     "oraclepack.work.backlog": ("ActionizeReport",),
     "oraclepack.work.backlog_edit": ("BacklogNotes",),
 }
+_WHOLE_MODULES = ("events", "figures")
+"""Names that stand for a module; their home is its package."""
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 
 if not TYPE_CHECKING:  # with a `__getattr__` a type checker would accept every name
 
     def __getattr__(name: str) -> object:
-        """Load a function or a type of the api on its first use."""
+        """Load a name of the api on its first use."""
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(_HOMES[name]), name)
+        home = _HOMES[name]
+        value: object
+        if name in _WHOLE_MODULES:
+            value = import_module(f"{home}.{name}")
+        else:
+            value = getattr(import_module(home), name)
         globals()[name] = value
         return value
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from oraclepack import api
-from oraclepack.api import events as j
 from oraclepack.cli.reply import Reply
 
 
@@ -23,7 +22,9 @@ class DetachedStart:
 
     def event(self, event: api.KnownEvent) -> None:
         """The run has begun with the first event of the command itself."""
-        if self._report is None or self._preview is None or not isinstance(event, j.SessionStarted):
+        if self._report is None or self._preview is None:
+            return
+        if not isinstance(event, api.events.SessionStarted):
             return
         self._report.begun(self._preview.run_id, self._preview.run_dir)
 
