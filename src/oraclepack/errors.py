@@ -14,7 +14,6 @@
 """
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from enum import IntEnum
 from typing import Self
 
@@ -36,7 +35,8 @@ class StepError(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    # difflib is only needed after a typing error.
+    from difflib import get_close_matches  # only needed after a typing error
+
     by_lower = {name.lower(): name for name in sorted(known)}
     matches = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[matches[0]] if matches else None

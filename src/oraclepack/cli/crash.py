@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import sys
-import tempfile
-import traceback
 from pathlib import Path
 
 from oraclepack import __version__, api
@@ -16,6 +14,8 @@ from oraclepack.errors import ExitCode
 
 def write_crash_log(text: str) -> Path | None:
     """Write a new file only its owner can read; None when the machine will not have it."""
+    import tempfile
+
     from platformdirs import user_log_path
 
     try:
@@ -52,6 +52,8 @@ def crashed(error: BaseException, command: str) -> Reply:
 
 
 def _crash_report(error: BaseException, command: str) -> str:
+    import traceback
+
     # Arguments stay out: they may hold prompts and keys.
     head = (
         f"oraclepack {__version__}, command {command or '(none)'}\n"

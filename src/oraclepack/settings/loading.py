@@ -2,7 +2,6 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
@@ -149,6 +148,8 @@ def _toml(path: Path, marker: bytes = b"") -> dict[str, object] | None:
     raw = _content(path)
     if raw is None or marker not in raw:
         return None
+    import tomllib
+
     _refuse_long_keys(path, raw)
     try:
         return tomllib.loads(raw.decode("utf-8-sig"))

@@ -1,7 +1,7 @@
-"""Canonical JSON, SHA-256 and keyed digests: the only hashing in the tree."""
+"""Canonical JSON, SHA-256 and keyed digests: the only hashing in the tree.
 
-import hashlib
-from hmac import compare_digest
+`hashlib` loads OpenSSL, which takes milliseconds and which most short commands do not need.
+"""
 
 import msgspec
 
@@ -20,6 +20,8 @@ def sha256_value(value: object) -> str:
 
 def sha256_bytes(data: bytes) -> str:
     """Lower-case hex digest of some bytes."""
+    import hashlib
+
     return hashlib.sha256(data).hexdigest()
 
 
@@ -28,6 +30,8 @@ def keyed_digest(key: bytes, purpose: str, *parts: bytes) -> str:
 
     The purpose keeps a MAC of one kind of record from passing for that of another.
     """
+    import hashlib
+
     digest = hashlib.blake2b(key=key, digest_size=16, person=purpose.encode())
     for part in parts:
         digest.update(len(part).to_bytes(8, "big"))
@@ -37,11 +41,15 @@ def keyed_digest(key: bytes, purpose: str, *parts: bytes) -> str:
 
 def same_digest(one: str, other: str) -> bool:
     """Compare two digests in constant time."""
+    from hmac import compare_digest
+
     return compare_digest(one.encode(), other.encode())
 
 
 def chained_digest(before: bytes, data: bytes) -> bytes:
     """The digest of data that follows what already has a digest."""
+    import hashlib
+
     return hashlib.blake2b(before + data, digest_size=32).digest()
 
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import platformdirs
-
 from oraclepack.errors import MachineError, NotFoundError
 from oraclepack.system.files import remove_tree
 from oraclepack.system.path_jail import REHEARSALS, RUNS, refuse_link_out
@@ -19,12 +17,16 @@ _NAME = "oraclepack"
 
 def config_directory() -> Path:
     """For settings."""
-    return platformdirs.user_config_path(_NAME, appauthor=False)
+    from platformdirs import user_config_path
+
+    return user_config_path(_NAME, appauthor=False)
 
 
 def state_directory() -> Path:
     """For data that outlives a run and is not edited by hand."""
-    return platformdirs.user_state_path(_NAME, appauthor=False)
+    from platformdirs import user_state_path
+
+    return user_state_path(_NAME, appauthor=False)
 
 
 def project_root(pack_path: str | None, cwd_flag: str = "") -> Path:

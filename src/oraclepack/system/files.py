@@ -4,7 +4,6 @@ import errno
 import itertools
 import os
 import re
-import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -291,6 +290,8 @@ def remove_tree(path: Path) -> None:
     if path.is_symlink() or not path.is_dir():
         disk.remove(path)
         return
+    import shutil
+
     shutil.rmtree(path, ignore_errors=True)
     if path.exists():  # a directory in it may have been closed to us, though it is ours
         _open_up(path)

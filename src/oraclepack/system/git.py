@@ -8,7 +8,6 @@ and a call that takes too long is ended together with whatever it started.
 
 import os
 import re
-import resource
 import stat
 import subprocess
 import sys
@@ -330,6 +329,8 @@ def _limit_memory(pid: int) -> None:
     Not before it starts: that would take a function between fork and exec, which threads forbid.
     """
     if sys.platform == "linux":
+        import resource
+
         with suppress(OSError):  # it has ended already
             resource.prlimit(pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
 

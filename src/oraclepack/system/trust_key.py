@@ -5,7 +5,6 @@ A key that several machines share replaces it: `ORACLEPACK_TRUST_KEY`, or a file
 own configuration names.
 """
 
-import hashlib
 import os
 import stat
 from pathlib import Path
@@ -137,6 +136,8 @@ def _unsafe(path: Path, reason: str, first: str = "") -> MachineError:
 
 def _digest(content: bytes, where: str) -> bytes:
     """The same for the same text, whether a variable or a file holds it."""
+    import hashlib
+
     text = content.strip()
     if len(text) < SHORTEST:
         raise UsageError(

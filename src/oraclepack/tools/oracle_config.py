@@ -1,6 +1,5 @@
 """Oracle's own files around a call: its home, its config files, the `.env` beside the call."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
@@ -23,6 +22,8 @@ def version_of_oracle(program: str = "") -> str | None:
 
 
 def _from_package(program: Path) -> str | None:
+    import json
+
     try:
         place = program.resolve(strict=True)
         for folder in place.parents:
