@@ -27,7 +27,6 @@ from oraclepack.errors import ExitCode, InputError, OraclePackError, exit_code_o
 from oraclepack.system.terminal import stdout_is_terminal
 
 PROGRAM = "oraclepack"
-_VALUES_BETWEEN_COLLECTIONS = 50_000
 
 
 class TerminatedError(BaseException):
@@ -68,8 +67,6 @@ def _process(args: Sequence[str]) -> Iterator[None]:
     if api.is_completing():
         root().main(list(args), PROGRAM, complete_var=api.COMPLETION_VARIABLE)
     signal.signal(signal.SIGTERM, _terminate)
-    # A command makes many values and few circles: looking for circles less often saves time.
-    gc.set_threshold(_VALUES_BETWEEN_COLLECTIONS)
     try:
         # While the reply is being written there is nothing left to say.
         with suppress(TerminatedError):
