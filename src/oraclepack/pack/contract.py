@@ -38,14 +38,14 @@ class Phrasing(msgspec.Struct, frozen=True):
     example: str
     words: str
     """What every match holds, in lower case."""
-    pattern: re.Pattern[str]
+    pattern: str
 
 
 _SECTION = "output section"
 
 
 def _phrasing(example: str, words: str, pattern: str = r"\b{}\b(?P<rest>.*)") -> Phrasing:
-    return Phrasing(example, words, re.compile(pattern.format(words), re.IGNORECASE))
+    return Phrasing(example, words, "(?i)" + pattern.format(words))
 
 
 PHRASINGS = (
@@ -102,7 +102,7 @@ def _only(lines: Sequence[str], at: int) -> Iterator[Section]:
     # Beyond ASCII a pattern takes more letters for the same than lower case does.
     possible = [each for each in PHRASINGS if each.words in lowered or not line.isascii()]
     for phrasing in possible:
-        match = phrasing.pattern.search(line)
+        match = re.search(phrasing.pattern, line)
         if match is None or _NEGATED.search(line[: match.start()]):
             continue
         rest = match["rest"]

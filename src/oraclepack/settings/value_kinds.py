@@ -26,9 +26,10 @@ BOOLEANS = {
 """How a truth value may be spelled after `--flag=` and in variables."""
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_URL = re.compile(r"https?://[^\s\"'<>\\^`{|}\x00-\x20\x7f-\uffff]+")
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
+_URL = r"https?://[^\s\"'<>\\^`{|}\x00-\x20\x7f-\uffff]+"
+_DURATION = r"(\d+(?:\.\d+)?)(ms|s|m|h|d)"
+"""Patterns are compiled when a value needs them: most commands are given none."""
 
 
 class ValueKind(Protocol[T_co]):
@@ -203,9 +204,9 @@ class NamedUrls(msgspec.Struct, frozen=True):
         if not isinstance(pairs, Mapping) or not all(isinstance(name, str) for name in pairs):
             raise ValueError("must be a table of URLs by name")
         for name, url in pairs.items():
-            if not _NAME.fullmatch(name):
+            if not re.fullmatch(_NAME, name):
                 raise ValueError(f"must name pages by letters, digits, - and _, unlike {name!r}")
-            if not isinstance(url, str) or not _URL.fullmatch(url):
+            if not isinstance(url, str) or not re.fullmatch(_URL, url):
                 raise ValueError(f"must give the URL of {name}, as in https://chatgpt.com/g/g-p-1")
         return {name: pairs[name] for name in sorted(pairs)}
 
@@ -270,7 +271,7 @@ def _number(raw: object) -> float | None:
 
 
 def _spelled_seconds(text: str) -> float | None:
-    parts = _DURATION.findall(text)
+    parts = re.findall(_DURATION, text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return None
     return sum(float(number) * _UNITS[unit] for number, unit in parts)

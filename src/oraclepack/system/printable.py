@@ -32,7 +32,7 @@ _SEPARATORS = "\u2028\u2029"
 """Line and paragraph ends that only some programs know."""
 _REMOVED = {code: None for low, high in _STEERING for code in range(low, high + 1)}
 _REPLACED = {**_REMOVED, **dict.fromkeys(map(ord, _SEPARATORS), " ")}
-_INVISIBLE = re.compile(
+_INVISIBLE = (
     "["
     + "".join(f"{chr(low)}-{chr(high)}" for low, high in _STEERING if low)
     + f"\x00-\x08{_SEPARATORS}\ud800-\udfff]"
@@ -82,7 +82,7 @@ def spelled(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return _INVISIBLE.sub(lambda match: _spelling(ord(match[0])), text)
+    return re.sub(_INVISIBLE, lambda match: _spelling(ord(match[0])), text)
 
 
 def _spelling(code: int) -> str:
@@ -98,7 +98,7 @@ def screen_json(data: bytes) -> bytes:
     """
     if data.isascii() and b"\x7f" not in data:
         return data
-    return _INVISIBLE.sub(lambda match: _json_escape(match[0]), data.decode()).encode()
+    return re.sub(_INVISIBLE, lambda match: _json_escape(match[0]), data.decode()).encode()
 
 
 def _json_escape(sign: str) -> str:

@@ -100,8 +100,8 @@ _HARMLESS = frozenset(
     )
 )
 """Of oracle's own variables; the others name its home, a module to load, hosts, ports, cookies."""
-_LINE_ENDS = re.compile("[\\n\\r\\u2028\\u2029]")
-_ASSIGNED = re.compile("([A-Za-z0-9_.-]+)[\\s\\ufeff]*[=:]")
+_LINE_ENDS = "[\\n\\r\\u2028\\u2029]"
+_ASSIGNED = "([A-Za-z0-9_.-]+)[\\s\\ufeff]*[=:]"
 
 KEYS = ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
 """With one of these set the tool chooses the API by itself, else the browser."""
@@ -139,8 +139,10 @@ def steering_variables(dotenv: str, env: Mapping[str, str]) -> tuple[str, ...]:
     parsed: oracle's reader takes more spellings than ours, such as `NAME: value`, so every name
     before a sign of assignment counts, unless its line is a comment.
     """
-    lines = (line.lstrip(" \t\ufeff") for line in _LINE_ENDS.split(dotenv))
-    names = {name for line in lines if not line.startswith("#") for name in _ASSIGNED.findall(line)}
+    lines = (line.lstrip(" \t\ufeff") for line in re.split(_LINE_ENDS, dotenv))
+    names = {
+        name for line in lines if not line.startswith("#") for name in re.findall(_ASSIGNED, line)
+    }
     return tuple(sorted(name for name in names if _steers(name) and name not in env))
 
 

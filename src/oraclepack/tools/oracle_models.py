@@ -54,17 +54,17 @@ ORACLE_MODELS = {
 }
 
 
-def _holding(*parts: str) -> re.Pattern[str]:
+def _holding(*parts: str) -> str:
     """Names that hold all of these, in any order."""
-    return re.compile("".join(f"(?=.*{re.escape(part)})" for part in parts), re.DOTALL)
+    return "(?s)" + "".join(f"(?=.*{re.escape(part)})" for part in parts)
 
 
-_RULES: tuple[tuple[re.Pattern[str], str | None], ...] = (
-    (re.compile(r"gpt[-_ ]?6[-_ ]pro\Z"), None),
-    (re.compile(r"(?:latest|gpt[-_ ]?6(?:[-_ ]astra)?)\Z"), "gpt-6-astra"),
+_RULES: tuple[tuple[str, str | None], ...] = (
+    (r"gpt[-_ ]?6[-_ ]pro\Z", None),
+    (r"(?:latest|gpt[-_ ]?6(?:[-_ ]astra)?)\Z", "gpt-6-astra"),
     # A variant of GPT-5.6 with the word "pro" in it: a reasoning mode, not a model.
     (
-        re.compile(r"(?:(?:chat)?gpt[\s._-]*)?5[._-]6[\s._-]+(?:.*[^a-z0-9])?pro(?:[^a-z0-9]|\Z)"),
+        r"(?:(?:chat)?gpt[\s._-]*)?5[._-]6[\s._-]+(?:.*[^a-z0-9])?pro(?:[^a-z0-9]|\Z)",
         None,
     ),
     (_holding("grok"), "grok-4.1"),
@@ -74,26 +74,26 @@ _RULES: tuple[tuple[re.Pattern[str], str | None], ...] = (
     (_holding("5.5"), "gpt-5.5"),
     (_holding("5.4", "pro"), "gpt-5.4-pro"),
     (_holding("5.4"), "gpt-5.4"),
-    (re.compile(r"claude\Z|.*\bsonnet\b", re.DOTALL), "claude-4.6-sonnet"),
-    (re.compile(r"(?:opus|claude-4\.1)\Z"), "claude-4.1-opus"),
+    (r"(?s)claude\Z|.*\bsonnet\b", "claude-4.6-sonnet"),
+    (r"(?:opus|claude-4\.1)\Z", "claude-4.1-opus"),
     (_holding("5.0"), "gpt-5-pro"),
-    (re.compile(r"gpt-5\Z|(?=.*5-pro)(?!.*5\.1)", re.DOTALL), "gpt-5-pro"),
+    (r"(?s)gpt-5\Z|(?=.*5-pro)(?!.*5\.1)", "gpt-5-pro"),
     (_holding("5.2", "pro"), "gpt-5.2-pro"),
     (_holding("5.1", "pro"), "gpt-5.1-pro"),
     (_holding("codex", "max"), None),
     (_holding("codex"), "gpt-5.1-codex"),
     (_holding("gemini", "deep"), None),
-    (re.compile(r".*deep[-_]?think", re.DOTALL), None),
+    (r"(?s).*deep[-_]?think", None),
     (_holding("gemini", "3.5", "flash"), "gemini-3.5-flash"),
     (
-        re.compile(r"(?=.*3[._]1)(?=.*gemini)(?=.*flash)(?=.*lite)", re.DOTALL),
+        r"(?s)(?=.*3[._]1)(?=.*gemini)(?=.*flash)(?=.*lite)",
         "gemini-3.1-flash-lite",
     ),
-    (re.compile(r"(?=.*3[._]1)(?=.*gemini)", re.DOTALL), "gemini-3.1-pro"),
+    (r"(?s)(?=.*3[._]1)(?=.*gemini)", "gemini-3.1-pro"),
     (_holding("gemini"), "gemini-3-pro"),
     (_holding("pro"), DEFAULT_MODEL),
 )
-"""What a name stands for, in oracle's order; None is refused."""
+"""What a name stands for, in oracle's order; None is refused. Compiled when a name is resolved."""
 
 
 def resolve_model(name: str | None) -> str | None:
@@ -106,7 +106,7 @@ def resolve_model(name: str | None) -> str | None:
         return DEFAULT_MODEL
     if given in ORACLE_MODELS or "/" in given:
         return given
-    return next((model for pattern, model in _RULES if pattern.match(given)), given)
+    return next((model for pattern, model in _RULES if re.match(pattern, given)), given)
 
 
 def api_name(model: str) -> str:

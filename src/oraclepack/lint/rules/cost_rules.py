@@ -16,14 +16,12 @@ _LONGEST_PROMPT = 6_000
 """Characters. Questions of real packs have at most some thousands."""
 _MOST_LINES = 12
 _SHORT_QUESTION = 240
-_CLOSED = re.compile(
-    r"(?:is|are|was|were|does|do|did|can|could|has|have|should|will|would)\b[^?\n]*\?\s*"
-    r"(?:(?:please )?(?:answer|reply)[^.\n]*\b(?:yes|no)\b[^.\n]*\.?\s*)?\Z",
-    re.IGNORECASE,
+_CLOSED = (
+    r"(?i)(?:is|are|was|were|does|do|did|can|could|has|have|should|will|would)\b[^?\n]*\?\s*"
+    r"(?:(?:please )?(?:answer|reply)[^.\n]*\b(?:yes|no)\b[^.\n]*\.?\s*)?\Z"
 )
-_OPEN = re.compile(
-    r"\b(?:why|how|where|which|what|who|list|explain|describe|propose|design|compare|and if)\b",
-    re.IGNORECASE,
+_OPEN = (
+    r"(?i)\b(?:why|how|where|which|what|who|list|explain|describe|propose|design|compare|and if)\b"
 )
 
 
@@ -132,7 +130,11 @@ def is_pro_for_yes_or_no(call: ToolCall) -> bool:
     text = call.prompt.text.strip()
     if model is None or not model.endswith("-pro") or (names and names[-1] is None):
         return False
-    return len(text) <= _SHORT_QUESTION and bool(_CLOSED.match(text)) and not _OPEN.search(text)
+    return (
+        len(text) <= _SHORT_QUESTION
+        and bool(re.match(_CLOSED, text))
+        and not re.search(_OPEN, text)
+    )
 
 
 def pro_model_for_yes_or_no(subject: Subject) -> Iterator[Problem]:

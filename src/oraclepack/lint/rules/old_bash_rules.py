@@ -17,9 +17,7 @@ _PAIRED_OR_COMMENT = re.compile(rf"(?<=[\s(])#[^\n]*|{_PAIR}|#", re.DOTALL)
 _NEW_COMMANDS = frozenset({"mapfile", "readarray", "coproc"})
 _CASE = re.compile(r"\$\{!?\w+(?:\[[^]\n]{0,99}\])?(?:\^\^?|,,?)")
 _DECLARERS = ("declare", "typeset", "local")
-_MAP = re.compile(
-    r"[ \t]*(?:declare|typeset|local)[ \t]+-[a-zA-Z]{0,9}A[a-zA-Z]*[ \t]+\w+(?:=\(|$)"
-)
+_MAP = r"[ \t]*(?:declare|typeset|local)[ \t]+-[a-zA-Z]{0,9}A[a-zA-Z]*[ \t]+\w+(?:=\(|$)"
 
 
 def unclosed_quote_in_heredoc(subject: Subject) -> Iterator[Problem]:
@@ -141,7 +139,7 @@ def _maps(stretch: Stretch) -> Iterator[tuple[str, Span]]:
 
 
 def _declares(line: str) -> bool:
-    return line.lstrip(" \t").startswith(_DECLARERS) and _MAP.match(line) is not None
+    return line.lstrip(" \t").startswith(_DECLARERS) and re.match(_MAP, line) is not None
 
 
 RULES = (
