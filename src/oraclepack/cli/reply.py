@@ -97,18 +97,16 @@ class Reply(msgspec.Struct, frozen=True):
     """As JSON, it is the last of many lines."""
 
 
-_ROLLBACK_TEXTS = {
-    api.RollbackStatus.NOT_ATTEMPTED: "what was written before is kept",
-    api.RollbackStatus.COMPLETED: "everything is as it was before",
-    api.RollbackStatus.FAILED: "not everything could be taken back",
-}
-
-
 def partial_failure(
     data: api.TransactionReport, what: str, warnings: tuple[str, ...] = ()
 ) -> Reply:
     """Exit code 3, with what became of the rollback."""
-    rollback_text = _ROLLBACK_TEXTS.get(data.rollback_status, "")
+    rollback_texts = {
+        api.RollbackStatus.NOT_ATTEMPTED: "what was written before is kept",
+        api.RollbackStatus.COMPLETED: "everything is as it was before",
+        api.RollbackStatus.FAILED: "not everything could be taken back",
+    }
+    rollback_text = rollback_texts.get(data.rollback_status, "")
     back = set(data.rolled_back_steps)
     lines = [f"{step}: {'taken back' if step in back else 'done'}" for step in data.completed_steps]
     lines += [f"{data.failed_step}: failed"]

@@ -1,7 +1,6 @@
 """Validate packs: read, run the external checks, apply the rules, apply fixes."""
 
 from collections.abc import Iterable, Iterator
-from difflib import unified_diff
 from pathlib import Path
 
 import msgspec
@@ -149,6 +148,8 @@ def preview_fixes(file: Path, settings: Settings) -> FixPreview:
     text, checked = _fixed(raw, file, settings, most_passes=_MOST_PASSES)
     path = file.as_posix()
     before, after = raw.splitlines(keepends=True), text.splitlines(keepends=True)
+    from difflib import unified_diff
+
     diff = unified_diff(before, after, fromfile=path, tofile=path)
     ended = (line if line.endswith("\n") else f"{line}\n" for line in diff)
     return FixPreview(path, "".join(ended), checked)

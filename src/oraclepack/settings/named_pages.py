@@ -1,6 +1,5 @@
 """Writes names of ChatGPT pages into the user's config file."""
 
-import tomllib
 from pathlib import Path
 
 from oraclepack.errors import AlreadyExistsError, InputError, UsageError
@@ -13,6 +12,8 @@ _HEADER = f"[{CHATGPT_URLS.name}]"
 
 def save_page(name: str, url: str) -> Path:
     """Add a name to `chatgpt_urls` of the user's config file; nothing else in it changes."""
+    import tomllib
+
     try:
         CHATGPT_URLS.kind.read({name: url})
     except ValueError as reason:

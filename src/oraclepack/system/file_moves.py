@@ -4,15 +4,15 @@ import errno
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from oraclepack.errors import AlreadyExistsError, InputError
 from oraclepack.system import disk, files
 
 
-@dataclass(frozen=True, slots=True)
-class PreviousFile:
+class PreviousFile(msgspec.Struct, frozen=True):
     """A file as it stood."""
 
     content: bytes
