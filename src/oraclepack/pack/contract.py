@@ -77,9 +77,12 @@ def requested_format(text: str) -> RequestedFormat:
     Conservative: two "only" phrases that ask for different sections cancel each other out, and
     a phrase that names a second section is none.
     """
-    lines, lowered = text.split("\n"), text.lower().split("\n")
+    small = text.lower()
+    lines, lowered = text.split("\n"), small.split("\n")
     both = enumerate(zip(lines, lowered, strict=True))
-    promised = next((n for n, (line, low) in both if _promises(line, low)), None)
+    promised = None
+    if "format" in small or not text.isascii():  # few prompts have such a line
+        promised = next((n for n, (line, low) in both if _promises(line, low)), None)
     candidates = [at for at, low in enumerate(lowered) if "only" in low or _SECTION in low]
     sections = [(at, section) for at in candidates for section in _only(lines, at)]
     if len({section for _, section in sections}) == 1:

@@ -112,6 +112,8 @@ def material_in_prompt(subject: Subject) -> Iterator[Problem]:
 def _too_large(text: str) -> str:
     if len(text) > _LONGEST_PROMPT:
         return f"{len(text):,} characters"
+    if "\n    " not in text and "\n\t" not in text:  # at most the first line is indented
+        return ""
     longest = row = 0
     for line in text.split("\n"):
         row = row + 1 if line.startswith(("    ", "\t")) and line.strip() else 0

@@ -231,6 +231,10 @@ class _Scanner:
     def _heredoc(self, at: int, word: bytes, *, dashed: bool, literal: bool) -> int:
         """The place behind a heredoc whose text begins here."""
         source, begin = self.source, at
+        if not dashed:
+            # Straight to the first line that may be the word: a prompt has many lines.
+            near = source.find(word, at)
+            at = len(source) if near < 0 else source.rfind(b"\n", at - 1, near) + 1 or at
         while at < len(source):
             end = source.find(b"\n", at)
             end = len(source) if end < 0 else end

@@ -206,10 +206,10 @@ class _Ends:
             rows: dict[bytes, list[int]] = {}
             before: list[bytes] = []
             for row, line in enumerate(self._lines):
-                if not quoted and is_continued(line):
+                if not quoted and line.endswith(b"\\") and is_continued(line):
                     before.append(line[:-1])
                     continue
-                whole = b"".join((*before, line))
+                whole = b"".join((*before, line)) if before else line
                 rows.setdefault(whole.lstrip(b"\t") if indented else whole, []).append(row)
                 before = []
             self._rows[kind] = rows
