@@ -82,6 +82,8 @@ if TYPE_CHECKING:
     from oraclepack.answers.verification import Totals as Totals
     from oraclepack.answers.verification import VerifyPacksReport as VerifyPacksReport
     from oraclepack.answers.verification import VerifyReport as VerifyReport
+    from oraclepack.api.detached_runs import detached_report as detached_report
+    from oraclepack.api.detached_runs import start as start
     from oraclepack.api.fleet_access import fleets as fleets
     from oraclepack.api.fleet_access import shared_store as shared_store
     from oraclepack.api.output_checks import verify as verify
@@ -115,13 +117,8 @@ if TYPE_CHECKING:
     from oraclepack.api.report_files import report_site as report_site
     from oraclepack.api.rule_reference import explain_rules as explain_rules
     from oraclepack.api.rule_reference import looks_secret as looks_secret
-    from oraclepack.api.run_execution import QuestionOptions as QuestionOptions
-    from oraclepack.api.run_execution import call as call
-    from oraclepack.api.run_execution import call_preflight as call_preflight
-    from oraclepack.api.run_execution import detached_report as detached_report
     from oraclepack.api.run_execution import run as run
     from oraclepack.api.run_execution import run_packs as run_packs
-    from oraclepack.api.run_execution import start as start
     from oraclepack.api.run_planning import check_overrides as check_overrides
     from oraclepack.api.run_planning import forecast as forecast
     from oraclepack.api.run_planning import plan as plan
@@ -138,6 +135,9 @@ if TYPE_CHECKING:
     from oraclepack.api.run_work import tick_task as tick_task
     from oraclepack.api.run_work import write_backlog as write_backlog
     from oraclepack.api.run_work import write_note as write_note
+    from oraclepack.api.single_questions import QuestionOptions as QuestionOptions
+    from oraclepack.api.single_questions import call as call
+    from oraclepack.api.single_questions import call_preflight as call_preflight
     from oraclepack.api.ticket_work import TicketifyOptions as TicketifyOptions
     from oraclepack.api.ticket_work import check_tickets as check_tickets
     from oraclepack.api.ticket_work import ticket_steps as ticket_steps
@@ -345,6 +345,7 @@ __all__ = [
 
 _MODULES = {
     "oraclepack.answers.verification": ("Totals", "VerifyPacksReport", "VerifyReport"),
+    "oraclepack.api.detached_runs": ("detached_report", "start"),
     "oraclepack.api.fleet_access": ("fleets", "shared_store"),
     "oraclepack.api.output_checks": ("verify",),
     "oraclepack.api.pack_authoring": ("GenerateOptions", "generate", "new_pack", "upgrade"),
@@ -371,15 +372,7 @@ _MODULES = {
         "report_site",
     ),
     "oraclepack.api.rule_reference": ("explain_rules", "looks_secret"),
-    "oraclepack.api.run_execution": (
-        "QuestionOptions",
-        "call",
-        "call_preflight",
-        "detached_report",
-        "run",
-        "run_packs",
-        "start",
-    ),
+    "oraclepack.api.run_execution": ("run", "run_packs"),
     "oraclepack.api.run_planning": (
         "check_overrides",
         "forecast",
@@ -400,6 +393,7 @@ _MODULES = {
         "write_backlog",
         "write_note",
     ),
+    "oraclepack.api.single_questions": ("QuestionOptions", "call", "call_preflight"),
     "oraclepack.api.ticket_work": (
         "TicketifyOptions",
         "check_tickets",

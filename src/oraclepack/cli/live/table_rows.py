@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from itertools import accumulate
-from statistics import fmean
 
 import msgspec
 
@@ -143,7 +142,7 @@ def eta(rows: Sequence[Row], parallel: int | None) -> int | None:
     queued = sum(row.state is RowState.QUEUED for row in rows)
     if parallel is None or not ended or not (active or queued):
         return None
-    usual = fmean(ended)
+    usual = sum(ended) / len(ended)
     rest = [max(usual - spent, 0.0) for spent in active]
     shared = (sum(rest) + queued * usual) / max(parallel, 1)
     return round(max([shared, *rest])) or None
