@@ -79,6 +79,46 @@ def test_what_is_loaded_is_noticed(tmp_path: Path) -> None:
     assert imported(tmp_path, "list", "pack.md") & HEAVY == READS_PACKS
 
 
+UNUSED = {
+    "difflib",
+    "oraclepack.journal.events",
+    "oraclepack.run.run_pack",
+    "tomllib",
+    "traceback",
+}
+"""What only some commands need, and all would load if it stood at the top of a common module."""
+
+
+@pytest.mark.parametrize(
+    ("args", "more"),
+    [
+        pytest.param(["schema"], {"hashlib", "platformdirs", "tree_sitter"}, id="schema"),
+        pytest.param(["explain", "OP201"], {"hashlib", "oraclepack.doctor"}, id="explain"),
+        pytest.param(["config", "show"], {"hashlib"}, id="config show"),
+        pytest.param(["completion", "bash"], {"hashlib", "platformdirs"}, id="completion"),
+    ],
+)
+def test_a_command_that_runs_nothing_loads_nothing_of_runs(
+    args: list[str], more: set[str], tmp_path: Path
+) -> None:
+    assert imported(tmp_path, *args) & (UNUSED | more) == set()
+
+
+@pytest.mark.parametrize(
+    ("command", "unused"),
+    [
+        ("validate", {"oraclepack.journal.events", "oraclepack.run.run_pack", "tomllib"}),
+        ("list", {"oraclepack.answers.verify_pack", "oraclepack.run.run_pack", "tomllib"}),
+    ],
+)
+def test_a_command_that_reads_packs_loads_nothing_that_runs_them(
+    command: str, unused: set[str], tmp_path: Path
+) -> None:
+    (tmp_path / "pack.md").write_text(pack_text("# 01) x\ntrue\n"), encoding="utf-8")
+
+    assert imported(tmp_path, command, "pack.md") & unused == set()
+
+
 UUID_AND_DECIMAL = """
 import sys
 sys.argv[1:] = ["list", "pack.md"]
