@@ -66,7 +66,7 @@ def rows(times: Times) -> list[Row]:
             f"`generate` for {MANY:,} files, per file",
             f"that of {FEW:,}",
             growth,
-            goal=1.3,
+            goal=1.2,
             memory=memories(times, LARGE),
         )
     ]
