@@ -30,7 +30,7 @@ from oraclepack.calls.file_store import project_cache
 from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.limits import Limit
 from oraclepack.calls.postgres import migrations
-from oraclepack.calls.postgres.database import Database, check_dsn
+from oraclepack.calls.postgres.database import Database, Row, check_dsn
 from oraclepack.calls.postgres.migrations import SCHEMA_VERSION, check_version, migrate
 from oraclepack.calls.postgres.postgres_answers import PostgresAnswers
 from oraclepack.calls.postgres.postgres_budget import PostgresBudget
@@ -332,6 +332,33 @@ def test_a_hanging_server_is_given_up_and_nothing_is_asked(
         os.kill(backend, signal.SIGCONT)
     one.database._watchdog.patience = 30
     claim.note(an_intent())
+
+
+def test_a_frozen_client_does_not_keep_its_locks(server: PostgresServer) -> None:
+    """A process that is stopped in a transaction would keep all others from their slots."""
+    frozen, other = Database(server.dsn), Database(server.dsn)
+    holds, goes_on = threading.Event(), threading.Event()
+    tries = []
+
+    def work(cursor: psycopg.Cursor[Row]) -> None:
+        cursor.execute("select pg_advisory_xact_lock(1)")
+        tries.append(1)
+        if len(tries) == 1:
+            holds.set()
+            goes_on.wait(20)
+        cursor.execute("select 1")
+
+    thread = threading.Thread(target=lambda: frozen.transaction(work))
+    thread.start()
+    assert holds.wait(10)
+    began = time.monotonic()
+    other.rows("select pg_advisory_xact_lock(1)")
+    assert time.monotonic() - began < 15
+    goes_on.set()
+    thread.join(20)
+    assert len(tries) == 2, "its transaction was rolled back, and is made again"
+    frozen.close()
+    other.close()
 
 
 @pytest.mark.parametrize("part", ["/postgres?", "user=owner"])

@@ -25,6 +25,8 @@ PATIENCE = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 """Seconds between two tries while the server does not answer."""
 _CONNECT_TIMEOUT = 10
+_IDLE_LIMIT = "set idle_in_transaction_session_timeout = '5s'"
+"""A client that is silent for so long in a transaction is frozen, and others need its locks."""
 _LOCAL = frozenset({"", "localhost", "127.0.0.1", "::1"})
 _ENCRYPTED = frozenset({"require", "verify-ca", "verify-full"})
 Result = TypeVar("Result")
@@ -152,6 +154,10 @@ class Database:
         except psycopg.OperationalError:
             self._drop()
             raise
+        except psycopg.errors.IdleInTransactionSessionTimeout as trouble:
+            # We were frozen, and the server ended the transaction: nothing of it took effect.
+            self._drop()
+            raise psycopg.OperationalError(str(trouble)) from trouble
         except psycopg.Error as trouble:
             self._drop()
             hint = "`oraclepack fleet doctor` says what is missing; `fleet init` creates it"
@@ -179,6 +185,8 @@ class Database:
             )
             self._refuse_open(self._connection)
             self._watchdog.guard(self._connection)
+            with self._watchdog:
+                self._connection.execute(_IDLE_LIMIT)
         return self._connection
 
     def _refuse_open(self, connection: psycopg.Connection[Row]) -> None:
