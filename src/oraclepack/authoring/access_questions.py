@@ -128,7 +128,7 @@ def _dangers(
 
 def _secrets(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
     reads = [m for m in source.of(MarkKind.ENV) if SECRET.search(m.name)]
-    owners = [o for m in reads if (o := source.owner_of(m)) is not None]
+    owners = source.owners_of(reads)
     given = [
         (d, secret, line)
         for d in source.definitions

@@ -64,7 +64,7 @@ def _deprecations(
         if m.name in {"warnings.warn", "warn"}
         and any("Deprecat" in line for line in file.lines[m.line - 1 : m.line + 8])
     ]
-    owners = [source.outermost(o) for m in warned if (o := source.owner_of(m)) is not None]
+    owners = [source.outermost(one) for one in source.owners_of(warned)]
     if not owners:
         return
     name = source.qualified(owners[0])
@@ -106,7 +106,7 @@ def _versions(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCand
     branches = [
         m for m in source.of(MarkKind.BRANCH) if _VERSION_TEST.search(file.lines[m.line - 1])
     ]
-    owners = [o for m in branches if (o := source.owner_of(m)) is not None]
+    owners = source.owners_of(branches)
     evidence = places(
         file.path,
         *(m.line for m in values[:2]),
@@ -203,7 +203,7 @@ def _optional_imports(
 
 def _platforms(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
     branches = [m for m in source.of(MarkKind.BRANCH) if _PLATFORM.search(file.lines[m.line - 1])]
-    owners = [o for m in branches if (o := source.owner_of(m)) is not None]
+    owners = source.owners_of(branches)
     evidence = places(file.path, *(m.line for m in branches[:4]), *(o.line for o in owners[:2]))
     if len(branches) < _FEW:
         return

@@ -1,5 +1,6 @@
 """What a parsed source file shows: definitions, imports and marks, each with its line."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -116,6 +117,10 @@ class ParsedSource(NamedTuple):
 
     def owner_of(self, mark: Mark) -> Definition | None:
         return self.definitions[mark.owner] if mark.owner >= 0 else None
+
+    def owners_of(self, marks: Iterable[Mark]) -> list[Definition]:
+        """The definitions that the marks are in, one for each mark inside a definition."""
+        return [owner for mark in marks if (owner := self.owner_of(mark)) is not None]
 
     def qualified(self, definition: Definition) -> str:
         """`Class.method` for methods, the plain name otherwise."""

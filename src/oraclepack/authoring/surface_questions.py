@@ -146,7 +146,7 @@ def _statuses(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCand
 def _logs(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
     logged = [m for m in source.of(MarkKind.CALL) if calls.is_log(m)]
     handled = [m for m in source.of(MarkKind.HANDLER) if m.detail == "logs"]
-    owners = [o for m in logged if (o := source.owner_of(m)) is not None]
+    owners = source.owners_of(logged)
     lines = [*(m.line for m in handled[:2]), *(m.line for m in logged[:3])]
     evidence = places(file.path, *lines, *(o.line for o in owners[:1]))
     if len(logged) < _SEVERAL or len(evidence) < _SEVERAL:
