@@ -39,7 +39,7 @@ from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Observer, Recorder
 from oraclepack.system import environment, git, locks
 from oraclepack.system import git as head
-from oraclepack.system.clock import Clock, rfc3339
+from oraclepack.system.clock import Clock
 from oraclepack.system.files import exhausted
 from oraclepack.system.ownership import ForeignError, foreign_folder, foreign_run
 from oraclepack.system.path_jail import CACHE, REHEARSALS, RUNS, AllowedPath, jail, stays_inside
@@ -190,13 +190,7 @@ def opened(
     """Lock the run and open its journal; give both back at the end."""
     check_name(Path(pack.path))
     selected.run.create()
-    holder = locks.Holder(
-        pid=environment.process_id(),
-        host=environment.host(),
-        started_at=rfc3339(clock.now()),
-        command=command,
-    )
-    held = locks.acquire(selected.run.path, holder)
+    held = locks.acquire(selected.run.path, locks.this_process(command, clock))
     if isinstance(held, locks.Holder):
         raise LockedError(
             f"run {selected.run.run_id} is in use by {held}",

@@ -20,7 +20,7 @@ from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.journal.step_state import StepState
 from oraclepack.run.past_runs import InspectedRun, inspect_run, listing_of
 from oraclepack.run.restore_files import find as find_quarantined
-from oraclepack.system import disk, environment, files, locks, trust_key
+from oraclepack.system import disk, files, locks, trust_key
 from oraclepack.system.backlog_notes import read_person_notes
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.digests import keyed_digest, same_digest, sha256_bytes
@@ -326,13 +326,7 @@ class _Pruning:
 
     def _remove(self, inspected: InspectedRun) -> str | None:
         """Remove a run under its lock; why not, if not."""
-        holder = locks.Holder(
-            pid=environment.process_id(),
-            host=environment.host(),
-            started_at=rfc3339(self._clock.now()),
-            command="runs prune",
-        )
-        held = locks.acquire(inspected.run.path, holder)
+        held = locks.acquire(inspected.run.path, locks.this_process("runs prune", self._clock))
         if isinstance(held, locks.Holder):
             return f"in use by {held}"
         with held:

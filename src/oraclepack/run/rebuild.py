@@ -16,7 +16,7 @@ from oraclepack.run.manifest_files import write_manifests
 from oraclepack.run.manifests import StepsManifest, steps_manifest, with_pack_fields
 from oraclepack.run.past_runs import inspect_run, named_run, pack_of
 from oraclepack.system import environment, files, locks
-from oraclepack.system.clock import SystemClock, rfc3339
+from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import canonical_file
 from oraclepack.system.path_jail import RUNS
 from oraclepack.system.secrets import Redactor
@@ -73,13 +73,7 @@ def _rebuild(root: Path, run: RunDir) -> RunRebuild:
     foreign = inspect_run(run).foreign  # before its lock is written to
     if foreign is not None:
         return _run_rebuild(run, RebuildStatus.FOREIGN, problem=foreign.reason)
-    holder = locks.Holder(
-        pid=environment.process_id(),
-        host=environment.host(),
-        started_at=rfc3339(SystemClock().now()),
-        command="doctor --rebuild",
-    )
-    held = locks.acquire(run.path, holder)
+    held = locks.acquire(run.path, locks.this_process("doctor --rebuild", SystemClock()))
     if isinstance(held, locks.Holder):
         return _run_rebuild(run, RebuildStatus.LOCKED, problem=f"in use by {held}")
     with held:

@@ -24,7 +24,7 @@ from oraclepack.run.quarantine import (
     restore,
 )
 from oraclepack.system import environment, locks
-from oraclepack.system.clock import SystemClock, rfc3339
+from oraclepack.system.clock import SystemClock
 from oraclepack.system.ownership import ForeignError, tracked_files
 from oraclepack.system.path_jail import stays_inside
 from oraclepack.system.secrets import Redactor
@@ -92,13 +92,7 @@ def _restore_of_run(
     if run_id not in run_dir.run_ids(root):
         return [move for file in chosen for move in _back(root, file, force=force)], ""
     clock = SystemClock()
-    holder = locks.Holder(
-        pid=environment.process_id(),
-        host=environment.host(),
-        started_at=rfc3339(clock.now()),
-        command="quarantine restore",
-    )
-    held = locks.acquire(run.path, holder)
+    held = locks.acquire(run.path, locks.this_process("quarantine restore", clock))
     if isinstance(held, locks.Holder):
         raise LockedError(
             f"run {run_id} is in use by {held}",

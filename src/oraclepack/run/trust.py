@@ -20,7 +20,7 @@ from oraclepack.run.past_runs import named_run
 from oraclepack.run.patch_undo import seal
 from oraclepack.run.tree_guard import recorded_patches
 from oraclepack.system import environment, locks
-from oraclepack.system.clock import SystemClock, rfc3339
+from oraclepack.system.clock import SystemClock
 from oraclepack.system.ownership import (
     Foreign,
     ForeignError,
@@ -103,13 +103,7 @@ def trust_cache(candidates: CacheCandidates) -> TrustReport:
 def trust_run(candidate: Candidate) -> TrustReport:
     """Sign a run as it is now; what has changed since the user looked at it is not taken over."""
     run, clock = candidate.run, SystemClock()
-    holder = locks.Holder(
-        pid=environment.process_id(),
-        host=environment.host(),
-        started_at=rfc3339(clock.now()),
-        command="trust",
-    )
-    held = locks.acquire(run.path, holder)
+    held = locks.acquire(run.path, locks.this_process("trust", clock))
     if isinstance(held, locks.Holder):
         raise LockedError(f"run {run.run_id} is in use by {held}", hint="wait for it to end")
     redactor = Redactor.of(environment.environment())

@@ -11,7 +11,8 @@ from typing import Self
 import msgspec
 
 from oraclepack.errors import MachineError
-from oraclepack.system import disk, files
+from oraclepack.system import disk, environment, files
+from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.digests import canonical_line
 
 NAME = "lock"
@@ -35,6 +36,16 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
         parts += [f"since {self.started_at}"] if self.started_at else []
         parts += [f"({self.command})"] if self.command else []
         return " ".join(parts)
+
+
+def this_process(command: str, clock: Clock) -> Holder:
+    """The running command as a holder, from now on."""
+    return Holder(
+        pid=environment.process_id(),
+        host=environment.host(),
+        started_at=rfc3339(clock.now()),
+        command=command,
+    )
 
 
 class RunLock:

@@ -13,8 +13,8 @@ from oraclepack.run.policy import YieldPolicy, weigh, yield_of
 from oraclepack.run.transaction import FileWrite, Transaction, TransactionReport
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import Settings
-from oraclepack.system import environment, files, locks
-from oraclepack.system.clock import SystemClock, rfc3339
+from oraclepack.system import files, locks
+from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.environment import project_of
 from oraclepack.system.path_jail import refuse_link_out
@@ -257,13 +257,7 @@ def report_of(
 @contextmanager
 def locked(run_dir: Path, command: str = "actionize") -> Iterator[None]:
     """Hold a run's lock, so that its steps do not run meanwhile."""
-    holder = locks.Holder(
-        pid=environment.process_id(),
-        host=environment.host(),
-        started_at=rfc3339(SystemClock().now()),
-        command=command,
-    )
-    held = locks.acquire(run_dir, holder)
+    held = locks.acquire(run_dir, locks.this_process(command, SystemClock()))
     if isinstance(held, locks.Holder):
         raise LockedError(f"run {run_dir.name} is in use by {held}", hint="wait for it to end")
     with held:
