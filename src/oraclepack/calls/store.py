@@ -31,7 +31,7 @@ from oraclepack.calls.budget import (
 )
 from oraclepack.calls.cache import CacheEntry, CacheLookup, ListedEntry
 from oraclepack.calls.limits import Limit
-from oraclepack.errors import OraclePackError
+from oraclepack.errors import OraclePackError, UsageError
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.system.ownership import Foreign
 
@@ -41,6 +41,14 @@ class StoreError(OraclePackError):
 
     code = "STORE"
     retryable = True
+
+
+def missing_driver() -> UsageError:
+    """The settings name a database, and the library for it cannot be imported."""
+    return UsageError(
+        "the store is a PostgreSQL database, and psycopg is not installed",
+        hint='pip install "oraclepack[fleet]"',
+    )
 
 
 class AnswerCache(Protocol):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
+from oraclepack.calls.store import missing_driver
 from oraclepack.errors import UsageError
 from oraclepack.fleet.dask_cluster import check_dask
 from oraclepack.fleet.fleet_job import OVER, FleetPolicy, FleetTotals, JobState, check_name
@@ -163,9 +164,6 @@ class Fleets:
         try:
             from oraclepack.fleet.postgres_jobs import opened_jobs
         except ImportError:
-            raise UsageError(
-                "the store is a PostgreSQL database, and psycopg is not installed",
-                hint='pip install "oraclepack[fleet]"',
-            ) from None
+            raise missing_driver() from None
         with opened_jobs(self._dsn, self._lease_seconds, takes=takes) as store:
             yield store

@@ -13,9 +13,8 @@ from oraclepack.calls.context import CallContext, CallOptions
 from oraclepack.calls.file_store import file_store
 from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.server import Gateway
-from oraclepack.calls.store import CallStore
+from oraclepack.calls.store import CallStore, missing_driver
 from oraclepack.calls.waiting import settle_ended_tools
-from oraclepack.errors import UsageError
 from oraclepack.run.run_session import RunSession
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings.declaration import Setting
@@ -42,10 +41,7 @@ def _store_of(session: RunSession, calls: CallOptions) -> Iterator[CallStore]:
     try:
         from oraclepack.calls.postgres.postgres_store import postgres_store
     except ImportError:
-        raise UsageError(
-            "the store is a PostgreSQL database, and psycopg is not installed",
-            hint='pip install "oraclepack[fleet]"',
-        ) from None
+        raise missing_driver() from None
     timeout = calls.call_timeout
     with postgres_store(
         session.options.store,
