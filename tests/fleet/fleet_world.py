@@ -146,6 +146,16 @@ class FleetWorld:
     def let_go(self) -> None:
         self.hold_path.unlink(missing_ok=True)
 
+    def lose_machine(self, job: FleetJob, machine: str) -> None:
+        """A machine dies for good while its first question is asked."""
+        self.hold()
+        worker = self.worker(job, machine)
+        until(self.bill, "the first question")
+        worker.kill()
+        worker.wait()
+        self.kill_tools()
+        self.let_go()
+
     def kill_runner(self, job: FleetJob) -> None:
         """Kill the worker of a job, which is a process of a session of its own."""
         for folder in Path("/proc").glob("[0-9]*"):

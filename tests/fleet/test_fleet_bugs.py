@@ -57,15 +57,22 @@ def state_of(world: FleetWorld, job: FleetJob) -> JobState:
     return next(one.state for one in world.jobs() if one.id == job.id)
 
 
-def lost_machine(world: FleetWorld, job: FleetJob) -> None:
-    """A machine dies for good while its first question is asked; another one takes the job."""
-    world.hold()
-    lost = world.worker(job, "lost")
-    until(world.bill, "the first question")
-    lost.kill()
-    lost.wait()
-    world.kill_tools()
-    world.let_go()
+def first_question_stays_undecided(world: FleetWorld, job: FleetJob) -> bool:
+    """Another machine takes the job: it must not ask the question of the lost one again."""
+    until(lambda: state_of(world, job) is JobState.QUEUED, "the lease ran out")
+    world.worker(job, "other").wait(60)
+    return state_of(world, job) is JobState.UNDECIDED and max(world.bill().values()) == 1
+
+
+def assert_paid_twice(world: FleetWorld) -> None:
+    wrong = account(world)
+    assert any("was paid 2 times, with 0 verdicts" in one for one in wrong), wrong
+
+
+def give_up_lost_machine(world: FleetWorld, job: FleetJob) -> None:
+    assert world.command("fleet", "bury", "lost", "--because", "it is gone") == 0
+    assert world.worker(job, "other").wait(60) == 0, world.log("other")
+    assert account(world) == []
 
 
 @pytest.mark.parametrize("changes", [(), FOREIGN_PID], ids=["as it is", "foreign pid is dead"])
@@ -74,19 +81,14 @@ def test_a_process_of_another_machine_is_not_known_to_be_dead(
 ) -> None:
     world = make_world(changes)
     (job,) = submitted(world, "shop")
-    lost_machine(world, job)
-    until(lambda: state_of(world, job) is JobState.QUEUED, "the lease ran out")
-    world.worker(job, "other").wait(60)
+    world.lose_machine(job, "lost")
+    is_undecided = first_question_stays_undecided(world, job)
     if changes:
-        wrong = account(world)
-        assert any("was paid 2 times, with 0 verdicts" in one for one in wrong), wrong
+        assert_paid_twice(world)
         return
-    assert state_of(world, job) is JobState.UNDECIDED, world.log("other")
-    assert max(world.bill().values()) == 1
-    assert world.command("fleet", "bury", "lost", "--because", "it is gone") == 0
-    assert world.worker(job, "other").wait(60) == 0, world.log("other")
+    assert is_undecided, world.log("other")
+    give_up_lost_machine(world, job)
     assert max(world.bill().values()) == 2
-    assert account(world) == []
 
 
 @pytest.mark.parametrize("changes", [(), ASYNCHRONOUS_COMMITS], ids=["as it is", "asynchronous"])
@@ -105,17 +107,12 @@ def test_a_crash_of_the_server_forgets_no_call(
     world.kill_tools()
     world.let_go()
     fresh_server.start()
-    until(lambda: state_of(world, job) is JobState.QUEUED, "the lease ran out")
-    world.worker(job, "other").wait(60)
+    is_undecided = first_question_stays_undecided(world, job)
     if changes:
-        wrong = account(world)
-        assert any("was paid 2 times, with 0 verdicts" in one for one in wrong), wrong
+        assert_paid_twice(world)
         return
-    assert state_of(world, job) is JobState.UNDECIDED, world.log("other")
-    assert max(world.bill().values()) == 1
-    assert world.command("fleet", "bury", "lost", "--because", "it is gone") == 0
-    assert world.worker(job, "other").wait(60) == 0, world.log("other")
-    assert account(world) == []
+    assert is_undecided, world.log("other")
+    give_up_lost_machine(world, job)
 
 
 @pytest.mark.parametrize("changes", [(), NO_TOKEN], ids=["as it is", "gate without token"])

@@ -81,13 +81,7 @@ def test_a_killed_runner_is_continued_on_its_machine(world: FleetWorld) -> None:
 
 def test_a_lost_machine_leaves_unknown_calls_until_it_is_buried(world: FleetWorld) -> None:
     job = one_job(world)
-    world.hold()
-    lost = world.worker(job, "lost")
-    until(world.bill, "the first question")
-    lost.kill()
-    lost.wait()
-    world.kill_tools()
-    world.let_go()
+    world.lose_machine(job, "lost")
     until(lambda: state_of(world) is JobState.QUEUED, "the lease ran out")
 
     world.worker(job, "other").wait(60)

@@ -202,6 +202,17 @@ def test_a_damaged_journal_is_reported(project: Project) -> None:
 CUT = direct("Fix the loop in `src/a.py:12`.", "Close the pool when the")
 
 
+REFUSED = j.InvocationOutcome(
+    step="01",
+    attempt=1,
+    call=1,
+    tool="oracle",
+    ok=False,
+    output_path="out/01-q.md",
+    unmet_sha256=sha256_text(CUT),
+)
+
+
 @pytest.mark.parametrize(
     "place",
     [
@@ -210,22 +221,13 @@ CUT = direct("Fix the loop in `src/a.py:12`.", "Close the pool when the")
     ],
 )
 def test_what_is_whole_in_a_refused_answer_is_used(project: Project, place: str) -> None:
-    refused = j.InvocationOutcome(
-        step="01",
-        attempt=1,
-        call=1,
-        tool="oracle",
-        ok=False,
-        output_path="out/01-q.md",
-        unmet_sha256=sha256_text(CUT),
-    )
     moved = j.Quarantined(step="01", attempt=1, moves=(Move(source="out/01-q.md", target=place),))
     (project.root / place).parent.mkdir(parents=True)
     (project.root / place).write_text(CUT)
     project.events += [
         started("01"),
         called("01", a=sha256_text(SOURCE)),
-        refused,
+        REFUSED,
         finished("01", Status.FAILED),
         moved,
     ]
@@ -238,18 +240,9 @@ def test_what_is_whole_in_a_refused_answer_is_used(project: Project, place: str)
 
 
 def test_a_file_that_is_not_the_refused_answer_is_not_read(project: Project) -> None:
-    refused = j.InvocationOutcome(
-        step="01",
-        attempt=1,
-        call=1,
-        tool="oracle",
-        ok=False,
-        output_path="out/01-q.md",
-        unmet_sha256=sha256_text(CUT),
-    )
     (project.root / "out").mkdir()
     (project.root / "out/01-q.md").write_text(FIX)
-    project.events += [started("01"), called("01", a="0"), refused, finished("01", Status.FAILED)]
+    project.events += [started("01"), called("01", a="0"), REFUSED, finished("01", Status.FAILED)]
 
     assert project.records()["01-01"].status is WorkStatus.BLOCKED
 
