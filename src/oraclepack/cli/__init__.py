@@ -1,1 +1,1 @@
-"""The command line: where people and programs come in."""
+"""The command line."""

@@ -1,4 +1,4 @@
-"""What happens when oraclepack itself is at fault: a log file, and a word where it is."""
+"""Internal errors: written to a log file, whose path is shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oraclepack.errors import ExitCode
 
 
 def write_crash_log(text: str) -> Path | None:
-    """Write a new file only its owner can read; None when the machine will not have it."""
+    """Write a new file only its owner can read; None when that is not possible."""
     import tempfile
 
     from platformdirs import user_log_path

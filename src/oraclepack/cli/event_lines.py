@@ -1,4 +1,4 @@
-"""What a run says while it runs: one line per event, or the events themselves as JSON."""
+"""Progress of a run: one line per event, or the events themselves as JSON."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class JsonLog(NullDisplay):
 
 
 class Lines(NullDisplay):
-    """One line per event that a person wants to know of, and a sign of life in between."""
+    """One line per event that matters to a person, and a heartbeat in between."""
 
     shows_warnings = True
 
@@ -97,7 +97,7 @@ class Lines(NullDisplay):
         self._pulse.observe(event, state)
 
     def close(self) -> None:
-        """No more signs of life."""
+        """Stop the heartbeat."""
         self._pulse.end()
 
     def _say(self, line: str) -> None:

@@ -1,4 +1,4 @@
-"""Findings for people: the place, the rule, the line itself, the way out."""
+"""Findings for people: the place, the rule, the line itself, and how to fix it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sign of life: what runs now, said at least once a minute while something does."""
+"""The heartbeat: what runs now, printed at least once a minute while something does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oraclepack.api import events as j
 from oraclepack.cli.text import clock as clock_of
 
 HEARTBEAT = 60.0
-"""Seconds between two signs of life."""
+"""Seconds between two heartbeats."""
 _ANY = 0
 """The number of a call that is not known; calls are counted from 1."""
 

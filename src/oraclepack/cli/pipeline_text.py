@@ -1,4 +1,4 @@
-"""The last word of a pipeline, for people."""
+"""The summary of a pipeline, for people."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def as_text(reply: Reply, *, color: bool) -> RenderedReply:
 
 
 def as_bare(reply: Reply, *, color: bool) -> RenderedReply:
-    """A format of its own on stdout; the talk as ever."""
+    """A format of its own on stdout; messages on stderr as usual."""
     talk = as_text(reply, color=color)
     return RenderedReply(_bytes(_line_end(visible(reply.bare or ""))), talk.stderr)
 

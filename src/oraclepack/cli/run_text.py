@@ -1,4 +1,4 @@
-"""The last word of a run, for people."""
+"""The summary of a run, for people."""
 
 from __future__ import annotations
 

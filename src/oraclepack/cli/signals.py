@@ -13,11 +13,11 @@ _NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopOnSignals:
-    """Once it listens, the first signal stops politely, one to a run that is being stopped at once.
+    """The first signal stops the run politely; another one, while it stops, stops it at once.
 
     A terminal that closes sends HUP, sometimes twice (the shell and the kernel): it never stops at
-    once. Before it listens a signal ends the command as any other: nothing has begun. Only the
-    main thread can listen.
+    once. Before `listen` a signal ends the command as usual: nothing has begun. Only the main
+    thread can listen.
     """
 
     def __init__(self) -> None:

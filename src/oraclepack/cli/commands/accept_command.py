@@ -51,8 +51,9 @@ def accept(
     """Take an answer that misses its contract, or an edited one, as it is.
 
     The file at its path becomes the recorded output; what was recorded before is kept in the run
-    directory. The step is ok and shown as accepted, and its question is not asked again. It
-    does not enter the cache: other runs ask for themselves. A missing or empty file and a
+    directory. The step is ok and shown as accepted, and its question is not asked again. Other runs
+    of the project take it for the same question, with a note that it was accepted; it does not
+    enter the cache. A missing or empty file and a
     rehearsal are never accepted.
     """
     report = api.accept(pack, step, settings, reason=reason, outputs=outputs, run_id=run_id)

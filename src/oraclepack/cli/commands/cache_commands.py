@@ -27,7 +27,7 @@ cache = Group(
             f"{__name__}:explain", "Explain why a step's calls were or were not cached."
         ),
         "prune": LazyCommand(
-            f"{__name__}:prune_old", "Remove old answers, or as many as it takes."
+            f"{__name__}:prune_old", "Remove cached answers by age or by total size."
         ),
     },
     help="Look at and trim the cache of answers.",
@@ -101,9 +101,10 @@ def explain(step: str, run_id: str | None, settings: api.Settings) -> Reply:
 def prune_old(
     older_than: str | None, max_size: str | None, *, dry_run: bool, settings: api.Settings
 ) -> Reply:
-    """Remove old answers, or as many as it takes.
+    """Remove cached answers by age or by total size.
 
-    What is removed has to be bought again if it is asked again. Foreign answers stay.
+    A question whose answer was removed is paid for again when it is asked again. Foreign answers
+    stay.
     """
     if older_than is None and max_size is None:
         raise UsageError("nothing to go by", hint="give --older-than, --max-size or both")

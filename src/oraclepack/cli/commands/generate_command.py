@@ -115,9 +115,9 @@ PROFILES = ("security", "performance", "api", "tests", "onboarding")
 def generate(*, settings: api.Settings, explain: bool, **wishes: Any) -> Reply:
     """Write a pack of up to twenty questions about this repository.
 
-    Asks no model: the code is parsed, and every question quotes the lines that it stands on. What
+    Asks no model: the code is parsed, and every question quotes the lines that it is based on. What
     is asked follows from the commit and its history by fixed rules, so the same commit and options
-    give the same bytes. Where the evidence carries fewer questions, there are fewer.
+    give the same bytes. Where there is evidence for fewer questions, the pack has fewer.
     """
     result = api.generate(
         Path(settings.root),
@@ -178,7 +178,7 @@ def _table(steps: tuple[api.GeneratedStep, ...]) -> str:
 
 
 def _explained(steps: tuple[api.GeneratedStep, ...]) -> str:
-    """Each question with what it stands on and what it is worth."""
+    """Each question with its evidence and its score."""
     parts = []
     for step in steps:
         evidence = "".join(f"      {line}\n" for line in step.evidence)

@@ -162,8 +162,8 @@ def stop(run: str, step: str | None, *, now: bool, settings: api.Settings) -> Re
     """Stop a run of another process, or one of its steps.
 
     Nothing new starts, and calls that are being asked finish, so that their answers are taken;
-    other commands of steps are ended. What is finished is kept, and `oraclepack run` continues. Of
-    a stopped step the run goes on with everything that does not need it.
+    other commands of steps are ended. Finished steps stay finished, and `oraclepack run` continues
+    the run. When only a step is stopped, the run goes on with the steps that do not need it.
     """
     return _request("stop", run, settings, step=_step_id(step), now=now)
 

@@ -108,7 +108,7 @@ def prune(
 ) -> Reply:
     """Remove finished runs that hold nothing unique.
 
-    Kept whatever you say: runs that are in use, unfinished, damaged or foreign; the only copy of
+    Always kept: runs that are in use, unfinished, damaged or foreign; the only copy of
     an answer or of a file that one replaced; the newest run of a pack, unless the cache has all of
     its answers, so that the next `run` pays for nothing again; and files that are not of the run.
     Each one is named with its reason. Of rehearsals only those in use, and what they replaced.
