@@ -84,7 +84,7 @@ def harvest(
     invocation: Invocation,
     record: SessionRecord | None,
 ) -> bytes | None:
-    """The answer of an earlier call, if it can be found and is sure to be that."""
+    """The answer of an earlier call, if one is found that certainly belongs to it."""
     answers = _answers(context, sessions, invocation, record)
     return next((data for data in answers if is_true(context, prepared, data, record)), None)
 
@@ -273,7 +273,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 
 
 class AdoptionResult(msgspec.Struct, frozen=True):
-    """What looking for an earlier call came to."""
+    """The result of looking for an earlier call."""
 
     answer: bytes | None = None
     record: SessionRecord | None = None
@@ -430,9 +430,9 @@ def _left_open(context: CallContext, prepared: PreparedCall) -> Iterator[Invocat
 
 
 def _answered(context: CallContext, prepared: PreparedCall) -> AdoptionResult | None:
-    """The answer to the same question that this run has had, though nothing could be kept of it.
+    """An answer to the same question that this run had and could not store.
 
-    The disk was full, say, or the cache was removed; its file or the tool's session has it still.
+    The disk was full, for example, or the cache was removed; its file or oracle's session has it.
     """
     key = prepared.key_value
     if key is None or not may_reuse(context, key) or len(prepared.outputs) != 1:
@@ -479,7 +479,7 @@ def _settle(
 def _by_session(
     context: CallContext, prepared: PreparedCall, shim: Shim, earlier: Invocation
 ) -> AdoptionResult:
-    """What the session record of an earlier call, and its process, come to."""
+    """What follows from the session record of an earlier call and from its process."""
     sessions = OracleSessions(oracle_home(prepared.call.env))
     patience = WaitDeadline(context)
     process = earlier.intent.process if earlier.intent else None
@@ -541,7 +541,7 @@ def _live_processes(record: SessionRecord | None, process: ProcessIdentity | Non
 def _wait(
     pause: Callable[[float], bool], patience: WaitDeadline, process: ProcessIdentity | None
 ) -> bool:
-    """Until the process of an earlier call has ended, or patience; False when given up."""
+    """Wait until an earlier call's process has ended or the time is over; False when given up."""
     seconds = _FIRST_PAUSE
     while process and is_alive(process) and not patience.is_at_its_end:
         if not pause(seconds):

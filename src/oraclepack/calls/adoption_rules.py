@@ -51,12 +51,12 @@ class LiveProcesses(msgspec.Struct, frozen=True):
 def adoption(
     record: SessionRecord | None, processes: LiveProcesses, *, waits: bool = True
 ) -> Adoption:
-    """What the record of an earlier call, and its processes, ask us to do.
+    """What to do about an earlier call, by its record and its processes.
 
-    Without `waits`, what still works has taken longer than a call may.
+    Without `waits`, a process that is still running has exceeded the time limit of a call.
     """
     if processes.caller and waits:
-        # Whatever is recorded may be an earlier try; that of this process may be yet to come.
+        # The record may be of an earlier try; this process may not have written its own yet.
         return Adoption.WAIT
     match record.status if record else None:
         case "completed":
@@ -124,7 +124,7 @@ def session_id(out: str) -> str | None:
 
 
 def answer_in_log(log: str) -> str | None:
-    """The answer in oracle's own log of a session, where the file itself is not to be had."""
+    """The answer in oracle's own log of a session, for when its file cannot be read."""
     _, mark, rest = log.partition("\nAnswer:\n")
     ends = [match.start() for match in _COST_LINE.finditer(rest)]
     if not mark or not ends:

@@ -28,7 +28,7 @@ ROOM = 8 * 1024 * 1024
 def lack_of_room(context: CallContext) -> StepError | None:
     """The error of a call whose answer the disk could not take.
 
-    A tool that cannot write its answer has been paid for nothing.
+    A tool that cannot write its answer would be paid for nothing.
     """
     for place in (context.run_dir, context.root):
         free = disk.free_bytes(place)

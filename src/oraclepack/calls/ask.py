@@ -1,4 +1,4 @@
-"""Asking: a call is tried until there is a true answer, or no hope of one."""
+"""Asking: a call is tried until its answer is verified, or another try cannot help."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -54,7 +54,7 @@ _POLL_SECONDS = 0.5
 
 
 class TryResult(msgspec.Struct, frozen=True):
-    """How the tool ended, its session, what it left, and what that is worth."""
+    """How the tool ended, its session, the files it wrote, and the verdict on them."""
 
     end: ToolEnd
     record: SessionRecord | None
@@ -109,7 +109,7 @@ def _paid_try(
     *,
     force: bool,
 ) -> TryResult:
-    """Call the tool, and settle what that came to."""
+    """Call the tool, and settle its cost."""
     call = prepared.call
     tally.started_ns = 0
     tally.attempts += 1
@@ -162,13 +162,13 @@ def _paid_try(
 def read_result(
     context: CallContext, prepared: PreparedCall, end: ToolEnd, record: SessionRecord | None
 ) -> TryResult:
-    """What there is to see at the promised paths, judged."""
+    """Read and judge the files at the promised paths."""
     answers = answer_files.read_answers(prepared.outputs)
     sizes = [len(data.strip()) for data in answers if data is not None]
     missing = answer_files.lacking(
         prepared.contracts, answers, require_headings=context.options.require_headings
     )
-    # Before messages are cut from it: what is left of a secret would not be known for one.
+    # Redact before messages are cut from it: a part of a secret would not be recognised.
     clean = context.redactor
     proof = CallEvidence(
         exit_code=end.exit_code,
@@ -197,7 +197,7 @@ def find_record(prepared: PreparedCall, output: str, since: str) -> SessionRecor
 def _attach(
     context: CallContext, prepared: PreparedCall, shim: Shim, tried: TryResult
 ) -> TryResult:
-    """Stay with a worker that the tool left behind, until it ends or our patience does."""
+    """Wait for a worker that the tool detached, until it ends or the time is over."""
     record = tried.record
     if record is None or record.worker_pid is None:
         return tried
@@ -211,7 +211,7 @@ def _attach(
 
 
 def still_running(call: LiveCall, pid: int | None, what: str = "earlier call") -> CallWait:
-    """The wait for a process that may bring the answer."""
+    """The wait for a process that may still write the answer."""
     reason = f"{what} still running" + (f", pid {pid}" if pid is not None else "")
     return CallWait(call=call.number, reason=reason, pid=pid)
 
@@ -239,7 +239,7 @@ STOPPED_EXIT = int(ExitCode.INTERRUPTED)
 
 
 class OracleAsk:
-    """One call of oracle on its way to an answer. For one thread."""
+    """One call of oracle and its tries. Used by one thread."""
 
     def __init__(
         self,
@@ -259,7 +259,7 @@ class OracleAsk:
         self._tally.because = because
         self._cache = Cache.MISS if prepared.key_value and context.options.use_cache else Cache.OFF
         self.is_open = False
-        """What the question came to is not known when the call has ended: a detached worker goes
+        """The outcome of the question is unknown when the call has ended: a detached worker goes
         on, or the tool was cancelled while it asked."""
         self.has_tried = False
         """Some try was made, and has ended."""
@@ -305,7 +305,7 @@ class OracleAsk:
             force = force or killed or tried.failure.kind is FailureClass.DUPLICATE
 
     def _is_raised(self, short: StepError) -> bool:
-        """Whether a person says, in a detached run, that the budget is higher by now."""
+        """Whether a person answers, in a detached run, that they have raised the budget."""
         if self._context.desk is None or short.code != BUDGET:
             return False
         question = f"{short.message}; raise the limit (oraclepack runs set) and try again?"
@@ -342,7 +342,7 @@ class OracleAsk:
     def _after(self, tried: TryResult, failure: Failure, *, forced: bool) -> int | None:
         """The exit code when nothing more can be done; None when another try is due."""
         if failure.kind is FailureClass.DUPLICATE and not forced:
-            # The guard compares prompts only, and refused for nothing; the question is ours.
+            # Oracle's guard compares prompts only, so it refused a question that may be asked.
             self._put_back(tried)
             self._tally.attempts -= 1
             return None

@@ -13,7 +13,7 @@ import msgspec
 from oraclepack.shell.anonymous_files import file_on_disk
 
 _AT_ONCE = 1 << 22
-"""The most that is copied in one go: a flood must not keep us from hearing a signal."""
+"""The most that is copied in one go, so that much output does not delay signals."""
 _CHUNK = 1 << 16
 
 
@@ -21,7 +21,7 @@ class Spool:
     """One stream of a tool: a growing file, and how much of it the step has got."""
 
     def __init__(self, descriptor: int, target: int | None) -> None:
-        """`target` is the step's descriptor; None keeps the words from the step."""
+        """`target` is the step's descriptor; None: the output is not passed on."""
         self.fd = descriptor
         self._target = target if target is not None and can_write(target) else None
         self._sent = 0
@@ -96,11 +96,11 @@ class Caller(msgspec.Struct):
     stderr: int
     is_gone: bool = False
     signals: list[int] = msgspec.field(default_factory=list)
-    """Everything heard so far."""
+    """All signals received so far."""
 
     @property
     def fds(self) -> tuple[int, ...]:
-        """What to poll for news; nothing once the shim is gone."""
+        """The descriptors to poll; none once the shim is gone."""
         return () if self.is_gone else (self.connection.fileno(),)
 
     @property
@@ -142,13 +142,13 @@ class Caller(msgspec.Struct):
                 self.read_signals()
 
     def reply(self, message: bytes) -> None:
-        """The last word."""
+        """Send the reply that ends the call."""
         try:
             self.connection.sendall(message)
         except OSError:
             self.is_gone = True
 
     def close(self) -> None:
-        """Give the streams back: a reader of the step's pipe waits for that."""
+        """Close the streams: a reader of the step's pipe waits for that."""
         for descriptor in (self.stdin, self.stdout, self.stderr):
             os.close(descriptor)

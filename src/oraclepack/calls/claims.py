@@ -32,7 +32,7 @@ _SIGNED = re.compile(rb'\{"mac":"([0-9a-f]{32})","e":(.*)\}')
 
 
 class FileClaim:
-    """A `Claim`: the right to ask one question. Given back by `release`, or by dying."""
+    """A `Claim`: the right to ask one question. Freed by `release`, or when the process dies."""
 
     def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor = descriptor
@@ -84,7 +84,7 @@ class FileClaims:
     def acquire(self, key: str, pause: Callable[[float], bool]) -> Claim | None:
         """The right to ask a question, after waiting for it; None when `pause` says to give up.
 
-        Where no claim can be made, the question may be asked without one: an answer is worth more.
+        Where no claim can be made, the question is asked without one.
         """
         folder = self._folder()
         if folder_tracks(self._root, folder, f"{key}{ENDING}"):

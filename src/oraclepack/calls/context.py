@@ -61,7 +61,7 @@ Place = tuple[str, int, int]
 
 
 class SharedCallState:
-    """What the calls of one command know of each other. Safe in several threads."""
+    """State that the calls of one command share. Safe in several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -121,7 +121,7 @@ class PersonAnswer(msgspec.Struct, frozen=True):
 
 
 class DecisionDesk(Protocol):
-    """Where questions of a detached run lie until a person answers one."""
+    """Holds the questions of a detached run until a person answers them."""
 
     def put_question(self, step: str, call: int, question: str, options: tuple[str, ...]) -> None:
         """Show a question."""

@@ -74,7 +74,7 @@ class LedgerBudget(ABC):
 
     @abstractmethod
     def _change(self, change: Callable[[BudgetLedger], BudgetLedger]) -> None:
-        """Replace the ledger by what `change` makes of it, while everybody else waits."""
+        """Replace the ledger by what `change` makes of it, while other processes wait."""
 
     @abstractmethod
     def ledger(self) -> BudgetLedger:

@@ -117,7 +117,7 @@ class FileAnswerCache:
         folder = self.directory / _UNMET / key
         with suppress(OraclePackError, OSError):
             files.make_private(folder)
-            # Its name is all there is to it: nothing can be half written.
+            # An empty file: only its name counts, so nothing can be half written.
             os.close(disk.create(folder / run_id, files.PRIVATE_FILE))
             disk.sync_directory(folder)
 

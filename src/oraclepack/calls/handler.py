@@ -93,7 +93,7 @@ class CallHandler:
         return dict(self._context.shared.attached.get((step, attempt), {}))
 
     def answer(self, call: LiveCall, shim: Shim) -> int:
-        """See to one call; the exit code with which it ends for the step."""
+        """Answer one call; returns its exit code for the step."""
         call = replace(call, began_at=rfc3339(self._context.clock.now()))
         with self._context.shared.answering((call.step, call.attempt, call.number)):
             reading = self._read(call, shim)
@@ -309,7 +309,7 @@ def call_without_question(
 
 
 def cached(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim) -> int | None:
-    """Answer with what was accepted, is stored or was paid for; None when there is none of it."""
+    """Answer with an accepted, stored or paid answer; None when there is none."""
     accepted = accepted_answer(context, prepared)
     if accepted is not None:
         return _accept_unmet(context, prepared, shim, accepted)
@@ -344,7 +344,7 @@ class Unanswered(msgspec.Struct, frozen=True):
 def adopted(
     context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim
 ) -> int | Unanswered:
-    """Answer with what a call of a killed command came to, if it came to something."""
+    """Answer with the result of a call of a killed command, if it has one."""
     retry = interrupted_retry(context, prepared, claim.left)
     adoption = adopt(context, prepared, shim, claim.left)
     if adoption.stopped:
@@ -429,7 +429,7 @@ def _accept_unmet(
 
 
 def _put_in_place(context: CallContext, prepared: PreparedCall, data: bytes) -> None:
-    """A paid answer stands where the pack wants it; what stood there is kept aside."""
+    """Write a paid answer to the path that the pack names; a file that is there is moved away."""
     if answer_files.read_answers(prepared.outputs) != [data]:
         answer_files.displace(context, prepared.call, prepared.outputs)
         answer_files.publish(prepared.outputs[0], data)
@@ -520,7 +520,7 @@ def _plain_error(end: ToolEnd, redactor: Redactor) -> StepError | None:
     if end.stopped:
         return STOPPED
     if end.exit_code:
-        # Cleaned before it is cut: what is left of a secret would not be known for one.
+        # Redacted before it is cut: a part of a secret would not be recognised.
         reason = last_words(redactor.clean(end.err))
         message = f"exit code {end.exit_code}: {reason}" if reason else f"exit code {end.exit_code}"
         return StepError(code="EXIT_CODE", message=message)

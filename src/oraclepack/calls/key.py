@@ -82,7 +82,7 @@ def unkeyed(question: OracleQuestion) -> Refusal | None:
 def key_of(
     question: OracleQuestion, attached: Iterable[tuple[str, str]], around: OracleContext
 ) -> InvocationKey | Refusal:
-    """The key, from the question, the (path, SHA-256) of its files, and what stands around it."""
+    """The key, from the question, the (path, SHA-256) of its files, and oracle's configuration."""
     reason = unkeyed(question)
     if reason is not None:
         return reason

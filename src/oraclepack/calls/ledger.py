@@ -99,7 +99,7 @@ def _which(call: LiveCall) -> _CallNumbers:
 def _redacted_argv(
     context: CallContext, parsed: ParsedArgv, argv: tuple[str, ...]
 ) -> tuple[str, ...]:
-    # Cleaned before it is cut: what is left of a secret would not be known for one.
+    # Redacted before it is cut: a part of a secret would not be recognised.
     return redacted_argv(parsed, tuple(map(context.redactor.clean, argv)))
 
 
@@ -224,7 +224,7 @@ def with_cost(context: CallContext, prepared: PreparedCall, usage: Usage | None)
 
 
 def note_unmet(context: CallContext, prepared: PreparedCall) -> None:
-    """Let other runs find the answer that this one has. Before the journal: it may die between."""
+    """Let other runs find the answer of this one. Called before the journal is written."""
     if prepared.key_value is not None:
         context.store.cache.note_unmet(prepared.key_value, context.run_id)
 

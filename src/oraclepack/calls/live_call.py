@@ -30,7 +30,7 @@ class LiveCall(msgspec.Struct, frozen=True):
 
 
 class ToolRun(msgspec.Struct, frozen=True):
-    """An order to start the real tool once."""
+    """A request to start the real tool once."""
 
     tool: str
     argv: tuple[str, ...]
@@ -41,11 +41,11 @@ class ToolRun(msgspec.Struct, frozen=True):
     stdin: bytes | None = None
     """What it reads; None gives it the caller's own stdin."""
     hidden: bool = False
-    """Its words are for us alone: the step does not see them."""
+    """Its output is not passed on to the step."""
     keep: int = TAIL_BYTES
     """How many bytes at the end of each stream are kept in memory."""
     outlives_caller: bool = False
-    """It may be paid for already: it goes on when its caller dies without a word."""
+    """It keeps running when its caller is killed: it may be paid for already."""
     is_paid: bool = False
     """It costs money: a polite stop lets it finish."""
 
@@ -56,10 +56,10 @@ class ToolEnd(msgspec.Struct, frozen=True):
     exit_code: int
     """As a shell reports it: 128 + n for a signal, 127 when it was not found."""
     out: str = ""
-    """The end of what it said on stdout."""
+    """The end of its stdout."""
     err: str = ""
     cut: bool = False
-    """It said more than was kept."""
+    """Its output was longer than what was kept."""
     timed_out: bool = False
     stopped: bool = False
     """It was asked to end: the run is being stopped, or the caller is gone."""

@@ -207,7 +207,7 @@ def _spelled(size: int) -> str:
 
 _WRITTEN = frozenset({Role.OUTPUT, Role.SIDE_FILE})
 _READ_STDIN = frozenset({"codex", "gemini"})
-"""Tools that read what is piped to them: who writes there must not meet a closed pipe."""
+"""Tools that read what is piped to them: their writer must not get a closed pipe."""
 
 
 def rehearse(

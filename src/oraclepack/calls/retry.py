@@ -6,7 +6,7 @@ from oraclepack.tools.oracle_failures import Failure
 
 
 class RetryPolicy(msgspec.Struct, frozen=True):
-    """How patient one call and a whole run are."""
+    """The limits of retries, for one call and for a whole run."""
 
     tries: int = 5
     """Per invocation, the first one included."""

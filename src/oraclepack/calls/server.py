@@ -67,7 +67,7 @@ class ExpectedAttempts:
         self._announced: set[str] = set()
 
     def expect(self, attempt: Attempt, stop: Stop | None = None) -> None:
-        """From now on calls with this attempt's token are its own. To be said before it starts.
+        """Before an attempt starts: calls with its token are its own from now on.
 
         `stop` is that of its step, where it has one.
         """
@@ -112,7 +112,7 @@ class ExpectedAttempts:
         with self._lock:
             if MARKER_VARIABLE in env:
                 return self._expected.get(env[MARKER_VARIABLE])
-            # `env -i PATH="$PATH" oracle …`: with one step at work, it must be that one's.
+            # `env -i PATH="$PATH" oracle …`: if only one step is running, the call is its own.
             return next(iter(self._expected.values())) if len(self._expected) == 1 else None
 
     def next_number(self, expected: ExpectedAttempt) -> int:
@@ -141,23 +141,23 @@ _LONGEST = 1 << 26
 
 
 class ProtocolError(Exception):
-    """Something that is no shim of this run has spoken."""
+    """A client sent something that is no call of a shim of this run."""
 
 
 class CallMessage(msgspec.Struct, frozen=True):
-    """A call in the caller's own words."""
+    """A call as the shim sent it."""
 
     name: str
     """The name it was called by."""
     argv: tuple[str, ...]
     cwd: str
-    """Empty when the directory was removed under the caller's feet."""
+    """Empty when the directory was removed while the caller was in it."""
     umask: int
     env: Mapping[str, str]
 
 
 def receive(connection: socket.socket) -> tuple[CallMessage, Caller]:
-    """Read a call and take over the caller's streams. Raises Garbled or OSError."""
+    """Read a call and take over the caller's streams. Raises ProtocolError or OSError."""
     # Without the flag a tool that another thread starts right now would inherit them.
     flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
     head, streams, _, _ = socket.recv_fds(connection, 4, _STREAMS, flags)
@@ -210,14 +210,14 @@ Answer = Callable[[LiveCall, Shim], int]
 """What to do with a call: the exit code it ends with. Called in a thread per call."""
 
 REFUSED = 125
-"""The exit code of a call that could not even be looked at."""
+"""The exit code of a call that could not be read."""
 
 _NOT_STARTED = 126
 
 _MOST_AT_ONCE = 256
 """Calls beyond that wait their turn."""
 _HANDSHAKE = 30.0
-"""A shim says everything at once; one that does not is not one."""
+"""Seconds: a shim sends its message at once; a slower client is not a shim."""
 
 
 def _called_tool(message: CallMessage) -> tuple[str, tuple[str, ...], str | None, tuple[str, ...]]:
@@ -263,16 +263,16 @@ class Gateway:
         )
         self.attempts = ExpectedAttempts(stop)
         self.faults: list[BaseException] = []
-        """What went wrong inside of us while a call was answered."""
+        """Internal errors while calls were answered."""
         self._no_other_packages = every_tool
         self._answer = answer
         tools = Toolbox(self.shims.path, dict(env), programs or {})
         self._context = ShimContext(tools, grace or Grace(), spools or folder)
         self._lock = threading.Lock()
         self._calls: set[socket.socket] = set()
-        # Those of them that no thread has taken yet: only such a one can still be turned away.
+        # Connections that no thread has taken yet: only these can still be refused.
         self._waiting: set[socket.socket] = set()
-        # The threads stay: a thread that ends hides its children from a listing of ours.
+        # The threads stay alive: children of an ended thread are missing in our process listing.
         self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, "call")
         self._listener = SocketListener(self.shims.socket, self._take, "gateway")
 
@@ -306,7 +306,7 @@ class Gateway:
             self._turn_away(connection, fault)
 
     def _turn_away(self, connection: socket.socket, fault: RuntimeError) -> None:
-        """Let the shim fail, which else would wait for an answer that cannot come."""
+        """Refuse a connection, or its shim would wait for an answer that cannot come."""
         with self._lock:
             if connection not in self._waiting:
                 return  # a thread that got free has taken it

@@ -102,7 +102,7 @@ class ShimDir:
         _write(self.path / "oraclepack", own.encode(), 0o700)
 
     def _bash_env_text(self, original: str | None) -> bytes:
-        """Read by every bash below a step, after its login profile had its way with PATH."""
+        """Read by every bash below a step, after its login profile has changed PATH."""
         here = quote(str(self.path))
         lines = [_source(original)] if original else []
         # A login profile may have brought it back.

@@ -138,7 +138,7 @@ class Unclaimed:
 
 
 class Slot(Protocol):
-    """The right to make one call of a provider. Given back by `release`, or by dying."""
+    """The right to make one call of a provider. Freed by `release`, or when the process dies."""
 
     def release(self) -> None:
         """Let another call have it."""

@@ -75,7 +75,7 @@ _PROGRAM = Path(shim.__file__).with_name("gate.py")
 
 
 class Gate:
-    """Start `argv` with `fd` for its child; it becomes a tool when the gate is opened."""
+    """A process that waits and becomes a tool on `open`: start `argv`, passing `fd` on."""
 
     def __init__(self) -> None:
         self._local, self._remote = socket.socketpair()
@@ -83,7 +83,7 @@ class Gate:
         self.argv = (sys.executable, "-IS", str(_PROGRAM), str(self.fd))
 
     def open(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
-        """Let the tool begin, and see that it did. Raises OSError."""
+        """Let the tool begin, and check that it did. Raises OSError."""
         self._remote.close()
         words = [os.fsencode(word) for word in argv]
         variables = [os.fsencode(f"{name}={value}") for name, value in env.items()]
@@ -103,7 +103,7 @@ class Gate:
 
 
 _FASTEST, _SLOWEST = 0.01, 0.2
-"""How often we look whether a tool has said something: the less it does, the seldomer."""
+"""Seconds between two checks for output; they grow while the tool prints nothing."""
 _UNMARKED = "-"
 """Tools carry no mark, so what they leave is known by its session alone."""
 
@@ -261,7 +261,7 @@ def _end_leftovers(started: StartedProcess, stop: Stop, grace: Grace) -> None:
 
 
 def _abandon(process: subprocess.Popen[bytes], started: StartedProcess) -> None:
-    """Nothing to do after a regular end. After an error of ours: no tool without a keeper."""
+    """After an internal error, end the tool: none may run unattended. Else nothing to do."""
     if process.returncode is None:
         orphans.end_leftovers(started, orphans.OrphanTimeouts(hurry=lambda: True))
         with suppress(subprocess.TimeoutExpired):

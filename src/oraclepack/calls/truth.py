@@ -1,4 +1,4 @@
-"""The truth gate: exit 0 is a claim; a fresh, complete, verified answer is the proof."""
+"""Whether a call succeeded: exit code 0 is not enough, its answer must be fresh and complete."""
 
 import re
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ _DETACHED = re.compile(r"^Detach: yes", re.MULTILINE)
 
 
 class CallEvidence(msgspec.Struct, frozen=True):
-    """What there is to see after a call."""
+    """What is known after a call."""
 
     exit_code: int
     out: str = ""

@@ -108,7 +108,7 @@ def spent_in_run(calls: Iterable[Invocation]) -> Spending:
             total = total.plus(Spending(one.cost, one.calls, one.tokens))
         for held in call.reserved:
             total = total.plus(Spending(held.cost, 1, held.tokens))
-        if not call.settled and not call.reserved:  # of a version that knew no budgets
+        if not call.settled and not call.reserved:  # written by a version without budgets
             cost = cost_of(call)
             used = (cost.input_tokens or 0) + (cost.output_tokens or 0)
             total = total.plus(Spending(cost.cost or Decimal(0), cost.calls, used))

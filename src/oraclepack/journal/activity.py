@@ -1,4 +1,4 @@
-"""What a command that works on a run is held up by, from the events of the run."""
+"""What a command that works on a run waits for, from the events of the run."""
 
 from collections.abc import Iterable, Sequence
 
@@ -70,7 +70,7 @@ def is_stopping(events: Iterable[AnyEvent]) -> bool:
 
 
 def activity_word(events: Sequence[AnyEvent]) -> str:
-    """What a run is called on which a command works: `running`, or what keeps it from that."""
+    """The state of a run on which a command works: `running`, or why it waits."""
     if is_stopping(events):
         return STOPPING
     if open_decisions(events):

@@ -1,6 +1,6 @@
 """The events of a run: what happened, in the order it happened.
 
-The journal is the one truth of a run; `journal/run_state.py` folds it. A kind, once
+The journal is the only source of truth about a run; `journal/run_state.py` folds it. A kind, once
 written, keeps its name and the meaning of its fields. New optional fields and new
 kinds may come within a schema version; anything else needs the next one.
 """
@@ -123,12 +123,12 @@ class ForecastRecorded(Event, frozen=True, kw_only=True, tag="forecast"):
 
 
 class HeadRecorded(Event, frozen=True, kw_only=True, tag="head_seen"):
-    """The commit the work tree stands on, when it is not the one seen last."""
+    """The commit of the work tree, when it differs from the last recorded one."""
 
     sha: str | None
     dirty: bool | None = None
     step: str | None = None
-    """The step after which it was seen."""
+    """The step after which it was read."""
 
 
 class PreludeStarted(Event, frozen=True, kw_only=True, tag="prelude_started"):
@@ -356,7 +356,7 @@ class OutputBackedUp(Event, frozen=True, kw_only=True, tag="set_aside"):
     bytes: int
     mode: int | None = None
     link: str | None = None
-    """The path was a symbolic link that says this; the copy is of what it leads to."""
+    """The target, where the path was a symbolic link; the copy is of what it leads to."""
 
 
 class OutputRecorded(Event, frozen=True, kw_only=True, tag="output_recorded"):
@@ -417,7 +417,7 @@ class OutputRestored(Event, frozen=True, kw_only=True, tag="output_restored"):
     declared_path: str
     sha256: str
     to_run: bool = False
-    """The run's copy was made anew from the file at the declared path."""
+    """The run's copy was made again from the file at the declared path."""
 
 
 class StepFinished(Event, frozen=True, kw_only=True, tag="step_finished"):

@@ -36,7 +36,7 @@ def load(path: Path) -> JournalContent:
 
 
 def foreign_reading(reading: JournalContent) -> Foreign | None:
-    """Why what a journal says is not ours; one without a line says nothing."""
+    """Why a journal is not ours; None for an empty one."""
     if not reading.events or reading.signature is Signature.VALID:
         return None
     absent = reading.signature is Signature.ABSENT
@@ -44,10 +44,10 @@ def foreign_reading(reading: JournalContent) -> Foreign | None:
 
 
 class JournalFile:
-    """An open journal and the state it comes to. Safe to use from several threads.
+    """An open journal and the state folded from it. Safe to use from several threads.
 
     Only the holder of the run's lock may open one. A foreign one is opened only to take it over:
-    the next line that is appended vouches for all others.
+    the signature of the next line covers all others.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class JournalFile:
         return self._path
 
     def append(self, event: KnownEvent, *, sync: bool = True) -> KnownEvent:
-        """Number, date and keep an event.
+        """Number, date and append an event.
 
-        When this returns the event survives our death, and with `sync` a power cut.
+        When this returns the event survives a kill, and with `sync` a power cut.
         """
         with self._lock:
             clean = self._redactor.clean_record(event)

@@ -25,7 +25,7 @@ class JournalTail:
         self._end = Link()
         self._count = 0
         self.damage: Damage | None = None
-        """Where the journal stops making sense; nothing after it is read."""
+        """Where the journal is damaged; nothing after it is read."""
 
     def read(self) -> tuple[AnyEvent, ...]:
         """The next events, a piece of the file at a time; none when nothing was added.

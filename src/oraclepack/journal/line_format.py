@@ -7,7 +7,7 @@ of the line before it (0 for the first). So a line that is changed, lost, double
 by accident is noticed as damage.
 
 The signature is a MAC with the user's key over the run's id, a digest of everything before the
-line, and the event: one valid signature vouches for all lines up to it. So a journal is ours when
+line, and the event: one valid signature covers all lines up to it. So a journal is ours when
 its last whole line has a valid one, whatever stands before it. Lines of oraclepack 0.1.0 have no
 signature:
 
@@ -74,7 +74,7 @@ class Signer(msgspec.Struct, frozen=True):
     run_id: str
 
     def sign(self, after: Link, payload: bytes) -> str:
-        """The signature of an event that follows what the link stands for."""
+        """The signature of an event that follows the lines up to the link."""
         return keyed_digest(self.key, "journal", self.run_id.encode(), after.digest, payload)
 
 
@@ -89,7 +89,7 @@ class Signature(StrEnum):
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """Where a journal stops making sense, and why."""
+    """Where a journal is damaged, and why."""
 
     line: int
     """Counted from 1."""
@@ -129,7 +129,7 @@ def encode_line(event: KnownEvent, after: Link, signer: Signer) -> tuple[bytes, 
 
 
 def read_lines(data: bytes, signer: Signer | None = None) -> JournalContent:
-    """Read a whole journal; what follows the first bad line is not believed.
+    """Read a whole journal; what follows the first bad line is ignored.
 
     Only the very end may be torn: a write that a crash cut short. A bad line with
     others after it is damage, since nothing that was once synced may change.

@@ -1,4 +1,4 @@
-"""The run directory: where everything a run knows and makes has its place."""
+"""The run directory: the files and folders of a run."""
 
 import os
 import re
@@ -110,7 +110,7 @@ class RunSummary(msgspec.Struct, frozen=True):
 
 
 class RunChoice(msgspec.Struct, frozen=True):
-    """Which run goes on, and why; None is a new one."""
+    """Which run is continued, and why; None is a new one."""
 
     run: RunSummary | None
     reason: str

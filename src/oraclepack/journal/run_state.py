@@ -1,7 +1,7 @@
-"""The state of a run: what its journal comes to.
+"""The state of a run, folded from its journal.
 
-Resume, the screen, the manifests, the reports and `why` all ask here, so they
-cannot disagree. `apply` takes one event at a time and never fails: any beginning of
+Resume, the screen, the manifests, the reports and `why` all use it, so they cannot disagree.
+`apply` takes one event at a time and never fails: any beginning of
 a journal, even one with events missing, is a state. States are msgspec structs for
 the sake of `replace`: one copy per event, ten times as fast as a dataclass's.
 """
@@ -47,7 +47,7 @@ class SessionState(msgspec.Struct, frozen=True):
 
 
 class Rollback(msgspec.Struct, frozen=True):
-    """The last time a command's changes were taken back, or were begun to be."""
+    """The last rollback of a command's changes, finished or not."""
 
     status: RollbackStatus
     steps: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ class RunState(msgspec.Struct, frozen=True):
 
     @property
     def is_open(self) -> bool:
-        """A command began and never said that it ended: it works, or it was killed."""
+        """A command began and its end is not recorded: it is running, or was killed."""
         return bool(self.sessions) and self.sessions[-1].finished is None
 
     @property
@@ -273,14 +273,14 @@ def _apply_rollback(
 
 
 class Journal(Protocol):
-    """The truth of a run: an event that was appended has happened, whatever dies next."""
+    """The record of a run: an event that was appended stays, whatever is killed next."""
 
     @property
     def state(self) -> RunState:
         """The fold of everything appended so far."""
 
     def append(self, event: KnownEvent) -> KnownEvent:
-        """Number, date and keep an event; returns it as it was kept."""
+        """Number, date and append an event; returns it as it was written."""
 
 
 Ask = Callable[[str, Callable[[float], bool]], bool]

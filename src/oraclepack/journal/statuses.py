@@ -42,7 +42,7 @@ class Wait(StrEnum):
     """Its own next try."""
     SLOT = "slot"
     SAME_QUESTION = "same_question"
-    """Another asker of the same question."""
+    """Another process that asks the same question."""
     EARLIER_CALL = "earlier_call"
     """A call that a crash or the tool left behind."""
     RATE_LIMIT = "rate_limit"
@@ -97,11 +97,11 @@ PASSING = frozenset({Wait.SLOT, Wait.RATE_LIMIT})
 
 
 class Status(StrEnum):
-    """Where a step stands."""
+    """The status of a step."""
 
     PENDING = "pending"
     RUNNING = "running"
-    """Started and never finished: after a crash that is the truth."""
+    """Started and not finished; so it stays after a crash."""
     OK = "ok"
     FAILED = "failed"
     SKIPPED = "skipped"
@@ -113,7 +113,7 @@ class Status(StrEnum):
 
 
 class RollbackStatus(StrEnum):
-    """What became of taking a command's changes back."""
+    """The result of a rollback."""
 
     NOT_ATTEMPTED = "not_attempted"
     STARTED = "started"

@@ -66,7 +66,7 @@ class CallTimeline(msgspec.Struct, frozen=True, kw_only=True):
     end: str | None = None
     """None while it is under way."""
     cut_off: bool = False
-    """Its command was killed; `end` is the last that was heard of that command."""
+    """Its command was killed; `end` is the last event of that command."""
     ok: bool | None = None
     cache_hit: bool = False
     segments: tuple[Segment, ...] = ()

@@ -1,4 +1,4 @@
-"""Files without a name: in memory to hand text to a shell, on disk for what a tool may say."""
+"""Files without a name: in memory to hand text to a shell, on disk for the output of a tool."""
 
 import fcntl
 import os
@@ -55,7 +55,7 @@ def _open_in_memory() -> tuple[int, str]:
 
 
 def file_on_disk(folder: Path, stack: ExitStack, data: bytes = b"") -> AnonymousFile:
-    """A new file that grows at its end, closed with the stack: a tool may say gigabytes.
+    """A new file that grows at its end, closed with the stack: a tool may print gigabytes.
 
     Read from its beginning. Raises OSError.
     """

@@ -1,4 +1,4 @@
-"""One try at running a step (or the prelude) in bash, and what came of it."""
+"""One attempt to run a step (or the prelude) in bash, and its outcome."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -11,7 +11,7 @@ from oraclepack.system.machine import Machine
 
 
 class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """A process in such words that it cannot be mistaken for a later one with its number."""
+    """Identifies a process so that a later one with the same number is not mistaken for it."""
 
     pid: int
     pgid: int | None = None
@@ -30,7 +30,7 @@ class Grace(msgspec.Struct, frozen=True):
     linger: float = 0.5
     """How long a background process may outlive a step that ended by itself: `> >(tee log)`."""
     orphan: float = 1.0
-    """The patience, per signal, with what a step leaves behind after it has ended."""
+    """How long a process that outlives its step may take to obey each signal."""
     finish: float = 2.0
     """How long a stopped step may go on after the last call that it was left to finish."""
 
@@ -134,7 +134,7 @@ class StopLevel(IntEnum):
 
 
 class StopSwitch(Protocol):
-    """What threads share to stop attempts: asked for by one, seen by all, never taken back."""
+    """What threads share to stop attempts: requested by one, visible to all, never withdrawn."""
 
     @property
     def level(self) -> StopLevel: ...

@@ -1,4 +1,4 @@
-"""Runs one attempt in bash and stays with it to the end.
+"""Runs one attempt in bash and watches it to the end.
 
 Output goes from the kernel straight to the log files; this process only waits: for the end of
 the shell, for a request to stop, for a deadline.
@@ -186,7 +186,7 @@ def _start(attempt: Attempt, stack: ExitStack, records: AnonymousFile | None) ->
 
 
 def _abandon(process: subprocess.Popen[bytes], started: StartedProcess) -> None:
-    """Nothing to do after a regular end. After an error of ours: no shell without a keeper."""
+    """After an internal error, end the shell: none may run unattended. Else nothing to do."""
     if process.returncode is None:
         orphans.end_leftovers(started, orphans.OrphanTimeouts(hurry=lambda: True))
         _exit_code(process)
@@ -263,7 +263,7 @@ def _let_calls_finish(
 
 
 def _await_answers(is_answered: Callable[[float], bool], limits: _Limits) -> AttemptEnd:
-    """The shell has ended, its questions have not: the limits hold for them as well."""
+    """The shell has ended, its calls have not: the limits apply to them as well."""
     while not is_answered(_POLL_SECONDS):
         ending = limits.reached()
         is_waiting = ending is AttemptEnd.STOPPED and limits.waits_for_calls()

@@ -1,4 +1,4 @@
-"""A program that reads a text and says something about it, such as `bash -n`."""
+"""A program that checks a text, such as `bash -n`."""
 
 import functools
 import os
@@ -17,7 +17,7 @@ MOST_BYTES = 8_000_000
 
 
 class CheckerOutput(msgspec.Struct, frozen=True):
-    """What a program said and how it ended."""
+    """The output of a program and how it ended."""
 
     exit_code: int | None
     """None when it did not start or did not end in time; `trouble` then says which."""

@@ -55,7 +55,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def environment_ahead(env: Mapping[str, str], cwd: str) -> Iterator[None]:
-    """Ask now, while there is other work to do, what the first step will want to know."""
+    """Start now, beside other work, to find out what the first step needs to know."""
     key = (env.get("HOME"), cwd)
     with _lock, suppress(OSError):  # the reader of the answer gets the error
         if key not in _known:
@@ -117,7 +117,7 @@ class ShellCall(msgspec.Struct, frozen=True):
 
 
 def ask_profile(attempt: Attempt, records: AnonymousFile | None = None) -> None:
-    """Have the login profile asked what `prepare` wants to know of it: that may take a minute."""
+    """Find out what `prepare` needs to know about the login profile; that may take a minute."""
     enters = records or attempt.restore or attempt.first_on_path or _is_long(_code(attempt))
     if attempt.login and enters:
         with suppress(OSError):  # `prepare` asks again, and raises it
@@ -201,7 +201,7 @@ def _safe_again(attempt: Attempt) -> bytes:
 
 
 def _header(attempt: Attempt, entrance: AnonymousFile) -> str:
-    """Undo our use of BASH_ENV, do what it was there for, and let other shells go.
+    """Undo our use of BASH_ENV, honour the caller's, and do nothing in other shells.
 
     The login profile may start shells of its own while BASH_ENV still points here; only the
     attempt's shell is a child of this process.
@@ -211,7 +211,7 @@ def _header(attempt: Attempt, entrance: AnonymousFile) -> str:
 
 
 def _their_bash_env(attempt: Attempt) -> str:
-    """Put the caller's BASH_ENV back and do what it is there for."""
+    """Restore the caller's BASH_ENV and read the file that it names."""
     original = attempt.env.get("BASH_ENV")
     if not original:
         return ""

@@ -46,5 +46,5 @@ def skip_line(path: str) -> str | None:
     if match is None:
         return None
     line = match[0][:_WINDOW].decode("utf-8", "replace")
-    # Before it is cut: what is left of a secret would not be known for one.
+    # Redacted before it is cut: a part of a secret would not be recognised.
     return Redactor.of(environment()).clean(line)[:500].strip()

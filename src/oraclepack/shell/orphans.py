@@ -1,4 +1,4 @@
-"""What a step leaves behind: found wherever it hides, asked to end, then ended.
+"""Processes that outlive their step: found, asked to end, then killed.
 
 A leftover is a process of the attempt's session, one that carries the attempt's marker in its
 environment (it may have started a session of its own), or a descendant of either. A process
@@ -31,7 +31,7 @@ _awaited: set[int] = set()
 """Children whose exit code a thread of ours waits for; no other code may collect it."""
 
 _looking = Lock()
-"""Held while a child is born, and while children are counted."""
+"""Held while a child is started, and while children are counted."""
 
 _strangers: set[int] = set()
 """Dead children of unknown origin; they are examined only once."""
@@ -80,7 +80,7 @@ def become_subreaper() -> bool:
 
 
 def may_have_orphans(started: StartedProcess) -> bool:
-    """Whether a closer look is worth its milliseconds. The shell has ended and is not yet reaped.
+    """Whether there may be orphans of a shell that has ended and is not yet reaped.
 
     Orphans become our children, so a list of children that holds only those that are waited
     for says that there are none.

@@ -1,4 +1,4 @@
-"""Stopping: the switch that every thread sees, and the signals that end a group of processes."""
+"""Stopping: the switch that all threads share, and the signals that end a process group."""
 
 import os
 import signal

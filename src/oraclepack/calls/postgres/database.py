@@ -95,7 +95,7 @@ class Database:
     ) -> Result:
         """Do `work` in one transaction, and again while the server does not answer.
 
-        Whether a lost commit took effect is not known, so `work` must bear to be repeated.
+        Whether a lost commit took effect is not known, so `work` must be safe to repeat.
         Raises StoreError once the time for an outage is over; without `waits`, after two tries.
         """
 

@@ -104,7 +104,7 @@ class PostgresLimits:
 
 
 def _until_next(cursor: psycopg.Cursor[Row], name: str, per_minute: int) -> float:
-    """Seconds until one more request may begin, so that no minute sees more than its share."""
+    """Seconds until one more request may begin, so that no minute exceeds the limit."""
     cursor.execute(
         "delete from request_start where provider = %s"
         " and at < clock_timestamp() - make_interval(secs => %s)",

@@ -42,7 +42,8 @@ class RunnerLease:
         self._order = threading.RLock()
         self._unfinished: list[Callable[[], None]] = []
         self.unstored: set[str] = set()
-        """Questions whose answers the store refused: their claims stay, or they were paid again."""
+        """Questions whose answers the store refused: their claims stay, so that they are not paid
+        for again."""
         self.stop_requested = False
         """A stop of this command was requested through the store."""
         pid = process_id()
@@ -137,7 +138,7 @@ def _refuse_shared_name(database: Database, here: Machine) -> None:
 def end_dead_runners(database: Database) -> None:
     """Mark the runners of this machine that are proved to be dead; their leases need not run out.
 
-    Proof is another start of the machine, or a process number that is free or used anew.
+    Proof is another start of the machine, or a process number that is free or reused.
     """
     here = this_machine()
     rows = database.rows(

@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def keep_standard_descriptors() -> None:
-    """Have nothing else take the numbers 0 to 2, should the caller have closed one of them."""
+    """Occupy the descriptors 0 to 2 that the caller closed, so that no other file gets them."""
     while (descriptor := os.open("/dev/null", os.O_RDWR)) <= len(("in", "out")):
         pass
     os.close(descriptor)
@@ -69,7 +69,7 @@ def working_directory() -> bytes:
     try:
         return os.getcwdb()  # bytes: a name may not be text
     except OSError:
-        return b""  # removed under the caller's feet; the gateway says so
+        return b""  # removed while the caller was in it; the gateway reports it
 
 
 def environment() -> bytes:
@@ -111,7 +111,7 @@ def receive(gateway: socket.socket) -> bytes:
 
 
 def become(program: bytes, argv: list[bytes]) -> int:
-    """Let another program take our place."""
+    """Replace this process by another program."""
     for number in FORWARDED:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)

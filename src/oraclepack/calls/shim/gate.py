@@ -1,9 +1,10 @@
-"""Stands before a tool: becomes it when oraclepack says so, and never without.
+"""Starts a tool only when oraclepack orders it: this process waits, then becomes the tool.
 
-Started in the tool's place, with one socket as its only word. The order to become the tool is
-sent once it is written down which process that will be: a length (8 bytes), then the program, the
+It is started in the tool's place, with a socket as its only argument. Oraclepack sends the order
+after it has recorded the process: a length (8 bytes), then the program, the
 number of its words, the words and the environment, NUL between all of them. If oraclepack dies
-before that, the socket ends early and so do we: the tool was never there, and cost nothing.
+before that, the socket ends early and this process ends: the tool was never started, and cost
+nothing.
 
 If the tool cannot be started, the error number is reported; otherwise nothing.
 """
