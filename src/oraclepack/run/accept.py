@@ -31,13 +31,13 @@ from oraclepack.system.path_jail import content_at
 
 
 class AcceptReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Outputs of a step that were taken as they are, and how the step stands now."""
+    """Outputs of a step that were accepted as they are, and the status of the step now."""
 
     step_id: str
     run_id: str
     outputs: tuple[AcceptedOutput, ...]
     status: str
-    """`accepted` when the step is done with it; else how it stands until the next `run`."""
+    """`accepted` when the step is done; else its status until the next `run`."""
     failures: tuple[FailedOutput, ...] = ()
     """Other outputs of the step that are missing, or still miss their contracts."""
 
@@ -197,7 +197,7 @@ def _refuse_no_answer(one: _Candidate, pack: str) -> None:
 def _report(
     where: RunFiles, pack: Pack, step: Step, manner: VerifyOptions, paths: Sequence[str]
 ) -> AcceptReport:
-    """Finish the step if nothing else of it is left to do, and say how it stands."""
+    """Finish the step if nothing else of it is left to do, and report its status."""
     state = where.record.state.step(step.id)
     verification, now = checked(where.root, where.run, step, state, manner)
     if now.passed and is_complete(step, state):

@@ -1,4 +1,4 @@
-"""Looking at the cache: what it holds, why a question was not found in it, what may go."""
+"""Queries of the cache: its entries, why a question was not found, and pruning."""
 
 from datetime import timedelta
 from pathlib import Path

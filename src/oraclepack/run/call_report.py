@@ -64,7 +64,7 @@ def output_reports(step: StepState) -> tuple[OutputReport, ...]:
 
 
 def call_reports(step: StepState) -> tuple[CallReport, ...]:
-    """The calls of all attempts: what was paid for is named, also where it was in vain."""
+    """The calls of all attempts: what was paid for is named, also where it was of no use."""
     return tuple(map(_call, step.invocations))
 
 

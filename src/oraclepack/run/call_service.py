@@ -1,4 +1,4 @@
-"""The gateway of a run: what stands between its steps and the tools they call."""
+"""The call server of a run, between its steps and the tools they call."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _context(session: RunSession, calls: CallOptions, store: CallStore) -> CallC
 
 @contextmanager
 def standing_between(session: RunSession) -> Iterator[None]:
-    """While this holds, every call of a tool in a step comes to us."""
+    """While this is open, every call of a tool in a step is sent to oraclepack."""
     options = session.options
     calls = options.calls() if options.calls else CallOptions()
     with _store_of(session, calls) as store:

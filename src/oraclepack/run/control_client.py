@@ -19,11 +19,11 @@ from oraclepack.system.local_sockets import is_private_socket, peer_of, read_lin
 from oraclepack.system.ownership import foreign_run
 
 _PATIENCE = 10.0
-"""Seconds; a command that lives answers in milliseconds."""
+"""Seconds; a running command answers in milliseconds."""
 
 
 class ControlError(OraclePackError):
-    """A run cannot be asked, or refuses what it is asked."""
+    """No command works on the run, or it refuses the request."""
 
     code = "CONTROL"
 

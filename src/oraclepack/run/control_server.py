@@ -23,7 +23,7 @@ _LONGEST_NAME = 100
 
 
 class ControlServer:
-    """Takes requests while it is open. Only processes of the same user are heard."""
+    """Takes requests while it is open, from processes of the same user only."""
 
     def __init__(
         self, folder: Path, control: RunControl, record: Callable[[KnownEvent], object]

@@ -32,8 +32,8 @@ class Executor(Protocol):
         """Run a plan as far as it goes; nothing begins after `stop` was asked for.
 
         `between` is called each time steps were started. When it or a step raises, the machine
-        itself is in trouble: the running steps are asked to stop, and the error is raised after
-        they have ended.
+        itself has failed: the running steps are asked to stop, and the error is raised after they
+        have ended.
         """
 
 
@@ -142,6 +142,6 @@ def _ended(progress: Progress, step_id: StepId, status: Status) -> Progress:
 
 
 def _stopped(progress: Progress, step_id: StepId) -> Progress:
-    """A step that was stopped by itself is no reason to stop the others."""
+    """A step that was stopped by a request of its own does not stop the others."""
     running, stopped = progress.running - {step_id}, progress.stopped | {step_id}
     return replace(progress, running=running, stopped=stopped)

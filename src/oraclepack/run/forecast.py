@@ -21,7 +21,7 @@ _UNSURE = (Decimal("0.85"), Decimal(1), Decimal("1.2"))
 
 
 class CallFate(StrEnum):
-    """What would become of a call."""
+    """What would happen to a call."""
 
     ASK = "ask"
     CACHED = "cached"
@@ -72,7 +72,7 @@ def _quantile(ordered: Sequence[float], part: float) -> float:
 
 
 class RehearsedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call as the rehearsal saw it."""
+    """A call as the rehearsal recorded it."""
 
     step_id: str
     call: int
@@ -337,7 +337,7 @@ def simulated(
 def assumptions_of(
     calls: Iterable[PlannedCall], past: Mapping[str, Sequence[tuple[int, float]]]
 ) -> tuple[str, ...]:
-    """What the forecast rests on, in words."""
+    """The assumptions of the forecast, in words."""
     timed = [call for call in calls if call.seconds]
     models = sorted({call.model for call in timed if call.model})
     browser = sum(call.provider == BROWSER for call in timed)

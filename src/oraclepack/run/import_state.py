@@ -29,7 +29,7 @@ class ImportedState(msgspec.Struct, frozen=True):
     originals: tuple[str, ...] = ()
     """The files that ours are going to replace, relative to the project root."""
     against: str = ""
-    """Why it is not taken over by itself, if it is not."""
+    """Why it is not taken over without a request; empty when it is."""
 
 
 def read_state(path: Path) -> ImportedState:

@@ -1,7 +1,7 @@
 """`<pack-stem>.state.json` and `<pack-stem>.report.json`: the files of the Go tool.
 
-Ours is a schema of its own that carries the keys of the Go tool as well, and reading takes
-whatever names a step and says how it went.
+Ours has a schema of its own that includes the keys of the Go tool, and reading accepts any
+shape that names a step and its result.
 """
 
 import re
@@ -147,14 +147,14 @@ class LegacyReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Maker(StrEnum):
-    """Who wrote a state or report file."""
+    """The program that wrote a state or report file."""
 
     OURS = "ours"
     GO = "go"
     OTHER = "other"
     """A JSON object of another shape: not ours to overwrite."""
     UNREADABLE = "unreadable"
-    """No JSON object, or one that says nothing: damaged, or empty."""
+    """No JSON object, or an empty one: damaged, or empty."""
 
 
 def maker_of(data: bytes) -> tuple[Maker, str]:

@@ -22,7 +22,7 @@ def write_manifests(
     durable: bool = True,
     redactor: Redactor = NOTHING_SECRET,
 ) -> None:
-    """Bring the files that are folds over the journal up to date.
+    """Update the files that are computed from the journal.
 
     While a run goes on they need not be `durable`: after a power cut the journal
     still knows everything, and the next command writes them again.

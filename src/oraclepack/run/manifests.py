@@ -1,4 +1,4 @@
-"""`run.json` and `steps.json`: what a run came to, for people's tools. Folds, never the truth."""
+"""`run.json` and `steps.json`: the results of a run for other programs, folded from the journal."""
 
 from collections.abc import Iterator
 from typing import TypeAlias, TypedDict
@@ -293,7 +293,7 @@ def _step(step_id: str, step: Step | None, state: StepState) -> StepEntry:
         output_path=outputs[0].path if outputs else None,
         output_hash=output_hash(outputs),
         outputs=tuple(map(output_entry, outputs)),
-        # The file knows four words; a step at work has come to nothing yet.
+        # The file knows four words; a running step has no result yet.
         status=Status.PENDING if state.status is Status.RUNNING else state.status,
         skip_reason=state.skip_reason,
         imported=state.imported,

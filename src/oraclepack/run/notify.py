@@ -1,4 +1,4 @@
-"""Notifications about a run: one for each event, whatever is killed, and never in its way.
+"""Notifications about a run: one for each event, whatever is killed, without delaying the run.
 
 `notifications.jsonl` in the run directory has a line before each delivery and one after it. A
 command that is killed in between leaves a line without its end: what may have arrived is not
@@ -108,7 +108,7 @@ def _channel(name: str, settings: Settings) -> Channel:
 
 
 def event_word(event: KnownEvent) -> str | None:
-    """What there is to tell about an event; None for most."""
+    """The kind of notification for an event; None for most events."""
     match event:
         case j.DecisionNeeded():
             return NEEDS_DECISION
@@ -119,7 +119,7 @@ def event_word(event: KnownEvent) -> str | None:
         case j.SessionFinished(exit_code=8):
             return NEEDS_DECISION
         case j.SessionFinished(exit_code=code) if code < _SIGNALLED:
-            return FAILED  # who stopped it by a signal knows
+            return FAILED  # a person who stopped it by a signal needs no notification
         case _:
             return None
 

@@ -105,8 +105,8 @@ def find_run(root: Path, pack: Pack, wish: RunSelector, clock: Clock) -> Selecte
 def _choice(root: Path, pack: Pack, head: str | None, wish: RunSelector) -> RunChoice:
     """The run of ours that goes on.
 
-    A foreign one in its place that may be the user's own is not passed over: its answers may be
-    paid for. Any other is left alone.
+    A foreign run in its place that may be the user's own is not ignored: its answers may be paid
+    for. Any other foreign run is ignored.
     """
     runs, mutating = tuple(run_dir.summaries(root, pack.pack_hash)), mutates(pack)
 
@@ -187,7 +187,7 @@ def described(selected: SelectedRun, meanwhile: Callable[[], None]) -> SelectedR
 def opened(
     selected: SelectedRun, pack: Pack, wish: RunSelector, clock: Clock, command: str
 ) -> Iterator[Recorder]:
-    """Lock the run and open its journal; give both back at the end."""
+    """Lock the run and open its journal; both are released at the end."""
     check_name(Path(pack.path))
     selected.run.create()
     held = locks.acquire(selected.run.path, locks.this_process(command, clock))

@@ -17,7 +17,7 @@ from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import AllowedPath, jail, read_content
 
 _WRITES = frozenset({Decision.RUN, Decision.RESTORE, Decision.RECHECK, Decision.HELD})
-"""What may change an output, or take what stands there for one."""
+"""Decisions that may change an output, or use an existing file as one."""
 
 
 class OutputTakenError(InputError):
@@ -27,7 +27,7 @@ class OutputTakenError(InputError):
 
 
 class TakenOutput(msgspec.Struct, frozen=True):
-    """A file that this run would write to, and whose it is."""
+    """A file that this run would overwrite, and the run that recorded it."""
 
     path: str
     pack: str

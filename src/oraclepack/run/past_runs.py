@@ -1,4 +1,4 @@
-"""Looking at runs: all of a project, one in full, and how the steps of a pack stand."""
+"""Queries of runs: all of a project, one in full, and the status of a pack's steps."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -44,7 +44,7 @@ class RunListEntry(msgspec.Struct, frozen=True, kw_only=True):
     holder: str | None
     """Who works on it now."""
     damage: str | None
-    """Where and why its journal stops making sense; the rest is from before that place."""
+    """Where and why its journal is damaged; the rest is from before that place."""
     foreign: str | None = None
     """Why it cannot be proven to be ours; what it says is shown, and never acted upon."""
     rehearsal: bool = False
@@ -186,7 +186,7 @@ def step_word(state: RunState, step_id: str, *, held: bool) -> str:
 
 
 def worked_ms(state: RunState) -> int:
-    """How long commands have worked on a run: a killed one until the last that was heard of it."""
+    """How long commands have worked on a run: a killed one until its last event."""
     return sum(
         _took(session, _last_event_time(state, later.started.at if later else None))
         for session, later in zip_longest(state.sessions, state.sessions[1:])
@@ -273,7 +273,7 @@ def list_runs(root: Path) -> RunList:
 
 
 def show_run(root: Path, name: str) -> RunDetails:
-    """One run in full; damaged ones too, up to where they can be believed."""
+    """One run in full; damaged ones too, up to the damage."""
     inspected = inspect_run(named_run(root, name))
     created = inspected.state.created
     pack = pack_of(root, created.pack_path, created.pack_hash) if created else None
@@ -334,7 +334,7 @@ def pack_of(root: Path, path: str, pack_hash: str) -> Pack | None:
 
 
 def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]]:
-    """How each step stands in the run that a command would continue; its name, if there is one.
+    """The status of each step in the run that a command would continue; its name, if there is one.
 
     Asks git only when a run of this pack exists and git's files alone do not give the commit.
     """
@@ -343,7 +343,7 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
         return None, {}
     sha = git.head_commit(root) or git.work_tree_state(root, environment.environment()).sha
     runs = (run for run in run_dir.summaries(root, pack.pack_hash) if run.foreign is None)
-    # A rehearsal settles nothing: what was only rehearsed has not been answered.
+    # A rehearsal completes no step: what was only rehearsed has not been answered.
     choice = choose_run(runs, pack.pack_hash, sha, mutating=mutates(pack), rehearsal=False)
     if choice.run is None:
         return None, {}

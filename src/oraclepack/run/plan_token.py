@@ -35,7 +35,7 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What a run would do, and what lets it begin."""
 
     plan: RunReport
-    """As `run --dry-run` tells it."""
+    """As `run --dry-run` reports it."""
     token: str
     """For `start_run`: once, within a quarter of an hour, for the same pack and settings."""
     expires_in_s: int

@@ -1,4 +1,4 @@
-"""What a run came to: the figures a CI policy asks for, and the reply of the command."""
+"""The result of a run: the figures of the CI policy, and the reply of the command."""
 
 from collections.abc import Iterator
 
@@ -74,7 +74,7 @@ def weigh(
     over_budget: bool = False,
     undecided: bool = False,
 ) -> ExitCode:
-    """What steps come to. In CI the policy decides, except where nothing is left to weigh.
+    """The exit code of the steps. In CI the policy decides, except where nothing can be judged.
 
     That is so after a rollback, a failed prelude, or a backlog that could not be written.
     `met` is None where no policy applies. A reached budget takes precedence over a failed step:
@@ -149,12 +149,12 @@ class RunReply(msgspec.Struct, frozen=True):
 
     @property
     def is_unfinished(self) -> bool:
-        """Something came to no good end in this command; what was held did not even begin."""
+        """Some step failed or was stopped in this command; steps on hold were not begun."""
         return bool(self.unfinished_steps) or self.failed_step == PRELUDE
 
     @property
     def unfinished_steps(self) -> tuple[StepId, ...]:
-        """Those that came to no good end in this command: what a rollback is asked for."""
+        """The steps that failed or were stopped in this command."""
         failed = (one for one in self.failed_steps if one not in self.held_steps)
         return (*failed, *self.interrupted_steps, *self.budget_steps)
 
@@ -163,7 +163,7 @@ def completion(plan: Plan, state: RunState, required: float = 1.0) -> Completion
     """The share of selected steps that are ok; `state` is from before any rollback.
 
     A step that could not run because a tool is missing counts as one that did not go
-    well; one that skipped itself meant to, and does not count.
+    well; one that skipped itself did so on purpose, and does not count.
     """
     selected = [step for step in plan.steps if step.decision is not Decision.NOT_SELECTED]
     statuses = {step.step_id: state.step(step.step_id).status for step in selected}

@@ -1,7 +1,7 @@
 """A throw-away copy of a project: what it would hold, and the making of it.
 
-It holds tracked files and untracked ones that are not ignored, as they stand in the work tree. What
-has the file system share the data of both copies is left to the kernel (`copy_file_range`).
+It holds tracked files and untracked ones that are not ignored, as they stand in the work tree.
+Whether both copies share their data on disk is left to the kernel (`copy_file_range`).
 """
 
 import errno

@@ -27,7 +27,7 @@ class RebuildStatus(StrEnum):
 
     REBUILT = "rebuilt"
     DAMAGED = "damaged"
-    """Its journal cannot be believed to the end; nothing of it was touched."""
+    """Its journal is damaged; nothing of it was touched."""
     LOCKED = "locked"
     """Another process works on it."""
     FOREIGN = "foreign"
@@ -58,7 +58,7 @@ class RebuildReport(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[RunRebuild, ...]
 
     def count(self, result: str) -> int:
-        """How many runs had this result, a word of `Rebuilding`."""
+        """How many runs had this result, a value of `RebuildStatus`."""
         return sum(run.result == result for run in self.runs)
 
 

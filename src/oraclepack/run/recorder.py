@@ -82,10 +82,10 @@ class Recorder:
         self._observers.append(observer)
 
     def append(self, event: KnownEvent) -> KnownEvent:
-        """Keep an event; when this returns it has happened, whatever dies next.
+        """Append an event; when this returns it is recorded, whatever is killed next.
 
-        Manifests that cannot be written keep new things from beginning. What has begun is
-        still written down: it may have been paid for.
+        When the manifests cannot be written, nothing new begins. What has begun is still recorded:
+        it may have been paid for.
         """
         begins = isinstance(event, _BEGINNINGS)
         if begins and self._trouble is not None:
@@ -124,7 +124,7 @@ class Recorder:
         if kind is None:
             self.close()
             return
-        # What goes wrong now is most likely the same trouble; the first word about it counts.
+        # An error now most likely has the same cause; the first one is reported.
         with suppress(OraclePackError, OSError):
             self.close()
 

@@ -36,7 +36,7 @@ _FAILED = ".oraclepack/_failed"
 def plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
     """What a rehearsal copies; None where it is to run in the project itself.
 
-    Raises what stands against it. Changes nothing.
+    Raises why it cannot begin. Changes nothing.
     """
     if request.wish.in_place:
         _refuse_replacing(request, planned)

@@ -1,4 +1,4 @@
-"""The quarantine as a whole: what is in it, and getting it back."""
+"""The quarantine as a whole: listing its files and restoring them."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -58,17 +58,17 @@ def find(root: Path, pack: Pack | None = None) -> tuple[QuarantineFile, ...]:
     if pack is not None and pack.out_dir is not None:
         folders.add(failed_folder(root, pack.out_dir, root))
     by_path = {file.path: file for folder in folders for file in listed(folder)}
-    others |= foreign  # what their runs say of them is not believed, nor are they moved
+    others |= foreign  # the records of foreign runs are not trusted, and their files are not moved
     return tuple(by_path[path] for path in sorted(by_path) if by_path[path].run_id not in others)
 
 
 def restore_files(
     root: Path, paths: Sequence[str], *, force: bool
 ) -> tuple[QuarantineRestoreReport, tuple[str, ...]]:
-    """Bring files back, and write that down where it can be; the moves, and what to warn of.
+    """Bring files back, and record it where possible; returns the moves and warnings.
 
-    `paths` are files in quarantine or directories of it. Everything that stands against it is
-    found before the first file moves.
+    `paths` are files in quarantine or directories of it. Everything that prevents it is found
+    before the first file moves.
     """
     chosen = _chosen(root, paths)
     _refuse_foreign(root, chosen)

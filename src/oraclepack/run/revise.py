@@ -1,4 +1,4 @@
-"""Recorded outputs and the files that people have since: put back, checked again, accepted."""
+"""Recorded outputs and the files that people changed since: restored, checked again, accepted."""
 
 import os
 import stat
@@ -233,7 +233,7 @@ def revise(
     """Make the file at an output's path the recorded output; None when it is that already.
 
     First the recorded copy is backed up, then the event is appended, then the run's copy is
-    replaced: killed in between, the next run makes that copy anew from the file.
+    replaced: killed in between, the next run makes that copy again from the file.
     """
     state = where.record.state.step(step.id)
     known = {out.declared_path: out.path for out in state.outputs if out.declared_path}

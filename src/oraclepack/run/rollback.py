@@ -1,4 +1,4 @@
-"""Rollback: bringing files back to how the command found them."""
+"""Rollback: restoring files to their state before the command."""
 
 import os
 import re
@@ -25,9 +25,9 @@ _PRD = re.compile(r"(?:^|.*[-_.])prd\.(?:md|txt)")
 
 
 class UndoAction(msgspec.Struct, frozen=True):
-    """One path to bring back to how the command found it.
+    """One path to restore to its state before the command.
 
-    What stands there now goes into quarantine, unless it is the older file itself.
+    What is there now goes into quarantine, unless it is the previous file itself.
     """
 
     step: str
@@ -36,11 +36,12 @@ class UndoAction(msgspec.Struct, frozen=True):
     path: str
     """Relative to the project root."""
     restore_from: str | None = None
-    """The older file, relative to the run directory; None when there was none."""
+    """The previous file, relative to the run directory; None when there was none."""
     sha256: str | None = None
-    """The older file's. If the path holds it already, only its mode and times come back."""
+    """Of the previous file. If the path has that content already, only mode and times are
+    restored."""
     link: str | None = None
-    """What the symbolic link said that stood at the path; the older file is what it led to."""
+    """The target of the symbolic link that was at the path; the previous file is what it led to."""
 
 
 class UnrestoredPath(msgspec.Struct, frozen=True):
@@ -93,7 +94,7 @@ def steps_taken_back(state: RunState, listed: UndoList, left: Container[str]) ->
 
 
 def undo_list(state: RunState, *, failed: Iterable[str] = (), also: Iterable[str] = ()) -> UndoList:
-    """What the last command did to files, turned round.
+    """How to reverse what the last command did to files.
 
     `failed` are its steps that failed; `also` are paths to leave alone besides those
     that are always protected.
@@ -172,8 +173,8 @@ def roll_back(
 ) -> RollbackStatus:
     """Take back what the last command made or replaced; finishes one that was cut off or failed.
 
-    Each file is undone, then written down. A file that cannot be taken back does not keep the
-    others from it: what came back and what did not is written down at the end.
+    Each file is undone, then written down. When a file cannot be restored, the others still are:
+    what was restored and what was not is recorded at the end.
     """
     state = record.state
     again = has_failed(state)
@@ -233,7 +234,7 @@ def _undone(root: Path, run: RunDir, folder: Path, undo: UndoAction) -> j.FileUn
 
 
 def _bring_back(root: Path, run: RunDir, folder: Path, undo: UndoAction) -> str | None:
-    """Make a path what it was; where what stood there now is kept, if anything had to go."""
+    """Restore a path; returns where the current file was moved, if there was one."""
 
     def put_away(path: str) -> str | None:
         moves = move_to_quarantine(root, folder, run.run_id, undo.step, undo.attempt, [path])
@@ -287,7 +288,7 @@ def _judge_link(root: Path, undo: UndoAction) -> Refusal | None:
 
 
 def _copy_of(run: RunDir, undo: UndoAction) -> Path | None:
-    """The copy that was kept of the older file: a plain file among the copies of this run."""
+    """The backup of the previous file: a plain file among the copies of this run."""
     source = undo.restore_from or ""
     return plain_file(run.path, source) if source.startswith(f"{BACKUPS}/") else None
 
@@ -299,7 +300,7 @@ def _is_whole(run: RunDir, undo: UndoAction) -> bool:
 
 
 def _stands(root: Path, undo: UndoAction) -> bool:
-    """The older file is where it was, even if the link that led to it is not."""
+    """The previous file is in its place, even if the link that led to it is not."""
     path = root / undo.path
     if undo.link is not None:
         path = path.parent / undo.link

@@ -1,4 +1,4 @@
-"""The use case behind `run`: everything between reading the pack and the last word."""
+"""The use case behind `run`: open the run, recover, plan, execute the steps, report."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 
 class RunResult(msgspec.Struct, frozen=True):
-    """What the command came to."""
+    """The result of the command."""
 
     selected: SelectedRun
     plan: Plan
@@ -81,7 +81,7 @@ class FollowUpResult(msgspec.Struct, frozen=True):
     """What became of the stages that follow the steps."""
 
     exit_code: int
-    """Of the whole command, unless a signal or a rollback has the last word."""
+    """Of the whole command, unless a signal or a rollback decides it."""
     failed: bool
     """If wished, the command is rolled back for it."""
 
@@ -103,7 +103,7 @@ class RunRequest(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     """What the user should know about the request itself."""
     check: Callable[[], None] | None = None
-    """Raises what the pack's own faults say against running it."""
+    """Raises the errors of the pack that prevent running it."""
     command: str = "run"
     then: Callable[[RunResult], FollowUpResult] | None = None
     """The stages of a longer command that follow the steps, while the run is still locked."""
@@ -119,7 +119,7 @@ class RunRequest(msgspec.Struct, frozen=True):
 
 
 def plan_run(request: RunRequest, run: RunDir, state: RunState, snapshot: DiskSnapshot) -> Plan:
-    """The plan against a run in this state; raises what stands against carrying it out."""
+    """The plan against a run in this state; raises why it cannot be carried out."""
     planned = make_plan(request.pack, state, request.selection, snapshot)
     if isinstance(planned, Refusal):
         raise planned.error()
@@ -166,7 +166,7 @@ def _go_notice(request: RunRequest, selected: SelectedRun) -> str:
 
 
 def check_run(request: RunRequest) -> None:
-    """Raise what stands against beginning; changes nothing."""
+    """Raise why the run cannot begin; changes nothing."""
     selected, planned = preview_run(request)
     if planned.refusal is not None and _imported_state(request, selected) is None:
         raise planned.refusal.error()
@@ -181,8 +181,8 @@ def run_pack(
 ) -> RunResult:
     """Run what is to be run, until `stop` is asked.
 
-    The plan is made before anything is written, so that a mistake changes nothing, and again
-    again under the lock if the state has changed, because only there it is stable.
+    The plan is made before anything is written, so that a mistake changes nothing, and again under
+    the lock if the state has changed, because only there it is stable.
     """
     clock = clock or SystemClock()
     selected, planned = preview_run(request, clock)
@@ -293,7 +293,7 @@ def _preview(
 
 
 def _plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
-    """What a rehearsal copies to run in; raises what stands against it before it begins."""
+    """What a rehearsal copies to run in; raises why it cannot begin."""
     return plan_workplace(request, planned) if request.wish.rehearsal else None
 
 
@@ -338,7 +338,7 @@ def _pack_path(request: RunRequest, selected: SelectedRun) -> str:
 
 
 def _recovered(request: RunRequest, selected: SelectedRun, record: Recorder, folder: Path) -> bool:
-    """Put right what a killed command left; whether that changed files."""
+    """Recover from a killed command; returns whether that changed files."""
     changed = False
     if record.state.is_open:
         changed = recover(request.root, selected.run, record, folder)
@@ -400,7 +400,7 @@ def _awaited(request: RunRequest, selected: SelectedRun) -> RunDir | None:
 
 @contextmanager
 def open_control(session: RunSession) -> Iterator[None]:
-    """Requests of other processes are heard for as long as this holds."""
+    """Accept requests of other processes while this is open."""
     options = session.options
     session.control = RunControl(
         session.stop, options.max_parallel, answers_questions=options.detached

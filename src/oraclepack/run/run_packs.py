@@ -42,7 +42,7 @@ class PackRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PackTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """How many packs came to what."""
+    """How many packs had which result."""
 
     packs: int
     ok: int
@@ -58,7 +58,7 @@ class RunPacksReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunPacksOutcome(msgspec.Struct, frozen=True):
-    """What a command that ran several packs came to."""
+    """The result of a command that ran several packs."""
 
     report: RunPacksReport
     exit_code: ExitCode

@@ -237,12 +237,12 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unmet_steps(self) -> tuple[str, ...]:
-        """The failed steps with a whole answer that misses its contract."""
+        """The failed steps with a complete answer that misses its contract."""
         return tuple(step.step_id for step in self._failed if step.error in UNMET)
 
     @property
     def ways_on(self) -> str | None:
-        """What a person can do where nothing but such answers stands in the way."""
+        """What a person can do where only such answers are left to deal with."""
         if not self.unmet_steps or set(self.unmet_steps) != set(self.failed_steps):
             return None
         return ways_on(self.unmet_steps)
@@ -257,7 +257,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counted(self) -> str:
-        """How many steps came to what, in words."""
+        """How many steps had which result, in words."""
         counts = [
             (len(self.completed_steps), "ok"),
             (len(self.done_steps), "already done"),
@@ -364,7 +364,7 @@ def _step(step: PlannedStep, state: RunState) -> StepReport:
 
 
 class RunOutcome(msgspec.Struct, frozen=True):
-    """What a command that ran a pack came to."""
+    """The result of a command that ran a pack."""
 
     report: RunReport
     exit_code: ExitCode
@@ -444,16 +444,16 @@ def recorded_warnings(result: RunResult) -> tuple[str, ...]:
 
 
 _ONCE = frozenset({"--new-run", "--resume", "--no-resume"})
-"""They would begin another run, or say what is so anyway."""
+"""They would begin another run, or are the default."""
 _ONCE_WITH_VALUE = frozenset({"--import-state", "--rerun", "--expect-pack"})
 """An approved hash is for one command: the pack may be fixed before the next."""
 
 
 def continue_command(argv: Sequence[str], plan: Plan, state: RunState) -> str:
-    """The words of this command without those that must not be said twice.
+    """The words of this command without those that must not be repeated.
 
-    A rerun goes on with exactly the steps it did not get to: the others may have been ok
-    before, so that only `--rerun` picks them.
+    A rerun continues with exactly the steps that it did not reach: they may have been ok before, so
+    that only `--rerun` selects them.
     """
     words = list(_lasting(argv))
     if _is_rerun(argv):

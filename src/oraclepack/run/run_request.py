@@ -1,4 +1,4 @@
-"""Settings and flags of the command line into a request."""
+"""Turns settings and flags of the command line into a request."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _forecast(
 
 
 def stored_answers(root: Path, run_dir: Path, settings: Settings) -> Callable[[str], bool]:
-    """Tells whether a key has an answer that would be served."""
+    """Returns a function that says whether a key has an answer that would be served."""
     shared, own = project_cache(root), run_answers(root, run_dir)
     places = (shared, own) if settings[cs.CACHE] else (own,)
 

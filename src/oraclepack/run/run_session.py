@@ -121,12 +121,12 @@ class RunSession(msgspec.Struct):
     attempts_before: frozenset[str] = frozenset()
     """Those that had left files when this command began to run steps."""
     snapshot: Path | None = None
-    """What the prelude left, once it has run."""
+    """The state after the prelude, once it has run."""
     calls: CallHandler | None = None
     gateway: Gateway | None = None
-    """What stands between the steps and the tools, while steps run."""
+    """The call server between the steps and the tools, while steps run."""
     control: RunControl | None = None
-    """What the command can be asked from outside, while steps run."""
+    """Requests of other processes to the command, while steps run."""
 
     def token(self, step: str, attempt: int) -> str:
         """The mark of an attempt's processes, unique on this machine."""

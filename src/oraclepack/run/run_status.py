@@ -1,4 +1,4 @@
-"""How a run stands now: what its calls do, what they wait for, what a person must decide."""
+"""The status of a run now: what its calls do, what they wait for, what a person must decide."""
 
 from collections.abc import Iterable, Sequence
 
@@ -43,7 +43,7 @@ class CallInFlight(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A question that a call waits with, until `runs answer` decides it."""
+    """A question of a waiting call, until `runs answer` decides it."""
 
     step_id: str
     call: int

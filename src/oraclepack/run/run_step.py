@@ -102,7 +102,7 @@ def with_calls(
 
 
 _UNFINISHED = frozenset({Status.FAILED, Status.PENDING})
-"""What an attempt may come to that leaves the step to be done."""
+"""The outcomes of an attempt after which the step is still to be done."""
 _REASON_LINES = 400
 """The end of a log in which the reason of a failure is looked for: a stack trace is long."""
 _UNMET = frozenset({"CONTRACT", "EMPTY_ANSWER", "NO_OUTPUT"})
@@ -110,7 +110,7 @@ _UNMET = frozenset({"CONTRACT", "EMPTY_ANSWER", "NO_OUTPUT"})
 
 
 class AttemptVerdict(msgspec.Struct, frozen=True):
-    """What an attempt came to."""
+    """The result of an attempt."""
 
     status: Status
     error: StepError | None = None
@@ -177,7 +177,7 @@ def _stopping(session: RunSession, step_id: str) -> AbstractContextManager[Stop]
 
 
 def _record_head(session: RunSession, step_id: str) -> None:
-    """A step that commits must not orphan its own run: its commit becomes one of the run's."""
+    """The commit of a step becomes one of the run's, so that the run still fits the repository."""
     sha = git.head_commit(session.root)
     if sha is None and session.record.state.heads:
         sha = git.work_tree_state(session.root, session.environment).sha
@@ -332,7 +332,7 @@ def _failed_calls(session: RunSession, attempt: Attempt) -> list[j.InvocationOut
 
 
 def _left_something(session: RunSession, step: Step, attempt: int) -> bool:
-    """Some declared output is there, and it is not merely the older one."""
+    """Some declared output is there, and it is not merely the previous file."""
     if not step.outputs:
         return False
     backups = backup_folder(session, step.id, attempt)

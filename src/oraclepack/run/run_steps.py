@@ -1,4 +1,4 @@
-"""Around the steps of a run: the call server, the prelude, what tidies up after them."""
+"""What surrounds the steps of a run: the call server, the prelude and the clean-up."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -153,7 +153,7 @@ def ready_for_steps(session: RunSession) -> Iterator[bool]:
 
 
 def _warn_if_pack_changed(session: RunSession) -> None:
-    """Say it when the pack is no longer what ran: the next command would begin another run."""
+    """Warn when the pack was changed while it ran: the next command would begin another run."""
     now = read_content(Path(session.pack.path))
     if (
         now.data is not None

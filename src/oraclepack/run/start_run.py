@@ -1,6 +1,6 @@
 """Detached runs: a command in a session of its own, which outlives the terminal.
 
-The child is the command itself, started anew. It reports to its parent over a pipe: which run it
+The child is the same command, started again. It reports to its parent over a pipe: which run it
 works on, once that has begun, or why it has not begun.
 """
 
@@ -41,7 +41,7 @@ _WORDS_OF_A_CRASH = 4000
 
 
 class StartedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that goes on by itself."""
+    """A run that continues in its own process."""
 
     run_id: str
     name: str

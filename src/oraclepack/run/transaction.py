@@ -108,7 +108,7 @@ _BEFORE = "_before"
 
 
 class Transaction:
-    """What a command has changed so far, and how to turn it round.
+    """What a command has changed so far, and how to reverse it.
 
     Nothing is deleted: what a rollback takes away goes to `.oraclepack/_failed/<command>/<n>/`.
     With `undo`, the earlier files are kept there in `_before/` until the command has ended well or
@@ -155,10 +155,7 @@ class Transaction:
         )
 
     def roll_back(self) -> TransactionReport:
-        """Bring the files back to how the command found them, the last change first.
-
-        One that cannot be taken back does not keep the others from it.
-        """
+        """Restore the files to their state before the command, the last change first."""
         moved: list[str] = []
         left: list[_Change] = []
         causes: dict[str, None] = {}
@@ -383,7 +380,7 @@ def _remove_copies(place: Path) -> None:
 
 
 def _same(now: file_moves.PreviousFile | None, before: file_moves.PreviousFile | None) -> bool:
-    """The old file still stands there; that it was read since then does not count."""
+    """The earlier file is still there, unchanged; reading it does not count as a change."""
     if now is None or before is None:
         return False
     facts = (now.content, now.mode, now.modified_ns)

@@ -41,7 +41,7 @@ class Leftover(msgspec.Struct, frozen=True):
     files: tuple[str, ...]
     """What undoing it changes, relative to the top of the work tree."""
     outputs: tuple[str, ...]
-    """Those of the change that are outputs: quarantine and rollback care for them."""
+    """Those of the change that are outputs: quarantine and rollback handle them."""
 
     @property
     def without(self) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ def recorded_change(
 
 
 def recover_change(root: Path, run: RunDir, record: Recorder) -> None:
-    """A runner that was killed in a mutating step could not look at the tree; do it now."""
+    """Record the change of a mutating step whose runner was killed before it could do so."""
     for step_id, state in sorted(record.state.steps.items()):
         if state.tree_before is None:
             continue

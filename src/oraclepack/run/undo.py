@@ -1,4 +1,4 @@
-"""Take back what a step changed in the work tree, because the user asks."""
+"""The use case behind `undo`: reverse what a step changed in the work tree."""
 
 import shlex
 from pathlib import Path

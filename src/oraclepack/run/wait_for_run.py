@@ -41,9 +41,9 @@ def run_to_wait_for(root: Path, name: str, own: RunDir) -> RunDir:
 
 
 def wait_for_end(session: RunSession, target: RunDir | None) -> bool:
-    """Until no command works on the other run any more, or this one is stopped.
+    """Wait until no command works on the other run any more, or this one is stopped.
 
-    Whether there was anything to wait for.
+    Returns whether there was anything to wait for.
     """
     if target is None or locks.holder_of(target.path) is None:
         return False

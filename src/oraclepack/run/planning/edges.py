@@ -1,6 +1,6 @@
 """Which steps must wait for which: what they read and write, as far as their text shows.
 
-Edges only ever lead from a smaller step id to a larger one, so there are no circles.
+Edges only ever lead from a smaller step id to a larger one, so there are no cycles.
 """
 
 import re
@@ -56,7 +56,7 @@ def _some(named: Sequence["Paths"]) -> set[int]:
 
 
 def is_barrier(step: Step) -> bool:
-    """Nothing may run beside it: it calls a tool that may change anything, or hides its writes."""
+    """Nothing may run at the same time: it may change anything, or its writes are not known."""
     return step.writes_unknown or any(tool != ORACLE for tool in step.tools)
 
 

@@ -15,7 +15,7 @@ class Decision(StrEnum):
 
     RUN = "run"
     DONE = "done"
-    """It went well before, and nothing it stands on has changed."""
+    """It is already done, and nothing that it depends on has changed."""
     SKIPPED = "skipped"
     """It was to run and cannot here: a tool is missing."""
     NOT_SELECTED = "not_selected"
@@ -24,7 +24,7 @@ class Decision(StrEnum):
     RECHECK = "recheck"
     """Its answer missed its contract and meets it now: it is recorded as ok, and nothing runs."""
     HELD = "held"
-    """Its answer misses its contract. It was paid for, so it is not asked for again unasked."""
+    """Its answer misses its contract. It was paid for, so it is asked for again only on request."""
 
 
 _SENTENCES = {
@@ -49,9 +49,9 @@ class PlannedStep(msgspec.Struct, frozen=True):
     needs: tuple[StepId, ...] = ()
     """Earlier steps that write what it reads: without them it does not run."""
     after: tuple[StepId, ...] = ()
-    """Earlier steps it must not overtake, whatever becomes of them."""
+    """Earlier steps that must end before it begins, whatever their outcome."""
     barrier: bool = False
-    """Nothing runs beside it."""
+    """No other step runs at the same time."""
     skip_reason: str | None = None
     """For the journal, when it is skipped: `tool_missing: codex`."""
     warnings: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Plan(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     """What concerns no single step."""
     refusal: Refusal | None = None
-    """Why the plan can be looked at but not carried out: oracle is missing, an output is taken."""
+    """Why the plan can be shown but not carried out: oracle is missing, an output is taken."""
 
     @property
     def to_run(self) -> tuple[PlannedStep, ...]:
@@ -94,8 +94,8 @@ class Plan(msgspec.Struct, frozen=True):
 def command_hash(pack: Pack, step: Step) -> str:
     """What a step executes, as one hash: the code of the prelude and its own.
 
-    The prelude's variables and functions reach every step, so a change in it makes
-    every step another one. Headers and the text around the block play no part.
+    The prelude's variables and functions reach every step, so a change in it changes the hash of
+    every step. Headers and the text around the block play no part.
     """
     prelude = pack.prelude.code if pack.prelude else ""
     return sha256_value({"prelude": prelude, "step": step.code})

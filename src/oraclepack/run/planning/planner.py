@@ -233,7 +233,7 @@ def is_complete(step: Step, state: StepState) -> bool:
 
 
 def _restored(case: _Case) -> str | None:
-    """What is put back of a step that went well; None when nothing is, or not all of it can be."""
+    """Which outputs of a done step are restored; None when none are, or not all of them can be."""
     state = case.state
     if state.status is not Status.OK or any(_changed(case)):
         return None
@@ -285,7 +285,7 @@ def _still_to_do(state: StepState) -> str:
 
 
 def _changed(case: _Case) -> Iterable[str]:
-    """What of a step that went well is no longer so: its command, its outputs."""
+    """What has changed since the step went well: its command, its outputs."""
     if case.state.command_hash != case.command_hash:
         yield "its commands or the prelude have changed since it ran"
     for output in case.state.outputs:
@@ -304,7 +304,7 @@ def _changed(case: _Case) -> Iterable[str]:
 
 
 def _changed_files(case: _Case) -> Iterable[str]:
-    """What of the attached files is no longer as it was asked about."""
+    """Which attached files have changed since the question was asked."""
     for path, was in sorted(case.state.attached.items()):
         now = case.snapshot.attached.get(path)
         if now is None:
@@ -342,7 +342,7 @@ def _missing_tools(case: _Case) -> list[str]:
 
 
 def _escape(case: _Case) -> str | None:
-    """Why a tool that we answer for would really start, if one would."""
+    """Why a tool that oraclepack answers for would really start; None where none would."""
     for call in case.step.calls:
         if call.tool in case.snapshot.answered and call.escapes is not None:
             return f"{call.tool} would really start: {call.escapes}"

@@ -19,7 +19,7 @@ class OnFailure(StrEnum):
     """What becomes of the other steps when one fails."""
 
     STOP = "stop"
-    """Nothing new starts; what runs is let to its end, since it may be paid for."""
+    """Nothing new starts; running steps finish, since they may be paid for."""
     KEEP_GOING = "keep_going"
     """Everything runs that does not need the failed step."""
 

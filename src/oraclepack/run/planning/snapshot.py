@@ -51,7 +51,7 @@ def _exists(path: Path) -> bool:
 def _checked(
     root: Path, run: RunDir, pack: Pack, state: RunState, options: RunOptions
 ) -> dict[str, CheckedOutputs]:
-    """How the answers stand now that missed their contracts."""
+    """The answers that missed their contracts, checked as they are now."""
     unmet = [step for step in pack.steps if state.step(step.id).misses_contract]
     if not unmet:
         return {}
