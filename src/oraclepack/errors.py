@@ -1,4 +1,4 @@
-"""What we raise on purpose, and nothing else.
+"""The exceptions that commands raise on purpose, and nothing else.
 
     OraclePackError            what happened, then what to do
     ├── UsageError             the request itself is wrong (flag, argument, setting)
@@ -117,7 +117,7 @@ class NotFoundError(UsageError):
 
 
 class AlreadyExistsError(UsageError):
-    """What should be written is there already, and is not replaced unasked."""
+    """What should be written is there already, and is not replaced without a request."""
 
     code = "ALREADY_EXISTS"
 
@@ -144,13 +144,13 @@ class LockedError(OraclePackError):
 
 
 class MachineError(OraclePackError):
-    """The machine would not do it: a full disk, a missing permission, a missing program."""
+    """The machine prevents it: a full disk, a missing permission, a missing program."""
 
     code = "ENVIRONMENT"
 
 
 class RunAbortedError(MachineError):
-    """The machine would not go on in the middle of a run. What was finished is kept."""
+    """The machine stopped a run in the middle. What was finished is kept."""
 
 
 _BY_ERROR: dict[type[OraclePackError], ExitCode] = {
@@ -175,7 +175,7 @@ def combined(errors: Sequence[UsageError]) -> UsageError:
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """No, because …: an expected refusal is a value. Nothing was touched."""
+    """An expected refusal, as a value with its reason. Nothing was changed."""
 
     reason: str
     hint: str = ""

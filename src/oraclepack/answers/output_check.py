@@ -16,9 +16,9 @@ def check_output(
     require_headings: bool = False,
     rehearsal: bool = False,
 ) -> OutputFailure | None:
-    """What an output lacks; a missing, unreadable or empty file is another fault than its text.
+    """What an output lacks; a missing, unreadable or empty file is reported as `unreadable`.
 
-    A rehearsed answer is none, whatever its sections, unless it is a `rehearsal` that is checked.
+    A rehearsed answer never passes, unless `rehearsal` says that a rehearsal is checked.
     """
     if content.data is None:
         return _failure(contract, "unreadable", io_error=content.trouble or "missing")
@@ -36,7 +36,7 @@ def check_output(
 
 
 def is_blank(text: str) -> bool:
-    """Nothing to see: spaces of any kind, a byte order mark."""
+    """Whether a text has nothing but spaces of any kind and a byte order mark."""
     return not text.translate(_INVISIBLE).strip()
 
 

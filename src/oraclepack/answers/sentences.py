@@ -74,7 +74,7 @@ def open_brackets(text: str) -> str:
 
 
 def _depths(mask: str) -> list[int]:
-    """For each character how many round brackets are open; one that never closes counts not."""
+    """For each character how many round brackets are open; one that never closes is not counted."""
     closed: dict[int, int] = {}
     stack: list[int] = []
     for position, sign in enumerate(mask):

@@ -183,8 +183,7 @@ def suspicions(
 ) -> tuple[Suspicion, ...]:
     """All signs of an unusable answer.
 
-    Only prose is read like prose: of JSON nothing is known but whether it is whole, and of other
-    files nothing at all.
+    Prose is checked for all of them, JSON only for completeness, and other files not at all.
     """
     name = path.lower()
     if name.endswith(".json"):

@@ -41,7 +41,7 @@ def named_outputs(step: Step, recorded: Iterable[str] = ()) -> tuple[NamedOutput
     """The outputs of a step in the order of the text, then what else a run recorded for it.
 
     A path with variables stands for every recorded path of its shape: one call in a loop writes
-    many files. Where several shapes fit, the one that says most has it.
+    many files. Where several shapes fit, the one with the most literal characters gets the path.
     """
     declared = {output.path.value for output in step.outputs}
     undeclared = [path for path in dict.fromkeys(recorded) if path not in declared]
@@ -100,7 +100,8 @@ class RecordedOutputs(msgspec.Struct, frozen=True):
     skipped: frozenset[str] = frozenset()
     """The steps that were skipped in the run."""
     accepted: Mapping[str, Mapping[str, OutputRevised]] = {}
-    """By step and path: outputs that a person took as they are. Each holds for that content."""
+    """By step and path: outputs that a person took as they are. Each is valid for that content
+    only."""
 
 
 class _Collected(msgspec.Struct):

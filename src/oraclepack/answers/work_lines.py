@@ -47,7 +47,7 @@ class WorkLine(msgspec.Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """It is in its form up to one of the last two fields, so nothing is cut off."""
+        """Whether nothing is cut off: it has its form up to one of the last two fields."""
         return not self.faults and (self.is_none or bool(self.effort or self.evidence))
 
 

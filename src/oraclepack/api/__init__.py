@@ -5,7 +5,7 @@
     outcome = api.run("docs/pack.md")
     print(outcome.report.status)
 
-The functions stand in the modules of this folder, one per topic. What every command needs is
+The functions are in the modules of this folder, one per topic. What every command needs is
 imported here at once: settings, errors, the clock, canonical JSON. All else is loaded by
 `__getattr__` (PEP 562) when it is first used: all together would take a third of a second, and no
 caller needs all of it. `_MODULES` says where each name is defined, and the imports below

@@ -36,7 +36,7 @@ def load_settings(
     """The settings that hold for a pack, or for the current directory.
 
     `values` are by name, as `config show` lists them, and outrank variables and config files. A
-    `Given` also says where the value was written.
+    `SettingValue` also says where the value was written.
     """
     given = {
         name: value if isinstance(value, SettingValue) else SettingValue(value, name)
@@ -51,7 +51,7 @@ def load_settings(
 def place_values(place: str | Path, settings: Settings) -> dict[str, SettingValue]:
     """What screens that open a place add to the flags: the root of a project elsewhere.
 
-    A `--cwd` that was given counts more.
+    `--cwd` takes precedence.
     """
     root = None if settings.is_given(CWD) else root_of_place(Path(place))
     return {} if root is None else {CWD.name: SettingValue(str(root), str(place))}

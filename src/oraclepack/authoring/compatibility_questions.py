@@ -26,7 +26,7 @@ _VERSION_TEST = re.compile(
 )
 """A version is compared with a fixed one, not that of the language.
 
-Two variables that are compared may be counters, and whether there is a version is another matter.
+Two variables that are compared may be counters; a mere check for null or empty does not count.
 """
 
 

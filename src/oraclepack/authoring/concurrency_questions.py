@@ -1,4 +1,4 @@
-"""Questions about what runs beside: tasks, locks, blocking calls, handlers at the end."""
+"""Questions about concurrency: tasks, locks, blocking calls, handlers at the end."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Questions about what goes wrong: waits, errors, half-done changes, things that run beside."""
+"""Questions about what goes wrong: waits, errors, half-done changes, concurrent work."""
 
 import re
 from collections.abc import Iterator

@@ -101,7 +101,7 @@ _FEWEST_IN_GROUP = 3
 
 @dataclass(frozen=True, slots=True)
 class GenerateResult:
-    """What became of it, with what the user should hear besides."""
+    """The result of `generate`, with warnings for the user."""
 
     data: GenerateReport
     warnings: tuple[str, ...] = ()
@@ -243,7 +243,7 @@ def _packs(
 
 
 def _refuse_invalid(pack: UnwrittenPack, root: Path) -> None:
-    """A pack that would not pass is never written: some option must have spoilt it."""
+    """A pack that would not pass is never written: an option must have made it invalid."""
     parsed = parse_pack(pack.text, pack.target.as_posix())
     facts = Facts(syntax=check_syntax(parsed), paths=path_facts(parsed, root))
     # Strict but for the number of steps: what is valid for twenty is for fewer.

@@ -131,7 +131,7 @@ class ImportGraph:
     def ranks(self, paths: Iterable[str]) -> dict[str, float]:
         """How central each file is among some.
 
-        The share of attention that imports lead to it, and half of that which they lead from it.
+        Its rank by the imports that lead to it, plus half of its rank by those that lead from it.
         """
         chosen = sorted(paths)
         inside = set(chosen)

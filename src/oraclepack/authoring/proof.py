@@ -82,5 +82,5 @@ def _bare(lines: list[str], numbers: Iterable[int], script: Script) -> str:
 
 
 def _held(spans: Iterable[Span]) -> set[int]:
-    """The lines inside something that goes over several: there every character counts."""
+    """The lines of constructs that span several lines: there every character counts."""
     return {line for span in spans for line in range(span.line + 1, span.end_line + 1)}

@@ -46,7 +46,7 @@ _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
 
 
 class _Scope:
-    """Where the reader stands inside the module."""
+    """The position of the reader inside the module."""
 
     __slots__ = (
         "finishing",

@@ -1,4 +1,4 @@
-"""A question that could be asked: what was found where, and what it is worth asking about it."""
+"""A question that could be asked: its evidence, and what to ask about it."""
 
 import re
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class QuestionCandidate:
     severity: int
     """How bad the worst answer would be: 1 to 4."""
     certainty: int
-    """How surely the evidence carries the question, in hundredths."""
+    """How strongly the evidence supports the question, in hundredths."""
     is_about_notes: bool = False
     """Whether it is about comments: only then evidence may point to one."""
     weight: int = 0

@@ -39,7 +39,7 @@ def files_to_parse(
     for text in texts.values():
         lines = (match[0] for match in _IMPORT.finditer(text.read()))
         mentions.update({word for line in lines for word in _WORD.findall(line)})
-    # A name that many files carry is shared by all of them.
+    # A name that many files have is shared by all of them.
     carriers = Counter(stem_of(path) for path in texts)
 
     def worth(path: str) -> tuple[bool, float, str]:

@@ -99,7 +99,7 @@ class SurveyedFile:
 
 @dataclass(frozen=True)
 class RepositorySurvey:
-    """The repository as the questions see it."""
+    """Everything about the repository that questions are made from."""
 
     name: str
     tracked: int

@@ -33,7 +33,7 @@ class SharedTask(msgspec.Struct, frozen=True):
 
 
 class MergedTask(msgspec.Struct, frozen=True):
-    """The same work in one or several repositories; the most urgent one speaks for all."""
+    """The same work in one or several repositories; the most urgent one represents it."""
 
     record: Record
     members: tuple[SharedTask, ...]

@@ -1,4 +1,4 @@
-"""Starting the workers of jobs through Dask. Dask starts things, and nothing depends on it.
+"""Starting the workers of jobs through Dask. Dask only starts workers; no result depends on it.
 
 A task may run twice or not at all when machines die: the store decides who runs a job.
 """

@@ -25,7 +25,7 @@ SettingText = str | int | float | bool
 
 
 class JobState(StrEnum):
-    """Where a job stands."""
+    """The state of a job."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -154,7 +154,7 @@ def is_commit(text: str) -> bool:
 
 
 def read_manifest(data: bytes, name: str) -> tuple[JobSource, ...] | Refusal:
-    """The lines of a manifest: one JSON object each; empty lines and `#` lines count nothing."""
+    """The lines of a manifest: one JSON object each; empty lines and `#` lines are ignored."""
     sources: list[JobSource] = []
     for number, line in enumerate(data.splitlines(), start=1):
         text = line.strip()
@@ -224,7 +224,7 @@ def to_submit(wanted: Iterable[FleetJob], existing: Mapping[str, FleetJob]) -> t
 
 
 class FleetTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """How many jobs stand where, and their sums."""
+    """How many jobs are in which state, and their sums."""
 
     jobs: int
     by_state: dict[str, int]

@@ -201,7 +201,7 @@ def _submit_all(
 def fleet_report(
     store: JobStore, name: str, wanted: set[str] | None = None, submitted: int = 0
 ) -> FleetReport:
-    """How the jobs of a fleet stand."""
+    """The state of the jobs of a fleet."""
     jobs = store.jobs(name)
     if not jobs:
         raise InputError(

@@ -38,7 +38,7 @@ _JOB, _LOCK, _STOP, _ORDER, _POLICY = "job.json", "lock", "stop", "order", "poli
 
 
 class JobReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker says of a job."""
+    """What a worker reports about a job."""
 
     summary: JobSummary
     run_dir: str | None = None

@@ -1,4 +1,4 @@
-"""The shared database as people look after it: its checks, unknown calls, burials, limits."""
+"""Administration of the shared database: its checks, unknown calls, dead machines, limits."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -26,7 +26,7 @@ _OLDEST = 150000
 
 
 def examine_store(database: Database) -> tuple[StoreCheck, ...]:
-    """Whether a database keeps the promise: what is committed stays, and clocks decide nothing."""
+    """Whether a database is safe to use: commits are durable, and no client's clock decides."""
     names = ("fsync", "synchronous_commit", "full_page_writes", "synchronous_standby_names")
     found = {
         name: str(database.rows("select coalesce(current_setting(%s, true), '')", (name,))[0][0])
@@ -227,7 +227,7 @@ def provider_loads(database: Database) -> Sequence[ProviderLoad]:
 
 
 class SharedStore:
-    """The database of the settings, as people look after it."""
+    """Administration of the database that the settings name."""
 
     def __init__(self, dsn: str) -> None:
         if not dsn:

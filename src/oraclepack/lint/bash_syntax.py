@@ -24,7 +24,7 @@ def start_reading(block: Fence) -> Checker | None:
 
 
 def check_syntax(pack: Pack, started: Checker | None = None) -> CheckResult:
-    """The whole block at once; when that fails, each step by itself, to name the guilty one.
+    """The whole block at once; when that fails, each step by itself, to find the wrong one.
 
     `started` is bash that already reads the block.
     """

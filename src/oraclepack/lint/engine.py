@@ -1,4 +1,4 @@
-"""Rules × pack → findings, sorted, weighed, and without those the author allows."""
+"""Applies rules to a pack: findings, sorted, with severities, without those the author allows."""
 
 import re
 from bisect import bisect_right
@@ -220,7 +220,7 @@ def lint(
     """What the rules have to say about a pack.
 
     `select` and `ignore` take ids, names and the beginnings of ids ("OP4"); nothing selected
-    means everything, and `ignore` has the last word.
+    means everything, and `ignore` takes precedence.
     """
     selected = tuple(
         rule
@@ -281,7 +281,7 @@ def _finding(rule: Rule, problem: Problem, subject: Subject, *, strict: bool) ->
 
 
 def _step_at(subject: Subject, line: int) -> str | None:
-    """The step that holds a line, found by halving: a broken pack may have thousands of both."""
+    """The step that holds a line, by binary search: a broken pack may have thousands of both."""
     steps = subject.pack.steps
     index = bisect_right(steps, line, key=lambda step: step.span.line) - 1
     return steps[index].id if index >= 0 and steps[index].span.holds_line(line) else None

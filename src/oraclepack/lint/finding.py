@@ -1,4 +1,4 @@
-"""What a check has to say about a place in a pack."""
+"""What a check reports about a place in a pack."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -9,7 +9,7 @@ from oraclepack.pack.script import Span
 
 
 class Severity(StrEnum):
-    """How much a finding weighs: only an error stops anything."""
+    """The severity of a finding: only an error stops a command."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -31,7 +31,7 @@ class Fix(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One fault, where it stands, and how to fix it."""
+    """One fault, its place, and how to fix it."""
 
     rule: str
     name: str

@@ -12,7 +12,7 @@ BOM = "\ufeff"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 LINE_ENDS = Fix("write LF line ends and no byte order mark", ())
-"""It has no edits: lines and columns do not see line ends, so the text is changed as a whole."""
+"""It has no edits: lines and columns exclude line ends, so the whole text is changed."""
 
 _Change = tuple[int, int, str]
 """From, to (offsets into the file as it is) and the new text."""

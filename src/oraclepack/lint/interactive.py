@@ -26,7 +26,7 @@ _FED = frozenset(
 
 
 class InteractiveCommand(msgspec.Struct, frozen=True):
-    """A command that would wait for a person, and the way out."""
+    """A command that would wait for a person, and how to avoid it."""
 
     span: Span
     message: str

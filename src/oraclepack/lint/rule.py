@@ -1,4 +1,4 @@
-"""What a rule is: one fault it looks for, how much that weighs, and its own documentation."""
+"""What a rule is: the fault it looks for, its severity, and its documentation."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -54,7 +54,7 @@ def text_between(lines: Sequence[str], span: Span) -> str:
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A fault at a place; the rule that found it gives it an id and a weight."""
+    """A fault at a place; its rule gives it an id and a severity."""
 
     span: Span
     message: str

@@ -202,7 +202,7 @@ def _section(doc: RuleDoc) -> str:
 
 
 class RuleText(msgspec.Struct, frozen=True):
-    """What SARIF wants to know about a rule."""
+    """The fields of a rule in SARIF."""
 
     id: str
     name: str
@@ -225,7 +225,7 @@ def rules_named(word: str | None) -> tuple[RuleDoc, ...]:
 
 
 def rule_texts() -> tuple[RuleText, ...]:
-    """What SARIF wants to know about every rule."""
+    """The fields of every rule in SARIF."""
     return tuple(
         RuleText(doc.rule, doc.name, doc.severity, doc.summary, doc_text(doc))
         for doc in rules_named(None)

@@ -66,7 +66,7 @@ class Shellcheck:
         return _judge(self._reader.finish(patience), self._block)
 
     def drop(self, reason: str) -> CheckResult:
-        """End it unheard."""
+        """End it; its result is not needed."""
         if self._reader is None:
             return skipped(NAME, self._reason)
         self._reader.stop()

@@ -73,7 +73,7 @@ def _chosen_findings(subject: Subject, settings: Settings, *, strict: bool) -> t
 
 
 _MOST_PASSES = 8
-"""A fix may make room for another; more rounds than this would be a fault of ours."""
+"""A fix may make another one possible; more rounds than this would be a bug."""
 
 
 class CheckedPack(msgspec.Struct, frozen=True):
@@ -86,7 +86,7 @@ class CheckedPack(msgspec.Struct, frozen=True):
 
 
 class ValidateResult(msgspec.Struct, frozen=True):
-    """What validating several paths came to."""
+    """The result of validating several paths."""
 
     checked: tuple[CheckedPack, ...]
     unreadable: tuple[UnreadablePack, ...] = ()

@@ -1,4 +1,4 @@
-"""Configurations of MCP clients: where each has its file, and what belongs into it."""
+"""Configurations of MCP clients: the file of each, and our entry in it."""
 
 from __future__ import annotations
 

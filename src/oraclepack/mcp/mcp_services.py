@@ -38,7 +38,7 @@ class BudgetRaisedError(api.UsageError):
 
 
 class Services(msgspec.Struct, frozen=True, kw_only=True):
-    """What the server was started with; it keeps nothing else, so it may die at any time."""
+    """What the server was started with; it has no other state, so it may be killed at any time."""
 
     roots: api.Roots
     allows_runs: bool = False

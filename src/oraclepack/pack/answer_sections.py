@@ -46,12 +46,12 @@ class Spelling(msgspec.Struct, frozen=True):
     label: tuple[str, ...]
     """Counts as a heading, or at the beginning of a line and followed by a colon or a dash."""
     alone: tuple[str, ...]
-    """Counts as a heading and nothing else: it begins many a sentence."""
+    """Counts as a heading and nothing else: many sentences begin with it."""
     translated: tuple[str, ...]
     """Labels that `actionize` reads and the contract does not accept: the prompt named the headings
     in English, and an answer in another language is doubtful."""
     translated_alone: tuple[str, ...] = ()
-    """The same, of those that begin many a sentence."""
+    """The same, for spellings with which many sentences begin."""
 
 
 SPELLINGS = {
@@ -184,7 +184,7 @@ class SectionOpening(msgspec.Struct, frozen=True):
 def opening_of(line: str, *, any_language: bool = False) -> SectionOpening | None:
     """The section that a line opens: its number, the section's name, then a mark or nothing.
 
-    A spelling that begins many a sentence opens a section only if nothing follows it.
+    A spelling with which many sentences begin opens a section only if nothing follows it.
     """
     start = _NUMBER.match(line)
     rest = line[start.end() :] if start is not None else line.lstrip(" \t*_")

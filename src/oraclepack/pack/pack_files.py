@@ -24,7 +24,7 @@ LONGEST_NAME = 240
 """Bytes; most systems take 255, and `<pack>.report.json` has to fit."""
 
 MOST_LINES = PACK.lines
-"""The longest packs of the field have less than half of it."""
+"""The longest known packs have less than half of it."""
 
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "_failed"})
 _OPENS_BASH = re.compile(rb"^[ >]*(?:```+|~~~+)[ \t]*bash\b", re.MULTILINE)

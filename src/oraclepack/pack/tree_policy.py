@@ -33,7 +33,7 @@ class TreePolicy(StrEnum):
 
 
 class TreePolicyResult(msgspec.Struct):
-    """What watching a step came to: the files it should not have touched."""
+    """The result of watching a step: the files it should not have touched."""
 
     policy: TreePolicy
     strange: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class TreePolicyResult(msgspec.Struct):
 
 
 def policy_of(step: Step) -> TreePolicy:
-    """The author's word, else: codex and editing gemini mutate, a step of oracle calls reads."""
+    """The directive of the author, else: codex and editing gemini mutate, oracle calls read."""
     values = [directive.value for directive in step.directives if directive.name == POLICY]
     if values and values[-1] in set(TreePolicy):
         return TreePolicy(values[-1])

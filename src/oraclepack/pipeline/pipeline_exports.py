@@ -49,12 +49,12 @@ class CaseResult(StrEnum):
 
 
 class Case(msgspec.Struct, frozen=True):
-    """One case: a step, or a trouble that belongs to none."""
+    """One case: a step, or an error that belongs to no step."""
 
     name: str
     ending: CaseResult = CaseResult.PASSED
     kind: str = ""
-    """A stable word for the trouble."""
+    """A stable code of the error."""
     message: str = ""
     text: str = ""
     seconds: float = 0.0
@@ -77,7 +77,7 @@ def cases(
 
 def junit(report: PipelineReport, listed: tuple[Case, ...]) -> bytes:
     """The XML of these cases, in one suite named after the pack."""
-    # Only who asks for the file waits for the XML library.
+    # Imported here: only this function needs the XML library.
     import junitparser as xml
 
     kinds = {
@@ -162,7 +162,7 @@ def _line(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without the characters that XML cannot hold, or that would steer who shows the file."""
+    """Without characters that XML cannot hold, or that would control a terminal."""
     return "".join(sign if _is_allowed(sign) else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 
@@ -174,7 +174,7 @@ def _is_allowed(sign: str) -> bool:
 
 
 def append(path: Path, text: str) -> str | None:
-    """Add to the end of a file; what stood against it, if something did."""
+    """Append to a file; returns why it failed, or nothing."""
     try:
         descriptor = disk.open_append(path, 0o666)
         try:

@@ -25,7 +25,7 @@ class PipelineStage(StrEnum):
 
 
 class StageStatus(StrEnum):
-    """What became of a stage."""
+    """The result of a stage."""
 
     OK = "ok"
     FAILED = "failed"
@@ -38,7 +38,7 @@ class StageReport(msgspec.Struct, frozen=True):
     stage: PipelineStage
     status: StageStatus
     reason: str
-    """What it came to, what failed, or why it was left out."""
+    """Its result, what failed, or why it was left out."""
 
 
 class PolicyReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Packs, events, answers and work of a project in pages: for readers that pay for every word."""
+"""Packs, events, answers and work of a project in pages: for clients that pay for every token."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class FollowupReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FollowupResult(msgspec.Struct, frozen=True):
-    """The report, and what a reader should know besides."""
+    """The report, with warnings."""
 
     report: FollowupReport
     warnings: tuple[str, ...] = ()

@@ -67,7 +67,7 @@ class PipelineRequest(msgspec.Struct, frozen=True):
 
 
 class PipelineOutcome(msgspec.Struct, frozen=True):
-    """What a pipeline came to."""
+    """The result of a pipeline."""
 
     report: PipelineReport
     exit_code: ExitCode
@@ -138,7 +138,7 @@ def _with_page(
 
 
 class Pipeline:
-    """A pipeline at work: what its stages came to so far."""
+    """A running pipeline and the results of its stages so far."""
 
     def __init__(self, wish: PipelineRequest) -> None:
         self._wish = wish
@@ -176,7 +176,7 @@ class Pipeline:
         """The request for the stages that follow, with the pack that was validated."""
         pack = self.checked.pack if self.checked else read_pack(Path(self._wish.pack))
         request = request_for(pack, self._settings, self._wish.arguments, display, ask)
-        # What --select and --ignore leave out may still be what nothing can run with.
+        # Rules that --select and --ignore leave out may still find what prevents any run.
         checks_all_rules = not self._settings[LINT_SELECT] and not self._settings[LINT_IGNORE]
         check = None if self.checked is not None and checks_all_rules else request.check
         given = rs.MIN_YIELD if self._settings.is_given(rs.MIN_YIELD) else None
@@ -263,7 +263,7 @@ class Pipeline:
         return FollowUpResult(code, failed=result.reply.is_unfinished or later)
 
     def _continues(self) -> bool:
-        """Whether the next stage has its turn.
+        """Whether the next stage runs.
 
         After a failure only where the user wants to get as far as possible, or where the
         policy is to weigh everything; never where all of it is going to be taken back.
@@ -348,7 +348,7 @@ class Pipeline:
         )
 
     def _later(self) -> list[StageReport]:
-        """The stages after the steps that had their turn."""
+        """The stages after the steps that have run."""
         return [
             self._stages[one]
             for one in (PipelineStage.VERIFY, PipelineStage.ACTIONIZE)
@@ -374,7 +374,7 @@ def _of_run(report: RunReport, *, stopped: bool) -> tuple[StageStatus, str]:
 
 
 def _rollback(report: RunReport, work: ActionizeReport | None) -> tuple[RollbackStatus, str | None]:
-    """What became of taking back both the answers and the backlog."""
+    """The result of rolling back both the answers and the backlog."""
     ends = [(RollbackStatus(report.rollback_status), report.rollback_error)]
     ends += [(work.rollback_status, work.rollback_error)] if work else []
     worst = next((end for end in ends if end[0] is RollbackStatus.FAILED), ends[0])

@@ -1,7 +1,7 @@
 """Reads a run, its answers, its work and its logs for a report. Starts no process, writes nothing.
 
-Whatever is missing or damaged becomes a remark of the report: any run can be shown, as far as it
-can be believed.
+Whatever is missing or damaged becomes a remark of the report: any run can be shown, up to where it
+is damaged.
 """
 
 import os
@@ -66,7 +66,7 @@ MOST_LOG_BYTES = 200_000
 
 
 class GatheredRun(msgspec.Struct, frozen=True):
-    """A run as it was read: what the journal says, and what its answers come to."""
+    """A run as it was read: what the journal says, and what its answers contain."""
 
     run: RunDir
     state: RunState

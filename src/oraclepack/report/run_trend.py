@@ -1,4 +1,4 @@
-"""Runs over time: what each came to, and how that changed from one run of a pack to the next."""
+"""Runs over time: the figures of each, and how they changed from one run of a pack to the next."""
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal

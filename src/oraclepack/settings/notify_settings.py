@@ -1,4 +1,4 @@
-"""The settings of notifications: whom to tell about the end of a run, and how."""
+"""The settings of notifications: who is notified about the end of a run, and how."""
 
 from typing import Any
 

@@ -233,7 +233,7 @@ class IgnoredSetting(msgspec.Struct, frozen=True):
 
 
 class ResolvedSettings(msgspec.Struct, frozen=True):
-    """What the layers come to."""
+    """The result of resolving the layers."""
 
     values: dict[str, object]
     origins: dict[str, ValueOrigin]
@@ -243,11 +243,11 @@ class ResolvedSettings(msgspec.Struct, frozen=True):
 def resolve(layers: Iterable[Layer]) -> ResolvedSettings:
     """The value of each setting by precedence. A bad value is an error that names its source.
 
-    Every layer is checked, also where a stronger one hides it: a mistake must not
-    wait for the day on which the stronger value goes away.
+    Every layer is checked, also where a stronger one hides it: otherwise a mistake would only
+    appear when the stronger value is removed.
 
     A project's value counts as far as the setting's rule allows, measured by the user's own
-    config file or the default. One that goes further is ignored, not an error: a repository
+    config file or the default. A value that is not allowed is ignored, not an error: a repository
     must not be able to stop its user's commands.
     """
     values: dict[str, object] = {}
@@ -268,7 +268,7 @@ def resolve(layers: Iterable[Layer]) -> ResolvedSettings:
                 except UsageError as fault:
                     faults.append(fault)
                     continue
-                # Hidden by a value of the user's, it is of no consequence.
+                # A value of the user overrides it, so it has no effect.
                 ignored = [one for one in ignored if one.name != name]
             else:
                 verdict = _judge(setting, given, own)

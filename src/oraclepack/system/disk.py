@@ -1,6 +1,6 @@
 """All writes to the disk: every change that must survive a kill passes through here.
 
-Scratch does not: temporary directories, spools, an index of ours, a note about a crash.
+Temporary directories, spools, git's index of ours and crash logs do not.
 There is one inert hook. A test may set it to count the operations, to fail the n-th
 one, or to kill the process right before it; nothing else in the program knows of it.
 """

@@ -1,4 +1,4 @@
-"""The process we are: its environment, its name, its private directory."""
+"""The current process: its environment, its name, its private directory."""
 
 import os
 import pwd
@@ -60,8 +60,8 @@ def root_of_place(place: Path) -> Path | None:
 def refuse_to_write_out(place: Path, cwd_flag: str = "") -> None:
     """Refuse a file to write that a link of its project puts outside of it.
 
-    Its project is the one at hand, and every one that the path is written in: a command may be
-    given from elsewhere.
+    That is the current project, and every project that contains the path: a command may be started
+    from elsewhere.
     """
     refuse_link_out(project_root(None, cwd_flag), place)
     written = Path(os.path.normpath(place.absolute()))
@@ -239,7 +239,7 @@ def is_agent() -> bool:
 
 
 REQUEST_VARIABLE = "ORACLEPACK_REQUEST_ID"
-"""What a caller calls its request, to find the reply and its logs again."""
+"""The caller's name for a request, to find its reply and logs again."""
 _REQUEST = re.compile(r"[\w.:/-]{1,128}", re.ASCII)
 
 

@@ -1,4 +1,4 @@
-"""Moving and copying single files so that nothing is ever overwritten or half there."""
+"""Moving and copying single files so that nothing is ever overwritten or incomplete."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from oraclepack.system import disk, files
 
 
 class PreviousFile(msgspec.Struct, frozen=True):
-    """A file as it stood."""
+    """A file as it was before a change."""
 
     content: bytes
     mode: int
@@ -42,7 +42,7 @@ def read_previous(path: Path) -> PreviousFile | None:
 
 
 def put_back(path: Path, before: PreviousFile) -> None:
-    """The old file again, byte for byte, with its mode and times."""
+    """Restore the previous file byte for byte, with its mode and times."""
     files.write_atomic(path, before.content, mode=before.mode)
     try:
         disk.set_times(path, before.access_ns, before.modified_ns)

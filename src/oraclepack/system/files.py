@@ -28,7 +28,7 @@ def shipped(package: str, name: str) -> bytes:
 
 
 class Content(msgspec.Struct, frozen=True):
-    """What stands at a path: its bytes, or why they cannot be had."""
+    """The content of a path: its bytes, or why they cannot be read."""
 
     data: bytes | None = None
     trouble: str | None = None
@@ -40,7 +40,7 @@ PUBLIC_FILE = 0o644
 PRIVATE_DIRECTORY = 0o700
 
 LARGEST = 256 * 1024 * 1024
-"""Bytes. What we read at once is text: nothing honest comes near. Most readers demand less."""
+"""Bytes. What we read at once is text, which is far smaller. Most readers demand less."""
 
 HOME = ".oraclepack"
 """The directory in a project that holds everything of ours."""
@@ -144,8 +144,8 @@ def write_atomic(
 
     Without a mode the one of the file it replaces is kept, else the umask decides.
     A symbolic link is replaced, never written through, unless `follow` is set. What
-    can be computed again may go without `durable`: still whole, but after a power
-    cut perhaps the older version.
+    can be computed again may go without `durable`: still complete, but after a power cut perhaps
+    the previous version.
     """
     target = Path(os.path.realpath(path)) if follow else path
     temporary = temporary_beside(target)
@@ -232,7 +232,7 @@ def forget(temporary: Path) -> None:
 
 
 def make_private(*directories: Path) -> None:
-    """Directories of ours and their parents; the new ones are for their owner alone."""
+    """Make directories of ours and their parents; only their owner may enter the new ones."""
     make_directories(*directories, mode=PRIVATE_DIRECTORY)
 
 
@@ -385,7 +385,7 @@ _HINTS = {
 
 
 def exhausted(trouble: OSError) -> MachineError | None:
-    """The error for a machine that cannot go on; None where it may be a fault of ours."""
+    """The error for an exhausted machine; None where it may be a bug."""
     hint = _HINTS.get(trouble.errno or 0)
     if hint is None:
         return None

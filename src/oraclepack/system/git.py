@@ -197,7 +197,7 @@ _CONFIG = (
 )
 """Stronger than the repository's own configuration, since it is given on the command line."""
 _VARIABLES = {
-    # Optional locks off: two runners and an editor must not get into each other's way.
+    # Optional locks off: two runners and an editor must not block each other.
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_LAZY_FETCH": "1",
@@ -214,7 +214,7 @@ _FILTER_KEYS = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "fa
 
 
 class GitError(Exception):
-    """Git did not do what it was asked to; the reason is its message."""
+    """A git command failed; the message is git's reason."""
 
     def __init__(
         self, reason: str, *, code: int = 0, slow: bool = False, missing: bool = False
@@ -360,7 +360,7 @@ def _complaint(stderr: bytes) -> str:
 
 
 class WorkTreeState(msgspec.Struct, frozen=True):
-    """Where a work tree stands. What is not known is None, and `reason` says why."""
+    """The state of a work tree. What is not known is None, and `reason` says why."""
 
     sha: str | None = None
     dirty: bool | None = None

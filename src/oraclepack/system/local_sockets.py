@@ -87,7 +87,7 @@ def is_private_socket(path: Path) -> bool:
 
 
 def read_line(connection: socket.socket) -> bytes | None:
-    """One line, without its end; None when the other side left before, or said too much."""
+    """One line, without its end; None when the other side closed early, or sent too much."""
     data = bytearray()
     while b"\n" not in data:
         part = connection.recv(4096)

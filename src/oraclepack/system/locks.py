@@ -1,4 +1,4 @@
-"""Locks, that of a run directory above all: the kernel holds them, and frees them at death."""
+"""Locks, mainly that of a run directory: the kernel frees them when a process dies."""
 
 import fcntl
 import os
@@ -17,11 +17,11 @@ from oraclepack.system.digests import canonical_line
 
 NAME = "lock"
 _LOOKS, _PAUSE = 20, 0.01
-"""How often, and with how many seconds in between, one looks who holds a lock that is held."""
+"""How often, and with how many seconds in between, the holder of a lock is read."""
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
-    """Who works on a run."""
+    """The process that works on a run."""
 
     pid: int | None = None
     host: str = ""
@@ -49,21 +49,21 @@ def this_process(command: str, clock: Clock) -> Holder:
 
 
 class RunLock:
-    """The right to write to a run directory. Given back by `release`, or by dying."""
+    """The right to write to a run directory. Freed by `release`, or when the process dies."""
 
     def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor = descriptor
         self._path = path
 
     def release(self) -> None:
-        """Give it back; the file stays, since removing it would let two holders in."""
+        """Free the lock. The file stays: without it two processes could hold the lock."""
         if self._descriptor < 0:
             return
         descriptor, self._descriptor = self._descriptor, -1
         try:
             disk.truncate(descriptor, 0, self._path)
         except OSError:
-            pass  # only the note of who held it stays behind
+            pass  # only the name of the holder stays in the file
         finally:
             os.close(descriptor)
 
@@ -183,7 +183,7 @@ def _sign(lock: RunLock, descriptor: int, path: Path, holder: Holder) -> RunLock
 
 
 def _read_and_close(descriptor: int) -> Holder:
-    """The holder; a process that has just got the lock needs a moment to sign."""
+    """The holder; a process that has just got the lock needs a moment to write its name."""
     try:
         for _ in range(_LOOKS):
             holder = _read(descriptor)
@@ -203,7 +203,7 @@ def _read(descriptor: int) -> Holder:
 
 
 def _may_live(pid: int, host: str) -> bool:
-    """False for the note of an earlier holder, who died on this machine."""
+    """False for the name of an earlier holder that died on this machine."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -88,7 +88,7 @@ def jail(root: Path, path: str, base: Path | None = None) -> AllowedPath | Refus
     """Judge an output path as it stands now; a relative one is read from `base`, else the root.
 
     The answer holds for this moment: a step that swaps directories for links while
-    its own tool writes can still fool it, but such a step could write there itself.
+    its own tool writes can still fool it, but such a step could write there directly.
     """
     fault = fault_of(path)
     if fault is not None:
@@ -214,7 +214,7 @@ def _occupied(path: Path) -> str | None:
 
 
 def content_at(root: Path, path: str) -> Content:
-    """The bytes of an output inside the project, or why they cannot be had."""
+    """The bytes of an output inside the project, or why they cannot be read."""
     verdict = jail(root, path)
     if isinstance(verdict, Refusal):
         return Content(trouble=verdict.reason)

@@ -1,7 +1,7 @@
 """Words and names from outside may hold bytes that are no text; records are always UTF-8.
 
-They may also hold characters that are not seen and steer what is: a terminal, or the direction and
-order of a line. `spelled` shows these, `visible` leaves them out, `screen_json` escapes them.
+They may also hold invisible characters that control a terminal, or the direction and order of a
+line. `spelled` shows these, `visible` leaves them out, `screen_json` escapes them.
 """
 
 import re
@@ -40,7 +40,7 @@ _INVISIBLE = (
 
 
 def visible(text: str) -> str:
-    """The text without anything that would steer a terminal; tabs and line ends stay."""
+    """The text without anything that would control a terminal; tabs and line ends stay."""
     return text if text.isascii() and text.isprintable() else text.translate(_REPLACED)
 
 
@@ -76,7 +76,7 @@ def changed_texts(value: object, change: Callable[[str], str]) -> object:
 
 
 def spelled(text: str) -> str:
-    r"""The text with everything that is not seen spelled out, as `\x1b` or `\u202e`.
+    r"""The text with every invisible character spelled out, as `\x1b` or `\u202e`.
 
     For text files: nothing is lost, and no control character reaches a terminal.
     """
@@ -92,9 +92,9 @@ def _spelling(code: int) -> str:
 
 
 def screen_json(data: bytes) -> bytes:
-    """JSON whose decoded value is the same, with everything that is not seen escaped.
+    """JSON whose decoded value is the same, with every invisible character escaped.
 
-    A terminal that shows it is not steered. Only strings hold such characters.
+    Only strings hold such characters.
     """
     if data.isascii() and b"\x7f" not in data:
         return data

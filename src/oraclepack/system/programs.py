@@ -1,4 +1,4 @@
-"""Programs on PATH: where they are, and what they say when asked something short."""
+"""Programs on PATH: where they are, and short questions to them such as `--version`."""
 
 import os
 import signal
@@ -14,11 +14,11 @@ import msgspec
 from oraclepack.system.environment import inherited
 
 MOST_BYTES = 64_000
-"""A program that says more than this to a short question is not worth listening to."""
+"""Bytes of an answer that are read; more is of no use."""
 
 
 class Probe(msgspec.Struct, frozen=True):
-    """What came of asking a program something short."""
+    """The result of a short question to a program."""
 
     exit_code: int | None
     """None when it did not start or did not end in time."""

@@ -1,4 +1,4 @@
-"""Secrets, known by the names of the variables that hold them, kept out of every record."""
+"""Secrets, recognised by the names of their variables and removed from every record."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

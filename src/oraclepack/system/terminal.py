@@ -1,4 +1,4 @@
-"""The terminal we talk to, and the files a screen keeps an eye on."""
+"""The terminal: whether there is one, its size, and questions to the user."""
 
 import os
 import select

@@ -1,7 +1,7 @@
-"""How large a text may be: what is larger is refused with a reason, not read for minutes.
+"""How large a text may be: a larger one is refused with a reason, since reading it takes minutes.
 
-Every reader takes time in proportion to a text of this size. Files of the field are far below:
-the largest pack has 145 kB, the largest answer 30 kB, the longest line 600 characters.
+Every reader takes time in proportion to a text of this size. Known files are far below: the largest
+pack has 145 kB, the largest answer 30 kB, the longest line 600 characters.
 """
 
 import msgspec

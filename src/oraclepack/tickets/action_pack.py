@@ -11,7 +11,7 @@ from oraclepack.tickets.ticket import TicketOptions
 
 @dataclass(frozen=True, slots=True)
 class PackStep:
-    """One step: its title, the files it stands on, the files it leaves, its commands."""
+    """One step: its title, the files it needs, the files it writes, its commands."""
 
     title: str
     reads: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What agents answer: taken out of its wrapping, checked, and made a file, or refused."""
+"""Answers of agents: extracted, checked, and written to a file, or refused."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -37,7 +37,7 @@ def read_manifest(data: bytes | None) -> TicketManifest | None:
 
 
 def is_ours(path: str, data: bytes, manifest: TicketManifest | None) -> bool:
-    """A file stands as ticketify left it; without a manifest its own mark decides."""
+    """Whether a file is as ticketify wrote it; without a manifest its own mark decides."""
     if manifest is None or path not in manifest.outputs:
         return _MARK in data
     return sha256_bytes(data) == manifest.outputs[path]
@@ -71,7 +71,7 @@ def _state(path: str, data: bytes, there: bytes | None, old: TicketManifest | No
 
 @dataclass(frozen=True, slots=True)
 class TicketBuild:
-    """What a set of tickets comes to, by path relative to the project root."""
+    """The files made from a set of tickets, by path relative to the project root."""
 
     index: TicketIndex
     actions: Actions

@@ -154,7 +154,7 @@ def _ticket_named(mention: Mention, names: Mapping[str, str]) -> str | None:
 def waves(tickets: Sequence[KnownTicket]) -> tuple[tuple[str, ...], ...]:
     """The tickets in rounds: those of one round wait for none of it.
 
-    Tickets that wait for each other in a circle are let go one at a time, the first by path, so
+    Tickets that wait for each other in a cycle are released one at a time, the first by path, so
     that every ticket has its round.
     """
     waiting = needs_of(tickets)
@@ -182,7 +182,7 @@ def needs_of(tickets: Iterable[KnownTicket]) -> dict[str, set[str]]:
 
 
 def circles(tickets: Sequence[KnownTicket]) -> tuple[str, ...]:
-    """The tickets that wait for themselves by way of others."""
+    """The tickets that are part of a dependency cycle."""
     needs = needs_of(tickets)
     free = True
     while free:

@@ -93,7 +93,7 @@ def select_prompt(index: TicketIndex, actions: Actions, *, has_tasks: bool) -> s
 
 
 def ready_tickets(index: TicketIndex, actions: Actions) -> tuple[IndexedTicket, ...]:
-    """The tickets with open actions that wait for no other such one; in a circle, all of them."""
+    """The tickets with open actions that wait for no other such one; in a cycle, all of them."""
     busy = {action.ticket_id for action in open_actions(actions.actions)}
     needs = {ticket.ticket_id: set(ticket.depends_on) for ticket in index.tickets}
     for ticket in index.tickets:

@@ -80,7 +80,7 @@ def _task(value: Mapping[str, Any]) -> Task:
 
 
 def read_complexity(data: bytes | None) -> int | MalformedTasks | None:
-    """How many tasks the complexity report weighs; None when there is no report."""
+    """How many tasks the complexity report rates; None when there is no report."""
     if data is None or not data.strip():
         return None
     try:

@@ -1,4 +1,4 @@
-"""The use case behind `ticketify`: find the tickets, read them, write what they come to."""
+"""The use case behind `ticketify`: find the tickets, read them, write the files made from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ class LoadedTickets:
 
 @dataclass(frozen=True, slots=True)
 class TicketifyResult:
-    """What became of it, with what the user should hear besides."""
+    """The result of `ticketify`, with warnings for the user."""
 
     data: TicketifyReport
     warnings: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ def _without_actions(tickets: Sequence[KnownTicket]) -> tuple[str, ...]:
 
 
 def ticketify(request: TicketifyRequest) -> TicketifyResult:
-    """Write what the tickets come to. Files that would not change are not touched."""
+    """Write the files made from the tickets. Files that would not change are not touched."""
     transaction = Transaction(request.root, "ticketify", undo=request.rollback_on_failure)
     read = read_tickets(request)
     options, built = read.options, read.built

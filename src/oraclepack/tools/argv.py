@@ -113,7 +113,7 @@ def nearest_flag(command: ToolCommand, spelled: str) -> str | None:
 
 
 class Token(msgspec.Struct, frozen=True):
-    """A word on its way through the grammar, or what is left of a group of short flags."""
+    """A word that is being parsed, or the rest of a group of short flags."""
 
     at: int
     text: str | None
@@ -385,7 +385,7 @@ def split_list(spec: FlagSpec, value: str) -> tuple[str, ...]:
 
 
 class Loss(StrEnum):
-    """How a value quietly becomes something else than its author meant."""
+    """How a value is read in another way than its author meant, without an error."""
 
     LIST_SPLIT = "list split"
     """The tool cuts it into several values."""
@@ -407,7 +407,7 @@ class LostValue(msgspec.Struct, frozen=True):
 
 
 def lost_values(table: FlagTable, parsed: ParsedArgv) -> tuple[LostValue, ...]:
-    """What a call loses without a word of complaint from the tool, in the order of the words."""
+    """Values that a call loses without an error of the tool, in the order of the words."""
     losses = [*_cut_lists(parsed)]
     if parsed.subcommand is None and table.root.max_operands == 1:
         losses += [*_ignored_operands(parsed), *_swallowed_prompt(parsed)]

@@ -21,7 +21,7 @@ class Effect(StrEnum):
     INSPECT = "inspect"
     """The tool shows something and asks no model."""
     NONE = "none"
-    """Patience, talk, names, windows: the answer stays the same."""
+    """Time limits, verbosity, names, windows: the answer stays the same."""
 
 
 class Role(StrEnum):

@@ -57,7 +57,7 @@ VARIABLES = (
     "ORACLE_REMOTE_HOST",
     "XAI_BASE_URL",
 )
-"""What the environment or `.env` may say that changes an answer."""
+"""Variables of the environment or `.env` that change an answer."""
 
 _HOSTS = frozenset(
     (
@@ -84,7 +84,7 @@ _PROGRAMS = frozenset(
         "NODE_USE_ENV_PROXY",
     )
 )
-"""What oracle, Node or the browser would start, load or believe."""
+"""What oracle, Node or the browser would start, load or trust."""
 _PROGRAM_PREFIXES = ("DYLD_", "GIT_", "LD_", "PUPPETEER_")
 _HARMLESS = frozenset(
     (
@@ -108,7 +108,7 @@ KEYS = ("OPENAI_API_KEY", "OPENROUTER_API_KEY")
 
 
 class OracleContext(msgspec.Struct, frozen=True):
-    """What stands around a call and takes part in its answer."""
+    """The configuration around a call that affects its answer."""
 
     variables: Mapping[str, str] = {}
     """Of `VARIABLES`, those that are set, whether in the environment or in `.env`."""
@@ -165,7 +165,7 @@ def oracle_home(env: Mapping[str, str]) -> Path:
 
 
 def around_call(cwd: str, env: Mapping[str, str]) -> OracleContext:
-    """What takes part in the answer to a call made here. Raises InputError."""
+    """The configuration that affects the answer of a call made here. Raises InputError."""
     places = (oracle_home(env) / _CONFIG, *_project_configs(Path(cwd), env))
     texts = [
         data.decode("utf-8", "replace") for place in places if (data := files.read(place, _LARGEST))

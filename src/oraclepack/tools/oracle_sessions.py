@@ -78,9 +78,9 @@ class SessionRecord(msgspec.Struct, frozen=True):
     worker_pid: int | None = None
     error_message: str = ""
     reason: str = ""
-    """The kind of transport trouble, in oracle's words."""
+    """The kind of transport error, in oracle's words."""
     category: str = ""
-    """The kind of local trouble, in oracle's words."""
+    """The kind of local error, in oracle's words."""
     incomplete: str = ""
     usage: Usage | None = None
 
@@ -158,7 +158,7 @@ class OracleSessions:
                 yield record
 
     def log(self, session_id: str) -> str:
-        """What oracle printed in a session; empty when that is not to be had."""
+        """What oracle printed in a session; empty when it cannot be read."""
         path = self._folder / session_id / _LOG
         try:
             return files.read_regular(path, _LONGEST_LOG).decode("utf-8", "replace")

@@ -13,7 +13,7 @@ from oraclepack.tools.oracle_question import OracleQuestion
 BROWSER = "browser"
 """The provider of calls that go through a browser."""
 OF_TOOL = {"codex": "openai", "gemini": "google"}
-"""Who stands behind the other tools, where there is only one."""
+"""The provider of each other tool, where there is only one."""
 
 _NEUTRAL = frozenset(
     ("background", "filesReport", "heartbeatSeconds", "notify", "sessionRetentionHours")
@@ -51,7 +51,7 @@ def model_of(question: OracleQuestion, around: OracleContext) -> str | None:
 
 
 def provider_of(question: OracleQuestion, around: OracleContext) -> str:
-    """Whose limits a call falls under."""
+    """The provider whose limits apply to a call."""
     if engine_of(question, around) == BROWSER:
         return BROWSER
     base = (question.flags.get("--base-url") or (around.variables.get("OPENAI_BASE_URL", ""),))[-1]

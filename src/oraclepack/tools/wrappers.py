@@ -1,4 +1,4 @@
-"""Looking through what a tool is called by: `env`, `timeout`, `npx`, `sh -c` and their like."""
+"""Finds the tool behind wrappers such as `env`, `timeout`, `npx` and `sh -c`."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ class UnwrappedCommand(msgspec.Struct, frozen=True):
     wrappers: tuple[str, ...] = ()
     """Outermost first, as in `env`, `timeout`, `bash -lc`."""
     escapes: str | None = None
-    """Why nothing can stand between this call and the tool."""
+    """Why this call cannot be intercepted."""
     more_arguments: bool = False
     """The wrapper adds arguments of its own at the end (`xargs`)."""
 
@@ -241,7 +241,7 @@ def _shell(
     if own is None or not own.has("-c") or own.end >= len(words):
         return None
     login = own.has("-l", "--login")
-    # Only bash reads BASH_ENV after the profile, and thereby finds the way back to us.
+    # Only bash reads BASH_ENV after the profile, and so finds our shims.
     escapes = f"{base} -l reads the login profile, which may reset PATH"
     return replace(
         unwrapped,

@@ -37,7 +37,7 @@ def is_expected(error: BaseException) -> bool:
 
 
 def fault_message(error: BaseException, log_fault: LogFault) -> str:
-    """What happened, and the way out."""
+    """What happened, and what to do."""
     if isinstance(error, api.OraclePackError):
         hint = f"\n{error.hint}" if error.hint else ""
         return f"{one_line(error.message)}{hint}"

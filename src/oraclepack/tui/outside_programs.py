@@ -1,4 +1,4 @@
-"""The pager and the editor of the user, started while the screen is away."""
+"""The pager and the editor of the user, started while the screen is suspended."""
 
 import shlex
 import subprocess

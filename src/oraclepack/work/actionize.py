@@ -59,7 +59,7 @@ class ActionizeRequest(msgspec.Struct, frozen=True):
 
 
 class ActionizeResult(msgspec.Struct, frozen=True):
-    """What an actionize came to."""
+    """The result of `actionize`."""
 
     report: ActionizeReport
     work: WorkItems
@@ -67,7 +67,7 @@ class ActionizeResult(msgspec.Struct, frozen=True):
 
 
 class ActionizeOutcome(msgspec.Struct, frozen=True):
-    """What an actionize came to, weighed by the policy for CI."""
+    """The result of `actionize`, judged by the CI policy."""
 
     report: ActionizeReport
     exit_code: ExitCode
@@ -216,7 +216,7 @@ class Writer:
         return transaction_report, tuple(one for _, one in written if one.path in there)
 
     def take_back(self) -> TransactionReport:
-        """Bring the place back to how it was found, though nothing here has failed."""
+        """Restore the directory to its state before, though nothing here has failed."""
         return self._transaction.roll_back()
 
     def _compared(self, artifact: Artifact) -> tuple[FileWrite, WrittenArtifact]:
@@ -236,7 +236,7 @@ def report_of(
     written_files: TransactionReport,
     written: tuple[WrittenArtifact, ...],
 ) -> ActionizeReport:
-    """The figures of an actionize."""
+    """The figures of the report."""
     counted = Counter(one.status for one in work.records if one.same_as is None)
     tasks = {status: counted[status] for status in WorkStatus}
     answered = sum(step.is_answered for step in answers.steps)

@@ -1,4 +1,4 @@
-"""The backlog: what the answers of a pack come to as work."""
+"""The backlog: the work that results from the answers of a pack."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -216,7 +216,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Issue(msgspec.Struct, frozen=True, kw_only=True):
-    """One question with all that its answer comes to."""
+    """One question with all work that results from its answer."""
 
     issue_id: str
     step_id: str
@@ -263,7 +263,7 @@ class WrittenArtifact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActionizeReport(TransactionReport, frozen=True, kw_only=True):
-    """What `actionize` came to; its steps are the files it writes."""
+    """The result of `actionize`; its steps are the files it writes."""
 
     pack_id: str | None
     pack_hash: str

@@ -43,14 +43,14 @@ def size(record: Record) -> Size:
 
 
 def resolved(records: Iterable[Record]) -> dict[str, str]:
-    """Every id that ever stood for something, and the record that holds it now."""
+    """Every id that was ever used, and the record that contains it now."""
     return {name: r.task_id for r in records for name in (r.task_id, *r.merged)}
 
 
 def in_order(records: Sequence[Record]) -> tuple[Record, ...]:
     """Actionable records, smallest first, each after what it depends on.
 
-    Where merging made a circle, the smallest of it goes first.
+    Where merging made a cycle, the smallest of it goes first.
     """
     work = {r.task_id: r for r in records if r.status is WorkStatus.ACTIONABLE}
     names = resolved(records)

@@ -1,4 +1,4 @@
-"""Citations against the files that were attached: what holds, what has changed, what never was."""
+"""Checks citations against the attached files: valid, changed since, or never attached."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The commands that an answer hands on: to run, verbatim, not those it only mentions."""
+"""The commands that an answer asks to run, verbatim, not those it only mentions."""
 
 import re
 from collections.abc import Iterator, Sequence

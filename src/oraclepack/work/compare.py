@@ -1,4 +1,4 @@
-"""Two statements side by side: whether they say the same, deny each other, or neither."""
+"""Compares two statements: whether they say the same, contradict each other, or neither."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -166,7 +166,7 @@ _PREFIX = 4
 
 
 class Relation(StrEnum):
-    """How two statements stand to each other."""
+    """The relation of two statements."""
 
     DUPLICATE = "duplicate"
     CONFLICT = "conflict"

@@ -28,7 +28,7 @@ EXPORTS = {Export.GITHUB: "github-issues.json", Export.TASKMASTER: "taskmaster.j
 
 
 class WorkItems(msgspec.Struct, frozen=True):
-    """What the answers of a pack come to."""
+    """The work that results from the answers of a pack."""
 
     records: tuple[Record, ...]
     issues: tuple[Issue, ...]

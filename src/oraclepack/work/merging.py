@@ -3,7 +3,7 @@
 Statements are compared by `compare`, which needs a symbol, a path or a command that both name. What
 one answer asks for and another refuses is a contradiction also where only the words are the same.
 Pairs are looked for among tasks that share such a name, a title or its words, two answers at a
-time: an answer that changes moves only the groups that it is or becomes a part of.
+time: an answer that changes affects only the groups that it belongs to.
 """
 
 import re
@@ -55,7 +55,7 @@ _REFUSE = word_set(
     "require stop throw"
 )
 _SIGNS = dict.fromkeys(sorted(_ALLOW), 1) | dict.fromkeys(sorted(_REFUSE), -1)
-"""Acts that let something be, and acts that do not."""
+"""Verbs that leave something as it is, and verbs that change it."""
 _WORD = re.compile(r"[a-z][a-z-]+")
 
 
@@ -97,7 +97,7 @@ def profile_of(task: AnswerTask) -> Profile:
 
 
 def relate(first: AnswerTask, second: AnswerTask, mine: Profile, other: Profile) -> Relation:
-    """How two tasks or facts of different answers stand to each other."""
+    """The relation of two tasks or facts of different answers."""
     if first.kind is not second.kind:
         return Relation.UNRELATED
     if first.kind is TaskKind.CHANGE and _refuses(mine, other):
@@ -122,7 +122,7 @@ def _refuses(mine: Profile, other: Profile) -> bool:
 
 
 def _act(title: str) -> int:
-    """1 where a title lets something be, -1 where it does not, 0 where it says neither."""
+    """1 where a title leaves something as it is, -1 where it changes it, else 0."""
     signs = (_SIGNS.get(_root(word), 0) for word in _WORD.findall(title.lower()))
     first = next((sign for sign in signs if sign), 0)
     return -first if is_negated(title) else first

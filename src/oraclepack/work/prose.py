@@ -87,7 +87,7 @@ def _points(text: str) -> Iterator[str]:
 
 
 def grounds(record: Record, places: Sequence[str]) -> list[str]:
-    """What a record stands on beside its notes: places that it names, lines of the answer."""
+    """The evidence of a record beside its notes: places that it names, lines of the answer."""
     lines = []
     if places:
         lines.append(f"Names: {', '.join(places[:_MOST_NAMES])}")

@@ -58,7 +58,7 @@ class PublishRequest(msgspec.Struct, frozen=True):
 
 
 class PublishedIssue(msgspec.Struct, frozen=True):
-    """An issue of the backlog and what became of it."""
+    """An issue of the backlog and the result of publishing it."""
 
     id: str
     title: str
@@ -69,7 +69,7 @@ class PublishedIssue(msgspec.Struct, frozen=True):
 
 
 class PublishReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What `publish` came to; with `dry_run` what it would come to."""
+    """The result of `publish`; with `dry_run` what it would be."""
 
     ok: bool
     run_dir: str
@@ -85,7 +85,7 @@ class PublishReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PublishResult(msgspec.Struct, frozen=True):
-    """The report, and what a reader should know besides."""
+    """The report, with warnings."""
 
     report: PublishReport
     warnings: tuple[str, ...] = ()
@@ -140,7 +140,7 @@ def publish_run(
 def _issues(
     request: PublishRequest, base: str, place: Path, root: Path, environment: Mapping[str, str]
 ) -> tuple[list[GithubIssue], tuple[str, ...]]:
-    """What the answers of a run come to, with secrets of the environment left out."""
+    """The work that results from the answers of a run, without secrets of the environment."""
     loaded = from_run(place, root)
     if loaded.answers.rehearsal and not request.allow_rehearsal:
         raise UsageError(
@@ -175,7 +175,7 @@ class _Publisher:
         self.warnings: tuple[str, ...] = ()
 
     def publish(self, issues: Sequence[GithubIssue]) -> GithubError | None:
-        """Work through the issues; the trouble that stopped it, if some did."""
+        """Publish all issues; returns the error that stopped it, if one did."""
         try:
             if not self._request.dry_run:
                 self._let_settle()
@@ -193,7 +193,7 @@ class _Publisher:
         return None
 
     def _let_settle(self) -> None:
-        """Wait for a create that an earlier command began and did not see the end of."""
+        """Wait for an issue that an earlier command began to create, with an unknown outcome."""
         if self._record.intents:
             last = max(datetime.fromisoformat(at) for at in self._record.intents.values())
             age = (self._clock.now().astimezone(UTC) - last).total_seconds()

@@ -15,7 +15,7 @@ _DONE = re.compile(r"^(?P<head>[ \t]*- )\[[xX]\] (?P<text>.*?)[ \t]*$", re.MULTI
 
 
 class PublishAction(StrEnum):
-    """What became of an issue, or would become of it."""
+    """What was done with an issue, or would be done."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -36,7 +36,7 @@ class RemoteIssue(msgspec.Struct, frozen=True):
     url: str = ""
     author: str = ""
     author_is_trusted: bool = False
-    """The author belongs to the repository, or is a bot that was let in there."""
+    """The author belongs to the repository, or is a bot with access to it."""
 
     @property
     def id(self) -> str | None:

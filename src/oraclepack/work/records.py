@@ -1,4 +1,4 @@
-"""What answers come to → records and issues, with ids, statuses and priorities."""
+"""Turns answers into records and issues, with ids, statuses and priorities."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -84,7 +84,7 @@ def _of_readable_size(step: AnsweredStep) -> AnsweredStep:
 
 
 def _checked(step: AnsweredStep) -> StepWork:
-    """What an answer comes to, its citations looked up."""
+    """The work of an answer, with its citations checked."""
     work = work_of(step)
     if step.attached is None:
         return work
@@ -248,7 +248,7 @@ class _Maker:
     def _blank(
         self, members: Sequence[AnswerTask], title: str, status: WorkStatus, kind: TaskKind | None
     ) -> Record:
-        """What every record has: where it comes from, what it stands on, how soon."""
+        """What every record has: its origin, its evidence, its priority."""
         first = members[0]
         sources = sorted({one.step_id for one in members})
         answers = [self._work[step] for step in sources if step in self._work]

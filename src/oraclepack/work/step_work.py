@@ -59,7 +59,7 @@ class AnswerTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepWork(msgspec.Struct, frozen=True, kw_only=True):
-    """What one answer comes to."""
+    """The work that results from one answer."""
 
     question: StepQuestion
     title: str

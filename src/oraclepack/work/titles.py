@@ -338,7 +338,7 @@ def _with_subject(title: str, subjects: Sequence[str]) -> str:
 
 
 def begins_with_it(text: str) -> bool:
-    """The subject of a text is what was prose of before."""
+    """Whether a text begins with a pronoun for what was named before."""
     return _IT.match(_after(_OPENER, plain(text[:_MOST_TITLED]))) is not None
 
 

@@ -266,7 +266,7 @@ def _subtask(
     todo = [record.next_step] if record.next_step else list(record.actions)
     names = {name: one for one in siblings for name in (one.task_id, *one.merged)}
     mine = place.get(record.task_id, -1)
-    # The plan has no circles, so what it puts earlier can be waited for.
+    # The plan has no cycles, so a task may depend on any earlier one.
     before = {names[name].task_id for name in record.depends_on if name in names}
     return {
         "id": number_of(record.task_id),

@@ -73,7 +73,7 @@ class ClaimText(msgspec.Struct, frozen=True):
     text: str
     """What is claimed, verbatim."""
     evidence: str
-    """What it stands on, verbatim."""
+    """Its evidence, verbatim."""
     lead: str
     """The first sentence, code blanked out, without its label and its yes or no."""
     label: str
@@ -309,7 +309,7 @@ def _badness(text: str) -> int:
 
 
 def _is_plain_defect(statement: ClaimText) -> bool:
-    """A risk that is none: the defect is there, without if and may."""
+    """A risk that is stated as a fact: the defect exists, without "if" and "may"."""
     head = REASON_OR_CONDITION.sub("", statement.lead.split(",")[0].split(";")[0])
     if UNVERIFIED.search(statement.text) or CONDITIONAL.search(statement.text):
         return False

@@ -162,7 +162,7 @@ def shellcheck_warning(subject: Subject) -> Iterator[Problem]:
 def _shellcheck(subject: Subject, level: str) -> Iterator[Problem]:
     unreadable = subject.facts.syntax.status is CheckStatus.FAILED
     for diagnostic in subject.facts.shellcheck.diagnostics:
-        # Codes below 2000 are about syntax: where bash has spoken, its word is enough.
+        # Codes below 2000 are about syntax: where bash reports a syntax error, that is enough.
         is_echo = unreadable and diagnostic.code.startswith("SC1")
         if diagnostic.level == level and diagnostic.code not in _COVERED_BY_OTHERS and not is_echo:
             where = Span.at(diagnostic.line, max(diagnostic.column, 1))

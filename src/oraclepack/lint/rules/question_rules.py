@@ -1,4 +1,4 @@
-"""OP3xx: the questions of a pack. Headers are judged in `headers.py`, the rest here."""
+"""OP3xx: the questions of a pack. Headers are judged in `header_rules.py`."""
 
 import re
 from collections.abc import Iterator

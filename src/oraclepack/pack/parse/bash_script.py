@@ -153,7 +153,7 @@ def _comments_at_top(root: "Node") -> frozenset[int]:
 
 
 class _Reader(msgspec.Struct):
-    """Walks a tree in the order of the text and writes down what it meets."""
+    """Walks a tree in the order of the text and collects what it finds."""
 
     place: Locator
     source: bytes

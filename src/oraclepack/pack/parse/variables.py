@@ -83,7 +83,7 @@ class Variables(msgspec.Struct):
             self.values.pop(name, None)
 
     def distrust(self, names: Iterable[str]) -> None:
-        """These may change behind our back from now on."""
+        """These may change at any time from now on."""
         for name in names:
             self.unstable.add(name)
             self.values.pop(name, None)
