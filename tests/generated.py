@@ -119,7 +119,7 @@ Made from the program itself by `make docs`; do not edit.
 
 What all commands share:
 
-- stdout is data, stderr is talk. `--json` (or `--output json`) prints exactly one envelope on
+- stdout is data, stderr is messages. `--json` (or `--output json`) prints exactly one envelope on
   stdout, also for wrong usage, crashes and Ctrl-C: `oraclepack schema envelope`. It is one line, or
   indented on a terminal.
 - `--fields a,b.c` keeps only these parts of `data`; `--jq PROGRAM` applies a jq program to the

@@ -9,7 +9,7 @@ _PLACE = "oraclepack.cli.commands"
 COMMANDS = {
     "validate": LazyCommand(
         f"{_PLACE}.validate_command:validate",
-        "Check packs against every rule. Runs nothing of them.",
+        "Check packs against every rule, without running them.",
     ),
     "explain": LazyCommand(
         f"{_PLACE}.reference_commands:explain",
@@ -54,7 +54,7 @@ COMMANDS = {
     ),
     "runs": LazyCommand(
         f"{_PLACE}.runs_commands:runs",
-        "Observe and steer runs; look at past ones, remove old ones.",
+        "List, watch, control, compare and remove runs.",
     ),
     "quarantine": LazyCommand(
         f"{_PLACE}.quarantine_commands:quarantine",
@@ -80,7 +80,7 @@ COMMANDS = {
     ),
     "tickets": LazyCommand(
         f"{_PLACE}.tickets_commands:tickets",
-        "What the steps of the ticket action pack ask of oraclepack itself.",
+        "Commands for the steps of the ticket action pack.",
     ),
     "accept": LazyCommand(
         f"{_PLACE}.accept_command:accept",
@@ -94,13 +94,13 @@ COMMANDS = {
         "Take over a run, or the cache, that is not signed with your key.",
     ),
     "cache": LazyCommand(
-        f"{_PLACE}.cache_commands:cache", "Look at and trim the cache of answers."
+        f"{_PLACE}.cache_commands:cache", "List, explain and remove cached answers."
     ),
     "fleet": LazyCommand(
-        f"{_PLACE}.fleet_commands:fleet", "Run many packs on many machines, and look after them."
+        f"{_PLACE}.fleet_commands:fleet", "Run and manage many packs on many machines."
     ),
     "prices": LazyCommand(
-        f"{_PLACE}.prices_commands:prices", "What models cost, who says so, and since when."
+        f"{_PLACE}.prices_commands:prices", "Show the prices of models, with their source and date."
     ),
     "mcp": LazyCommand(
         f"{_PLACE}.mcp_command:mcp", "Serve coding agents by the Model Context Protocol."
@@ -108,7 +108,7 @@ COMMANDS = {
     "doctor": LazyCommand(
         f"{_PLACE}.setup_commands:doctor", "Check what is installed and what would not work."
     ),
-    "config": LazyCommand(f"{_PLACE}.setup_commands:config", "Look at the settings."),
+    "config": LazyCommand(f"{_PLACE}.setup_commands:config", "Show the settings and their origin."),
     "schema": LazyCommand(
         f"{_PLACE}.reference_commands:schema", "Print the JSON Schema of a published shape."
     ),

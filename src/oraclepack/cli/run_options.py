@@ -31,7 +31,7 @@ _OPTIONS = (
     click.option(
         "--rerun",
         metavar="WHAT",
-        help="all, failed, changed, or a list: 01,03,07.",
+        help="Run again: all, failed, changed or 01,03,07.",
         shell_complete=step_list("all", "failed", "changed"),
     ),
     click.option(
@@ -53,7 +53,7 @@ _OPTIONS = (
     click.option(
         "--resume/--no-resume", default=True, help="Continue a run that fits (the default)."
     ),
-    click.option("--run-all", is_flag=True, help="All steps, without picking (always so here)."),
+    click.option("--run-all", is_flag=True, help="Run all steps (the default; for old scripts)."),
     click.option("--yes", is_flag=True, help="Ask nothing; the same as --non-interactive."),
     click.option(
         "--in-place",
@@ -117,9 +117,9 @@ def run_arguments(flags: dict[str, object]) -> api.RunArguments:
 def paged(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command that lists something `--limit` and `--cursor`."""
     limit = click.option(
-        "--limit", type=click.IntRange(1), metavar="N", help="At most so many; see --cursor."
+        "--limit", type=click.IntRange(1), metavar="N", help="Print at most N; see --cursor."
     )
     cursor = click.option(
-        "--cursor", metavar="NAME", help="Go on after this one: `next_cursor` of the page before."
+        "--cursor", metavar="NAME", help="Continue after `next_cursor` of the page before."
     )
     return limit(cursor(function))

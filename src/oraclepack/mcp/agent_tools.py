@@ -319,7 +319,7 @@ TOOLS: dict[str, Tool] = {
             validate_pack,
             inputs.ValidatePack,
             "validation",
-            "Check packs against every rule. Runs nothing of them.",
+            "Check packs against every rule, without running them.",
         ),
         _writes(
             _tool(

@@ -62,7 +62,7 @@ OUTPUT = Setting(
     "output",
     Choice(("text", "json", "jsonl")),
     "text",
-    "How to answer: for people, or for programs; jsonl is one line, after the events of a run.",
+    "Output format: text for people, json or jsonl for programs; jsonl has the events before it.",
     project=FREE,
 )
 COLOR = Setting(
@@ -84,7 +84,7 @@ STRICT = Setting(
     "strict",
     Bool(),
     default=False,
-    help="Demand more: the full schema of 20 questions, no doubtful answer, no touched file.",
+    help="Require 20 steps with full headers, no doubtful answers, no unexpected changes.",
     project=TRUE,
 )
 LINT_SELECT = Setting(

@@ -138,7 +138,7 @@ INTERACTIVE = Setting(
     "interactive",
     Bool(),
     default=True,
-    help="Ask at the terminal; --non-interactive takes the careful answer instead.",
+    help="Ask at the terminal; --non-interactive takes the safe answer instead.",
     inverse="non_interactive",
     negated="--non-interactive",
     project=FALSE,
@@ -185,7 +185,7 @@ MIN_YIELD = Setting(
     "min_yield",
     Float(0),
     0.0,
-    "With --ci: how many actionable tasks an answered step must come to, on average.",
+    "With --ci: how many actionable tasks an answered step must give, on average.",
     project=HIGHER,
 )
 

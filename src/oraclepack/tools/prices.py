@@ -55,7 +55,7 @@ class TokenPrice(msgspec.Struct, frozen=True):
 
 
 class ModelPrice(msgspec.Struct, frozen=True):
-    """The price of a model, and who says so."""
+    """The price of a model, and its source."""
 
     model: str
     """The name it was looked up by."""
@@ -170,5 +170,5 @@ class KnownPrices:
         return list_prices(self._own)
 
     def show(self, model: str) -> PriceReport:
-        """The price of one model, and who says so."""
+        """The price of one model, and its source."""
         return show_price(model, self._own)

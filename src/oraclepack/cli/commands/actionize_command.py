@@ -45,7 +45,7 @@ _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", 
 @click.option("--run-dir", metavar="DIR", default="", help="The run; by default the newest one.")
 @click.option("--answers", metavar="DIR", default="", help="A plain directory of 01-*.md answers.")
 @click.option("--pack", metavar="PACK", default="", help="The pack that --answers belong to.")
-@click.option("--out-dir", metavar="DIR", default="", help="Where to write instead.")
+@click.option("--out-dir", metavar="DIR", default="", help="Write the files to this directory.")
 @export_option
 @per_option
 @allow_rehearsal_option
@@ -53,7 +53,7 @@ def actionize(*, settings: api.Settings, **options: Unpack[api.ActionizeOptions]
     """Turn the answers of a pack into a backlog, a change plan and tracker files.
 
     No model is asked and the same answers give the same bytes. Text that you put between marked
-    lines of backlog.md survives. A question without an answer is a blocked task, never a gap.
+    lines of backlog.md survives. A question without an answer becomes a blocked task.
     What comes from a rehearsal is marked in every file, and exported only with --allow-rehearsal.
 
     With --ci the policy decides: fewer actionable tasks per answered step than --min-yield is

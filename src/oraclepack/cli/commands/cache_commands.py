@@ -30,7 +30,7 @@ cache = Group(
             f"{__name__}:prune_old", "Remove cached answers by age or by total size."
         ),
     },
-    help="Look at and trim the cache of answers.",
+    help="List, explain and remove cached answers.",
 )
 
 
@@ -95,7 +95,7 @@ def explain(step: str, run_id: str | None, settings: api.Settings) -> Reply:
         "oraclepack cache prune --max-size 200MB --dry-run",
     ),
 )
-@click.option("--older-than", metavar="DURATION", help="Remove what was stored longer ago.")
+@click.option("--older-than", metavar="DURATION", help="Remove answers that are older.")
 @click.option("--max-size", metavar="SIZE", help="Remove the oldest until the rest fits.")
 @click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
 def prune_old(

@@ -22,15 +22,15 @@ fleet = Group(
     "fleet",
     entries={
         "run": LazyCommand(f"{__name__}:run", "Run the packs of a manifest, or packs."),
-        "status": LazyCommand(f"{__name__}:status", "Show how the jobs of a fleet stand."),
+        "status": LazyCommand(f"{__name__}:status", "Show the state of the jobs of a fleet."),
         "watch": LazyCommand(
             f"{__name__}:watch", "Follow a fleet until every job is over, from any machine."
         ),
         "collect": LazyCommand(
-            f"{__name__}:collect", "Bring the runs of a fleet, with one backlog and one site."
+            f"{__name__}:collect", "Collect the runs of a fleet, with one backlog and one site."
         ),
         "stop": LazyCommand(f"{__name__}:stop", "Ask every worker of a fleet to end politely."),
-        "worker": LazyCommand(f"{__name__}:worker", "Run one job here. Fleets start this."),
+        "worker": LazyCommand(f"{__name__}:worker", "Run one job here; fleets start it."),
         "unknown": LazyCommand(
             f"{__name__}:unknown", "List calls that may have been paid for and have no known end."
         ),
@@ -41,7 +41,7 @@ fleet = Group(
         "init": LazyCommand(f"{__name__}:init", "Create the tables of the shared store."),
         "doctor": LazyCommand(f"{__name__}:doctor", "Check the shared store."),
     },
-    help="Run many packs on many machines, and look after them.",
+    help="Run and manage many packs on many machines.",
 )
 
 _DETACHED = "--detached"
@@ -166,7 +166,7 @@ def run(  # noqa: PLR0913 - its options, given by name
 )
 @_name
 def status(name: str, *, settings: api.Settings) -> Reply:
-    """Show how the jobs of a fleet stand.
+    """Show the state of the jobs of a fleet.
 
     Reads the store alone: it works from every machine, also while nothing runs.
     """
@@ -239,10 +239,15 @@ _progress_shown: dict[str, str] = {}
 )
 @_name
 @click.option(
-    "--to", "target", metavar="DIR", default="fleet-results", show_default=True, help="Where to."
+    "--to",
+    "target",
+    metavar="DIR",
+    default="fleet-results",
+    show_default=True,
+    help="The directory to write.",
 )
 def collect(name: str, target: str, *, settings: api.Settings) -> Reply:
-    """Bring the runs of a fleet, with one backlog and one site.
+    """Collect the runs of a fleet, with one backlog and one site.
 
     Each job gets a directory with its repository at its commit and its run, actionized. backlog.md
     lists the work of all repositories; what several of them need is listed once. site/index.html
@@ -299,7 +304,7 @@ def stop(name: str, *, settings: api.Settings) -> Reply:
 def worker(
     name: str, job: str, move: str, on_unknown: str, work_dir: str, *, settings: api.Settings
 ) -> Reply:
-    """Run one job here. Fleets start this.
+    """Run one job here; fleets start it.
 
     Keys come from the environment of this machine. The job's end is in the store.
     """

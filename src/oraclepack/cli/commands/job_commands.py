@@ -39,7 +39,7 @@ def run_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     ),
 )
 @click.argument("run", metavar="[RUN]", default=_LATEST, shell_complete=run_ids)
-@click.option("--all", "from_start", is_flag=True, help="Also what earlier commands on it did.")
+@click.option("--all", "from_start", is_flag=True, help="Also show earlier commands.")
 @click.option("--inline", is_flag=True, help="In a few lines below the prompt; extra `tui`.")
 def watch(run: str, *, from_start: bool, inline: bool, settings: api.Settings) -> Reply:
     """Watch a run of another process, or see a finished one again.
@@ -115,7 +115,7 @@ def _watched(status: api.RunStatus, state: api.RunState) -> Reply:
 @click.argument("step", metavar="[NN]", required=False, shell_complete=step_of_run)
 @click.option("--follow", "-f", is_flag=True, help="Go on until no command works on the run.")
 @click.option("--stderr", is_flag=True, help="Only what was written to stderr.")
-@click.option("--failed", is_flag=True, help="Of every step that failed.")
+@click.option("--failed", is_flag=True, help="The logs of all failed steps.")
 def logs(
     run: str, step: str | None, *, follow: bool, stderr: bool, failed: bool, settings: api.Settings
 ) -> Reply:
@@ -157,7 +157,7 @@ def _request(name: str, run: str, settings: api.Settings, **fields: Any) -> Repl
 )
 @run_argument
 @click.argument("step", metavar="[NN]", required=False, shell_complete=step_of_run)
-@click.option("--now", is_flag=True, help="Cancel running calls, which may have to be paid.")
+@click.option("--now", is_flag=True, help="Cancel running calls; they may still be billed.")
 def stop(run: str, step: str | None, *, now: bool, settings: api.Settings) -> Reply:
     """Stop a run of another process, or one of its steps.
 
@@ -222,11 +222,11 @@ def set_values(run: str, values: tuple[str, ...], *, settings: api.Settings) -> 
 @run_argument
 @click.argument("step", metavar="NN", shell_complete=step_of_run)
 @click.argument("answer", metavar="retry|fail|accept")
-@click.option("--call", type=click.IntRange(1), metavar="N", help="Where several calls wait.")
+@click.option("--call", type=click.IntRange(1), metavar="N", help="Which call, where several wait.")
 def answer_question(
     run: str, step: str, answer: str, *, call: int | None, settings: api.Settings
 ) -> Reply:
-    """Decide what a call of a detached run waits for.
+    """Answer the question of a call of a detached run.
 
     `oraclepack runs show` has the question and the answers that it takes: `retry` makes the call,
     even if that may pay twice; `accept` takes an answer that misses its contract as it is now;

@@ -35,14 +35,14 @@ CLIENTS = ("claude-code", "claude-desktop", "codex", "gemini-cli", "cursor", "vs
 @click.argument("action", type=click.Choice(("serve", "install")), default="serve")
 @click.argument("client", type=click.Choice(CLIENTS), required=False)
 @click.option(
-    "--transport", type=click.Choice(("stdio", "http")), default="stdio", help="How clients talk."
+    "--transport", type=click.Choice(("stdio", "http")), default="stdio", help="How to connect."
 )
 @click.option(
     "--root",
     "roots",
     metavar="DIR",
     multiple=True,
-    help="A project that clients may use; the current directory. May be given again.",
+    help="A project that clients may use (default: the current directory). May be repeated.",
 )
 @click.option("--allow-run", is_flag=True, help="Let clients run packs, each after approval.")
 @click.option("--host", default="127.0.0.1", help="With http: where to listen.")

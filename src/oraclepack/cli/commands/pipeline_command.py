@@ -80,7 +80,8 @@ def pipeline(
 ) -> Reply:
     """Validate, run, verify and actionize a pack in one go.
 
-    What fails ends the pipeline and is kept; the same command continues. With --keep-going or
+    A stage that fails ends the pipeline; everything is kept, and the same command continues. With
+    --keep-going or
     --ci the stages after it still run, and with --ci the policy decides:
     --min-completion and --min-yield.
     """

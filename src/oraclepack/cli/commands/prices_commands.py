@@ -1,4 +1,4 @@
-"""`prices`: what models cost, who says so, and since when."""
+"""`prices`: the prices of models, with their source and date."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ prices = Group(
     "prices",
     entries={
         "list": LazyCommand(f"{__name__}:list_models", "List the models whose price is known."),
-        "show": LazyCommand(f"{__name__}:show", "Show the price of one model, and who says so."),
+        "show": LazyCommand(f"{__name__}:show", "Show the price of one model, and its source."),
     },
-    help="What models cost, who says so, and since when.",
+    help="Show the prices of models, with their source and date.",
 )
 
 
@@ -44,7 +44,7 @@ def list_models(limit: int | None, cursor: str | None, settings: api.Settings) -
 )
 @click.argument("model", metavar="MODEL")
 def show(model: str, settings: api.Settings) -> Reply:
-    """Show the price of one model, and who says so.
+    """Show the price of one model, and its source.
 
     MODEL is a name as oracle takes it; the name that oracle makes of it, and the one that is
     billed, are shown too.

@@ -85,7 +85,7 @@ def list_entries(
     ),
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
-@click.option("--force", is_flag=True, help="Where a file stands now, let the two change places.")
+@click.option("--force", is_flag=True, help="Swap with a file that is at the original path now.")
 def restore(paths: tuple[str, ...], settings: api.Settings, *, force: bool) -> Reply:
     """Bring files back to where they came from.
 

@@ -54,12 +54,12 @@ from oraclepack.errors import ExitCode, UsageError
 def run(packs: tuple[str, ...], *, settings: api.Settings, dry_run: bool, **flags: object) -> Reply:
     """Run a pack, or continue its run.
 
-    A step that went well before and whose outputs are unchanged is not run again. On a failed
-    step the command stops and keeps everything; the same command continues.
+    A step that is already done and whose outputs are unchanged is not run again. When a step fails
+    the command stops and keeps everything; the same command continues.
 
     Several packs, or all packs of a directory, run one after another under the limits of one
-    command. All are checked first. After one that fails, only --keep-going begins the others.
-    The exit code is the worst of all. Options about one pack are refused.
+    command. All are checked first. When one fails, the others begin only with --keep-going. The
+    exit code is the worst of all. Options that apply to one pack only are refused.
     """
     arguments = run_arguments(flags)
     if len(packs) > 1 or Path(packs[0]).is_dir():

@@ -37,7 +37,8 @@ runs = Group(
         "resume": LazyCommand(f"{_JOBS}:resume", "Let a paused run go on."),
         "set": LazyCommand(f"{_JOBS}:set_values", "Change limits of a run while it runs."),
         "answer": LazyCommand(
-            f"{_JOBS}:answer_question", "Decide what a call of a detached run waits for."
+            f"{_JOBS}:answer_question",
+            "Answer the question of a call of a detached run.",
         ),
         "diff": LazyCommand(
             "oraclepack.cli.commands.diff_command:diff",
@@ -45,7 +46,7 @@ runs = Group(
         ),
         "prune": LazyCommand(f"{__name__}:prune", "Remove finished runs that hold nothing unique."),
     },
-    help="Observe and steer runs; look at past ones, remove old ones.",
+    help="List, watch, control, compare and remove runs.",
 )
 
 
@@ -100,7 +101,7 @@ def show(run: str, settings: api.Settings) -> Reply:
         "oraclepack runs prune --keep 3",
     ),
 )
-@click.option("--older-than", metavar="DURATION", help="Only runs that nothing happened to since.")
+@click.option("--older-than", metavar="DURATION", help="Only runs without events for this long.")
 @click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N of each pack.")
 @click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
 def prune(

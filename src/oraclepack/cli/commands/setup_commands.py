@@ -19,7 +19,7 @@ config = Group(
     entries={
         "show": LazyCommand(f"{__name__}:show", "Show every setting, its value and its origin.")
     },
-    help="Look at the settings.",
+    help="Show the settings and their origin.",
 )
 
 

@@ -61,7 +61,7 @@ def list_steps(
     """List the steps of PACK with score, category, tools and outputs.
 
     The status of a step is the one in the run that `oraclepack run PACK` would continue. With
-    --json each step has its attributes as they are written too: `# Impact: High` is no number.
+    --json each step also has its attributes as written, since `# Impact: High` is not a number.
     """
     steps = api.list_steps(pack, settings)
     if not steps.steps:

@@ -1,4 +1,4 @@
-"""`tickets`: what the steps of the ticket action pack ask of oraclepack itself."""
+"""`tickets`: commands for the steps of the ticket action pack."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ tickets = Group(
     entries={
         "prompt": LazyCommand(f"{__name__}:prompt", "Print what an agent is to be asked."),
         "take": LazyCommand(
-            f"{__name__}:take", "Check an agent's answer, read from stdin, and write it down."
+            f"{__name__}:take", "Check an agent's answer on stdin, and write it to a file."
         ),
         "tasks": LazyCommand(
             f"{__name__}:tasks", "Look at Task Master's results; changes none of them."
         ),
         "report": LazyCommand(f"{__name__}:report", "Write a report at the end of a turn."),
     },
-    help="What the steps of the ticket action pack ask of oraclepack itself.",
+    help="Commands for the steps of the ticket action pack.",
 )
 
 STAGES = ("select", "implement", "verify", "docs", "regressions", "pr", "accept")
@@ -69,14 +69,14 @@ def prompt(stage: str, out_dir: str, *, settings: api.Settings) -> Reply:
 )
 @click.argument("stage", type=click.Choice(STAGES))
 @click.option("--agent", type=_AGENT, default="gemini", show_default=True, help="Who answered.")
-@click.option("--missing", type=_AGENT, help="Write down that this reviewer was not there.")
+@click.option("--missing", type=_AGENT, help="Record that this reviewer is not installed.")
 @_out_dir
 def take(
     stage: str, agent: str, missing: str | None, out_dir: str, *, settings: api.Settings
 ) -> Reply:
-    """Check an agent's answer, read from stdin, and write it down.
+    """Check an agent's answer on stdin, and write it to a file.
 
-    The file is put in place whole, or not at all: an answer that does not fit is an error. For
+    The file is written completely or not at all: an invalid answer is an error. For
     `select` the ids must be of open actions; for `accept` every criterion needs one verdict.
     """
     steps = api.ticket_steps(settings.root, out_dir)

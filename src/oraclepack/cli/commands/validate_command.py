@@ -32,14 +32,14 @@ FORMATS = ("text", "json", "sarif", "github")
 def validate(
     packs: tuple[str, ...], form: str | None, *, fix: bool, settings: api.Settings
 ) -> Reply:
-    """Check packs against every rule. Runs nothing of them.
+    """Check packs against every rule, without running them.
 
-    Errors end with exit code 2; warnings and advice do not. `oraclepack explain RULE` tells
-    what a rule means.
+    Errors end with exit code 2; warnings and advice do not. `oraclepack explain RULE` explains a
+    rule.
 
-    With --fix the exit code is about what is left: 0 when no error is, also where files were
-    changed; 2 when one is, and the fixes that could be made are still written. Each
-    changed file is named with the number of its fixes; in JSON that is `fixed`.
+    With --fix the exit code is 0 when no error remains, and 2 when one does; the fixes that can be
+    made are written in both cases. Each changed file is named with the number of its fixes; in JSON
+    that is `fixed`.
     """
     outcome = api.validate(packs, settings, fix=fix)
     code = ExitCode.DONE if outcome.ok else ExitCode.INVALID
