@@ -74,7 +74,7 @@ def test_an_orphaned_flag_is_named_for_people(project: Path) -> None:
     assert lines[0].startswith(f"orphan.md:{LINE}:3 OP201 error: orphaned flag -p")
     assert lines[0].endswith("(step 02)")
     assert f'{LINE} |   -p "Why?"' in ran.out
-    assert f"end line {LINE - 1} with a backslash" in ran.out
+    assert f"add a backslash at the end of line {LINE - 1}" in ran.out
 
 
 def test_an_orphaned_flag_is_named_for_programs(project: Path) -> None:

@@ -172,4 +172,4 @@ def test_an_orphaned_flag_is_named_with_its_line_column_and_step() -> None:
 
     assert (finding.span.line, finding.span.column, finding.step) == (6, 3, "01")
     assert finding.message == "orphaned flag -p: bash would run it as a command"
-    assert finding.hint == "end line 5 with a backslash"
+    assert finding.hint == "add a backslash at the end of line 5"

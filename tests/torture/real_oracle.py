@@ -196,7 +196,7 @@ def _played(office: Office, site: Site, trials: Sequence[Trial]) -> Tally:
 
 
 def _killed(trial: Trial, office: Office, ground: Ground) -> Killed:
-    """Kill at the moment, and give the command again."""
+    """Kill at the moment, and run the command again."""
     program = ground.project.start("run", "pack.md", "--json")
     _await(trial.has_begun, office, ground)
     victims = trial.victims(office, ground, program.pid)

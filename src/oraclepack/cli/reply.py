@@ -120,7 +120,7 @@ def partial_failure(
         # A person has to look first at what a rollback could not undo.
         retryable=data.retryable and data.rollback_status is not api.RollbackStatus.FAILED,
         phase=data.failed_step or "work",
-        suggestion=data.suggestion or "fix the cause, then give the same command again",
+        suggestion=data.suggestion or "fix the cause, then run the same command again",
     )
     text = "".join(f"{line}\n" for line in lines)
     notices = warnings + rollback_notice(data)

@@ -161,7 +161,7 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
         if _BLANK.match(rest) is None:
             return None
         span = Span(before, end[1], before, end[1] + len(rest))
-        return Fix(f"end line {before} with a backslash", (Edit(span, " \\"),))
+        return Fix(f"add a backslash at the end of line {before}", (Edit(span, " \\"),))
 
     def _continues(self, line: int) -> bool:
         """The line ends in a backslash that is neither escaped nor part of a comment."""

@@ -377,7 +377,7 @@ TOOLS: dict[str, Tool] = {
             wait_run,
             inputs.WaitRun,
             "run-status",
-            "Wait for a run, 25 seconds by default, and tell how it stands. Call it again while "
+            "Wait for a run, 25 seconds by default, and report its status. Call it again while "
             "`alive` is true.",
         ),
         _tool(run_events, inputs.RunEvents, "event-page", "The events of a run, in pages."),

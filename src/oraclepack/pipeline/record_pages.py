@@ -119,7 +119,7 @@ def read_answer(
         known = ", ".join(state.step_ids) or "none"
         raise NotFoundError(f"there is no step {step}", hint=f"the run has the steps {known}")
     if not recorded:
-        raise NotFoundError(f"step {step_id} has no answer", hint="`why` tells how it stands")
+        raise NotFoundError(f"step {step_id} has no answer", hint="`why` shows its status")
     names = [one.declared_path or one.path for one in recorded]
     if output and output not in names:
         raise NotFoundError(f"{output} is no answer of step {step_id}", hint=", ".join(names))

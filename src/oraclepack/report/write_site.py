@@ -131,7 +131,7 @@ def _earlier(site: Path) -> SiteState:
     try:
         return msgspec.json.decode(data, type=SiteState)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return SiteState()  # every page is written anew
+        return SiteState()  # every page is written again
 
 
 def _project(place: str) -> Path:

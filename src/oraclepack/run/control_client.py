@@ -51,7 +51,7 @@ def send_request(run: RunDir, request: ControlRequest) -> ControlReply:
     except OSError as trouble:
         raise ControlError(
             f"{holder} works on run {run.run_id} and does not answer: {trouble}",
-            hint="give the command again; if it ended meanwhile, `oraclepack runs show` says how",
+            hint="run the command again; if it ended meanwhile, `oraclepack runs show` says how",
             retryable=True,
         ) from trouble
     reply = _reply(line or b"", run)
@@ -66,7 +66,7 @@ def _reply(line: bytes, run: RunDir) -> ControlReply:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
         raise ControlError(
             f"run {run.run_id} ended while it was asked",
-            hint="`oraclepack runs show` says how it stands",
+            hint="`oraclepack runs show` shows its status",
             retryable=True,
         ) from fault
 
@@ -83,7 +83,7 @@ def _socket_of(run: RunDir) -> tuple[Path, locks.Holder]:
         )
     if holder.host and holder.host != host():
         raise ControlError(
-            f"run {run.run_id} is in use by {holder}", hint="give the command on that machine"
+            f"run {run.run_id} is in use by {holder}", hint="run the command on that machine"
         )
     path = control_socket(examined.reading.events)
     if path is None or not is_private_socket(path):

@@ -213,7 +213,7 @@ def opened(
             file.close()
             raise LockedError(
                 f"another command began run {selected.run.run_id} at the same moment",
-                hint="give the command again",
+                hint="run the command again",
                 retry_after=1.0,
             )
         legacy = wish.legacy_files and selected.run.folder == RUNS
@@ -266,7 +266,7 @@ def _refuse_other_kind(run_id: str, state: RunState, wish: RunSelector) -> None:
     if is_rehearsal(state.created.engine):
         raise UsageError(
             f"--run-id: run {run_id} is a rehearsal, and this is a real run",
-            hint="leave --run-id out, or add --engine rehearsal to rehearse anew",
+            hint="leave --run-id out, or add --engine rehearsal to rehearse again",
         )
 
 

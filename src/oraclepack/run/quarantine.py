@@ -138,7 +138,7 @@ def _move_one(
     if not stays_inside(root, place):
         raise MachineError(
             f"{place}: cannot hold the quarantine: it leads out of the project",
-            hint="a link stands in its way; move that away",
+            hint="a link is in the way; move it away",
         )
     before(tuple(_named(root, root / path, place / name) for name, path in named.items()))
     _write_origins(place, {name: FileOrigin(_plain(path)) for name, path in named.items()})

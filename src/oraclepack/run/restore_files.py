@@ -187,7 +187,7 @@ def _refuse_occupied(root: Path, chosen: Iterable[QuarantineFile]) -> None:
     if occupied:
         raise InputError(
             f"a file stands at {', '.join(occupied)} now; nothing was changed",
-            hint="--force lets the two change places: the one that stands there goes to quarantine",
+            hint="--force swaps the two: the file that is there goes to quarantine",
         )
 
 

@@ -127,7 +127,7 @@ def put_in_place(root: Path, path: str, data: bytes, mode: int | None) -> None:
     if isinstance(verdict, Refusal):
         raise InputError(
             f"{path} cannot be put back: {verdict.reason}",
-            hint="move away what stands there, and give the command again",
+            hint="move away what is there, and run the command again",
         )
     files.make_directories(verdict.path.parent)
     files.write_atomic(verdict.path, data, mode=mode)

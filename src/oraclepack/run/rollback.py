@@ -214,7 +214,7 @@ def finish_rollback(root: Path, run: RunDir, record: Recorder, folder: Path) -> 
         last = record.state.rollback
         raise MachineError(
             "the rollback of the last command cannot be finished; nothing was run",
-            hint="repair the cause and give the same command again, or give it without "
+            hint="fix the cause and run the same command again, or give it without "
             "--rollback-on-failure: the files stay, and only what was taken back runs again",
             detail=(last.error if last else None) or "",
         )

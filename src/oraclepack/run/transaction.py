@@ -297,7 +297,7 @@ class Transaction:
         if left:
             raise MachineError(
                 f"the rollback of the last {self._command} cannot be finished; nothing was written",
-                hint="repair the cause and give the same command again, or give it without "
+                hint="fix the cause and run the same command again, or give it without "
                 "--rollback-on-failure to go on with the files as they are",
                 detail=f"{'; '.join(causes)}; not rolled back: {', '.join(left)}",
             )

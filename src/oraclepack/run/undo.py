@@ -57,7 +57,7 @@ def undo_step(
     if change is None or change.patch is None:
         raise UsageError(
             f"step {step_id} left no recorded change in run {selected.run.run_id}",
-            hint="`oraclepack runs show` lists what each step left; --run-id names another run",
+            hint="`oraclepack runs show` lists the files of each step; --run-id names another run",
         )
     wish = msgspec.structs.replace(wish, legacy_files=selected.state.has_legacy_files)
     with opened(selected, pack, wish, clock, "undo") as record:
@@ -101,7 +101,7 @@ def _finish(reversal: PatchUndo, run: RunDir) -> tuple[str, ...]:
         place = _display_path(reversal.place, run)
         raise InputError(
             f"changed since the undo was cut off: {', '.join(changed[:5])}",
-            hint=f"each file as it was and as it shall be is in {place}: give one of them back and "
+            hint=f"each file before and after the undo is in {place}: give one of them back and "
             "undo again, or remove that folder and keep the work tree as it is",
         )
     return reversal.finish()

@@ -69,7 +69,7 @@ def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> Verify
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             f"{directory / 'run.json'} cannot be read: {error}",
-            hint="`oraclepack doctor --rebuild` writes it anew from the journal",
+            hint="`oraclepack doctor --rebuild` rebuilds it from the journal",
         ) from None
     root = _project_of(directory.resolve())
     path = Path(paths[0]) if paths else root / manifest.pack_path

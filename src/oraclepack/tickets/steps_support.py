@@ -118,7 +118,7 @@ class TicketOutDir:
         if isinstance(tasks, tm.MalformedTasks):
             raise InputError(
                 f"{names.TASKS}: {tasks.reason}",
-                hint="fix it, or `oraclepack ticketify --regenerate` sets it aside",
+                hint="fix it, or `oraclepack ticketify --regenerate` moves it away",
             )
         return tasks
 
@@ -217,7 +217,7 @@ def _complexity_count(desk: TicketOutDir) -> int | None:
     if isinstance(complexity, tm.MalformedTasks):
         raise InputError(
             f"{desk.path(names.TM_COMPLEXITY)}: {complexity.reason}",
-            hint="`oraclepack ticketify --regenerate` sets it aside",
+            hint="`oraclepack ticketify --regenerate` moves it away",
         )
     return complexity
 

@@ -152,7 +152,7 @@ class PackScreen(Screen[None]):
 def keep_cursor(
     table: DataTable[Text], fill: Callable[[], None], flexible: Sequence[str] = ()
 ) -> None:
-    """Fill a table anew; the cursor stays on its row, by number."""
+    """Fill a table again; the cursor stays on its row, by number."""
     row = table.cursor_row
     table.clear()
     fill()

@@ -284,7 +284,7 @@ def _until_reset(reply: GithubReply) -> float:
 def _later(seconds: float) -> GithubError:
     return GithubError(
         f"GitHub's rate limit is used up for {seconds:.0f} seconds",
-        hint="give the same command again then; what was published is recorded",
+        hint="run the same command again then; what was published is recorded",
         retryable=True,
         retry_after=seconds,
     )
@@ -292,7 +292,7 @@ def _later(seconds: float) -> GithubError:
 
 def _unreachable(method: str, message: str) -> GithubError:
     kind = UnknownOutcomeError if method == "POST" else GithubError
-    return kind(f"{method} {message}", hint="give the same command again later", retryable=True)
+    return kind(f"{method} {message}", hint="run the same command again later", retryable=True)
 
 
 def _refused(method: str, url: str, reply: GithubReply) -> GithubError:

@@ -315,7 +315,7 @@ def _decoded(path: Path, shape: type[Shape]) -> Shape | None:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             f"{path} cannot be read: {error}",
-            hint="`oraclepack doctor --rebuild` writes it anew from the journal",
+            hint="`oraclepack doctor --rebuild` rebuilds it from the journal",
         ) from None
 
 

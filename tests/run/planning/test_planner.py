@@ -70,7 +70,7 @@ def two_outputs() -> list[j.Event]:
         pytest.param(
             FIRST,
             {"outputs/01-answer.md": None},
-            "restore: the run's copy outputs/01-answer.md is made anew from out/01-answer.md",
+            "restore: the run's copy outputs/01-answer.md is restored from out/01-answer.md",
             id="the copy in the run directory gone",
         ),
         pytest.param(

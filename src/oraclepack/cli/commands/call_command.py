@@ -68,7 +68,7 @@ def call(
 
     The question becomes a pack of one step and is run like any other: with cache, budget, retries
     and adoption, and recorded as a run. Asked again, it is answered from its run or from the
-    cache; --refresh asks anew. The answer is printed, and stays in its file.
+    cache; --refresh asks again. The answer is printed, and stays in its file.
     """
     question: api.QuestionOptions = {
         "prompt": _prompt(asked["prompt"]),

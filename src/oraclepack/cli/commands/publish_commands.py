@@ -84,7 +84,7 @@ def publish_github(
         "GITHUB",
         report.error,
         retryable=report.retry_after is not None,
-        suggestion=done.hint or "give the same command again; what was published is recorded",
+        suggestion=done.hint or "run the same command again; what was published is recorded",
         retry_after=report.retry_after,
     )
     return Reply(done.report, text, ExitCode.STEP_FAILED, warnings=done.warnings, error=error)

@@ -69,7 +69,7 @@ MOST_TICKETS = 200
 @click.option("--report", type=click.Choice(REPORTS), help="With --check: write it down.")
 @click.option("--force", is_flag=True, help="Replace a PRD that was edited; a backup is kept.")
 @click.option(
-    "--regenerate", is_flag=True, help="Set Task Master's results aside, to have them made anew."
+    "--regenerate", is_flag=True, help="Move Task Master's results away, and have them made again."
 )
 def ticketify(
     *, settings: api.Settings, check: bool, report: str | None, **wishes: Any

@@ -87,11 +87,11 @@ def too_many_attachments(subject: Subject) -> Iterator[Problem]:
     Fix: keep the files that the answer must cite.
 
     Bad::
-        # 01) crowded
+        # 01) four files
         oracle -p "Why?" -f a.py -f b.py -f c.py -f d.py --write-output a.md
 
     Good::
-        # 01) to the point
+        # 01) three files
         oracle -p "Why?" -f a.py -f b.py -f c.py --write-output a.md
     """
     for _, call in _calls(subject.pack):
@@ -118,7 +118,7 @@ def broad_glob(subject: Subject) -> Iterator[Problem]:
     Fix: name the files, or a pattern within one directory.
 
     Bad::
-        # 01) everything
+        # 01) a whole tree
         oracle -p "Why?" -f "src/**/*.py" --write-output a.md
 
     Good::
@@ -155,11 +155,11 @@ def attachment_missing(subject: Subject) -> Iterator[Problem]:
     and files of unknown origin are left alone.
 
     Bad::
-        # 01) a slip of the pen
+        # 01) a mistyped path
         oracle -p "Why?" -f src/missing.py --write-output a.md
 
     Good::
-        # 01) made on the spot
+        # 01) created by the step
         git diff > changes.patch
         oracle -p "Why?" -f changes.patch --write-output a.md
     """
@@ -200,11 +200,11 @@ def secret_attachment(subject: Subject) -> Iterator[Problem]:
     Fix: attach an example file such as `.env.example`, or remove the attachment.
 
     Bad::
-        # 01) careless
+        # 01) a secret
         oracle -p "Why?" -f .env --write-output a.md
 
     Good::
-        # 01) careful
+        # 01) an example file
         oracle -p "Why?" -f .env.example --write-output a.md
     """
     for _, call in _calls(subject.pack):
@@ -277,11 +277,11 @@ def too_big_attachment(subject: Subject) -> Iterator[Problem]:
     Fix: attach the part that matters, or raise the limit with `--max-file-size-bytes`.
 
     Bad::
-        # 01) too much
+        # 01) above the limit
         oracle -p "Why?" -f data/large.log --write-output a.md
 
     Good::
-        # 01) enough
+        # 01) with a higher limit
         oracle -p "Why?" -f data/large.log --max-file-size-bytes 9000000 --write-output a.md
     """
     for call in _calls_at_root(subject.pack):
@@ -301,11 +301,11 @@ def attachment_outside(subject: Subject) -> Iterator[Problem]:
     Fix: copy what is needed into the project.
 
     Bad::
-        # 01) next door
+        # 01) outside the project
         oracle -p "Why?" -f ../other/secret.py --write-output a.md
 
     Good::
-        # 01) at home
+        # 01) inside the project
         oracle -p "Why?" -f src/other.py --write-output a.md
     """
     for call in _calls_at_root(subject.pack):

@@ -16,8 +16,8 @@ def orphaned_flag(subject: Subject) -> Iterator[Problem]:
 
     Why: without a backslash at the end of the line before, bash ends the call there, asks the
     question without the flag, and then looks for a program named `-p`.
-    Fix: end the line before with a backslash, and put no blank line or comment between them.
-    `validate --fix` adds the backslash where the line before ends the call.
+    Fix: add a backslash at the end of the line before, and put no blank line or comment between
+    them. `validate --fix` adds the backslash where the line before ends the call.
 
     Bad::
         # 01) one question

@@ -37,11 +37,11 @@ def no_write_output(subject: Subject) -> Iterator[Problem]:
     Fix: add `--write-output <path>`.
 
     Bad::
-        # 01) said into the wind
+        # 01) without an output file
         oracle -p "Why?"
 
     Good::
-        # 01) written down
+        # 01) with an output file
         oracle -p "Why?" --write-output docs/why.md
     """
     for step in subject.pack.steps:
@@ -114,11 +114,11 @@ def output_leaves_project(subject: Subject) -> Iterator[Problem]:
     Fix: choose a path below the project root, such as `docs/answers/01.md`.
 
     Bad::
-        # 01) over the fence
+        # 01) outside the project
         oracle -p "Why?" --write-output ../answers/a.md
 
     Good::
-        # 01) at home
+        # 01) inside the project
         oracle -p "Why?" --write-output docs/answers/a.md
     """
     for step, word in known_outputs(subject.pack):
@@ -153,11 +153,11 @@ def contradicted_contract(subject: Subject) -> Iterator[Problem]:
     `# oraclepack: contract=…` must name a section, all-sections or none.
 
     Bad::
-        # 01) crossed
+        # 01) contradictory
         oracle -p "Why? Return only: Risks/unknowns" --write-output a-direct-answer.md
 
     Good::
-        # 01) in agreement
+        # 01) consistent
         oracle -p "Why? Return only: Direct answer" --write-output a-direct-answer.md
     """
     for step in subject.pack.steps:

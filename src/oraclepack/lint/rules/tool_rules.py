@@ -24,18 +24,18 @@ _OPENED = re.compile(r"[\w.-]+\s*\}\}")
 
 
 def unguarded_tool(subject: Subject) -> Iterator[Problem]:
-    """A step that uses codex, gemini or task-master asks first whether it is there.
+    """A step that uses codex, gemini or task-master checks first that it is installed.
 
     Why: these tools are optional; a step that checks can say `SKIP` instead of failing halfway.
     Fix: put `command -v codex >/dev/null || { echo "SKIP: codex not found"; exit 0; }` before the
     call, or the call into an `if`.
 
     Bad::
-        # 01) takes it for granted
+        # 01) without a check
         codex exec "Fix the test." -o docs/fixed.md
 
     Good::
-        # 01) asks first
+        # 01) with a check
         if ! command -v codex >/dev/null; then
           echo "SKIP: codex not found"
         else
@@ -64,11 +64,11 @@ def interactive_use(subject: Subject) -> Iterator[Problem]:
     `oracle -p`.
 
     Bad::
-        # 01) opens a screen
+        # 01) interactive
         codex "Fix the test."
 
     Good::
-        # 01) works alone
+        # 01) headless
         codex exec "Fix the test."
     """
     for step in subject.pack.steps:
@@ -77,14 +77,14 @@ def interactive_use(subject: Subject) -> Iterator[Problem]:
 
 
 def not_interceptable(subject: Subject) -> Iterator[Problem]:
-    """A tool is called in a way that oraclepack can stand between.
+    """A tool is called in a way that oraclepack can intercept.
 
-    Why: a call that goes past it is neither cached nor retried nor limited, and its output path is
+    Why: a call that bypasses it is neither cached nor retried nor limited, and its output path is
     not checked.
     Fix: call the tool by its bare name and leave PATH alone.
 
     Bad::
-        # 01) goes past
+        # 01) by its path
         /usr/local/bin/oracle -p "Why?" --write-output a.md
 
     Good::
@@ -146,7 +146,7 @@ def call_in_background(subject: Subject) -> Iterator[Problem]:
     Fix: remove the `&`, or end the step with `wait`.
 
     Bad::
-        # 01) runs off
+        # 01) does not wait
         oracle -p "Why?" --write-output a.md &
 
     Good::
@@ -171,11 +171,11 @@ def detached_call(subject: Subject) -> Iterator[Problem]:
     Fix: remove `--no-wait`.
 
     Bad::
-        # 01) goes away
+        # 01) detaches
         oracle -p "Why?" --no-wait --write-output a.md
 
     Good::
-        # 01) stays
+        # 01) waits for the answer
         oracle -p "Why?" --wait --write-output a.md
     """
     for step in subject.pack.steps:
@@ -193,11 +193,11 @@ def closed_pipe(subject: Subject) -> Iterator[Problem]:
     Fix: send the output to a file, or leave it; the answer is in the `--write-output` file.
 
     Bad::
-        # 01) stops listening
+        # 01) reads only the beginning
         oracle -p "Why?" --write-output a.md | head -n 5
 
     Good::
-        # 01) listens
+        # 01) reads the file
         oracle -p "Why?" --write-output a.md
         head -n 5 a.md
     """

@@ -86,7 +86,7 @@ def plan(
     ids = [step.id for step in steps]
     twice = sorted({one for one in ids if ids.count(one) > 1})
     if twice:
-        return Refusal(f"the pack has more than one step {listed(twice)}", hint="number them anew")
+        return Refusal(f"the pack has more than one step {listed(twice)}", hint="renumber them")
     chosen = choose(selection, ids)
     if isinstance(chosen, Refusal):
         return chosen
@@ -254,7 +254,7 @@ def _displaced(case: _Case) -> Iterable[str]:
                 "that goes to quarantine, and the recorded one is put back"
             )
         elif path is not None and there == output.sha256 and copy != output.sha256:
-            yield f"the run's copy {output.path} is made anew from {path}"
+            yield f"the run's copy {output.path} is restored from {path}"
 
 
 def _due(case: _Case) -> str | None:
