@@ -90,7 +90,7 @@ class MemoryClaim:
 
     def __init__(self, claims: MemoryClaims, key: str, token: int) -> None:
         self._claims, self._key, self._token = claims, key, token
-        self.left = claims.noted.get(key)
+        self.open_call = claims.noted.get(key)
 
     def note(self, intent: InvocationIntent) -> None:
         if not self._is_ours():
@@ -100,8 +100,8 @@ class MemoryClaim:
     def withdraw(self) -> None:
         if self._is_ours():
             self._claims.noted.pop(self._key, None)
-            if self.left is not None:
-                self._claims.noted[self._key] = self.left
+            if self.open_call is not None:
+                self._claims.noted[self._key] = self.open_call
 
     def settle(self) -> None:
         if self._is_ours():

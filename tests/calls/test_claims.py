@@ -37,7 +37,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     assert claim(tmp_path, KEY) is None
     assert claim(tmp_path, "b" * 64) is not None
     first.release()
-    assert claimed(tmp_path).left is None
+    assert claimed(tmp_path).open_call is None
 
 
 def test_nothing_stays_of_a_settled_question(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_foreign_claim_is_kept_aside_when_the_question_is_settled(tmp_path: Pa
     (aside,) = tmp_path.iterdir()
     assert aside.name == f"{KEY}.asking.foreign-1"
     assert aside.read_bytes().startswith(theirs)
-    assert claimed(tmp_path).left is None
+    assert claimed(tmp_path).open_call is None
 
 
 def test_what_is_not_settled_is_found_by_the_next(tmp_path: Path) -> None:
@@ -70,9 +70,9 @@ def test_what_is_not_settled_is_found_by_the_next(tmp_path: Path) -> None:
     held.release()
 
     later = claimed(tmp_path)
-    assert later.left == an_intent(4711)
+    assert later.open_call == an_intent(4711)
     later.release()
-    assert claimed(tmp_path).left == an_intent(4711), "looking alone settles nothing"
+    assert claimed(tmp_path).open_call == an_intent(4711), "looking alone settles nothing"
 
 
 def test_a_line_behind_a_torn_one_can_be_read(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_line_behind_a_torn_one_can_be_read(tmp_path: Path) -> None:
     held.note(an_intent(4711))
     held.release()
 
-    assert claimed(tmp_path).left == an_intent(4711)
+    assert claimed(tmp_path).open_call == an_intent(4711)
 
 
 def test_a_torn_last_line_leaves_the_one_before(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_torn_last_line_leaves_the_one_before(tmp_path: Path) -> None:
     (path,) = tmp_path.iterdir()
     path.write_bytes(path.read_bytes() + b'{"kind": "invocation_int')
 
-    assert claimed(tmp_path).left == an_intent()
+    assert claimed(tmp_path).open_call == an_intent()
 
 
 def test_a_removed_file_is_no_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ def test_where_no_file_can_be_made_the_question_is_asked_without_a_claim(tmp_pat
     held = claim(tmp_path / "cache", KEY)
 
     assert isinstance(held, Unclaimed)
-    assert (held.left, held.is_unsigned) == (None, False)
+    assert (held.open_call, held.is_unsigned) == (None, False)
 
 
 def test_who_waits_asks_after_the_one_who_asks_now(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_who_waits_asks_after_the_one_who_asks_now(tmp_path: Path) -> None:
     held = claims_in(tmp_path, lambda: tmp_path).acquire(KEY, pause)
 
     assert held is not None
-    assert held.left == an_intent(4711)
+    assert held.open_call == an_intent(4711)
     assert waited == [0.05, 0.1, 0.2, 0.4, 0.5], "ever more seldom, up to twice a second"
 
 
@@ -152,14 +152,14 @@ def test_an_unsigned_claim_names_no_call_until_it_is_trusted(tmp_path: Path, lin
     path.write_bytes(line + b"\n")
 
     held = claimed(tmp_path)
-    assert (held.left, held.is_unsigned) == (None, True)
+    assert (held.open_call, held.is_unsigned) == (None, True)
     held.release()
     assert path.read_bytes() == line + b"\n", "it is not ours to remove"
 
     assert foreign_claims(tmp_path) == (path,)
     assert take_over(path) == 1
     held = claimed(tmp_path)
-    assert (held.left, held.is_unsigned) == (an_intent(4711), False)
+    assert (held.open_call, held.is_unsigned) == (an_intent(4711), False)
 
 
 def test_a_claim_of_another_question_tells_nothing(tmp_path: Path) -> None:
@@ -171,4 +171,4 @@ def test_a_claim_of_another_question_tells_nothing(tmp_path: Path) -> None:
     other = claim(tmp_path, "b" * 64)
 
     assert other is not None
-    assert other.left is None
+    assert other.open_call is None

@@ -45,7 +45,7 @@ def test_the_call_that_a_dead_holder_noted_is_seen_by_the_next(tmp_path: Path) -
     assert noted.process is not None, "its tool was started"
     again = claims.acquire(noted.key or "", lambda _: False)
     assert again is not None
-    assert again.left == noted
+    assert again.open_call == noted
 
 
 class LosingShim(ScriptedShim):

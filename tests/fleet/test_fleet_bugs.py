@@ -37,8 +37,8 @@ NO_TOKEN: Changes = (
 FOREIGN_PID: Changes = (
     (
         "system/machine.py",
-        "        return Whereabouts.GONE\n    return Whereabouts.ELSEWHERE",
-        "        return Whereabouts.GONE\n    return Whereabouts.HERE",
+        "        return ProcessLocation.GONE\n    return ProcessLocation.ELSEWHERE",
+        "        return ProcessLocation.GONE\n    return ProcessLocation.HERE",
     ),
 )
 

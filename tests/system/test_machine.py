@@ -6,7 +6,7 @@ import pytest
 
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.shell.processes import start_time
-from oraclepack.system.machine import Machine, Whereabouts, this_machine, whereabouts
+from oraclepack.system.machine import Machine, ProcessLocation, process_location, this_machine
 from oraclepack.tools.oracle_sessions import is_alive, worker_is_alive
 
 HERE = Machine("alpha", "boot-1")
@@ -16,33 +16,40 @@ CONTAINER = Machine("alpha", "boot-1", "pid:[4026532200]")
 @pytest.mark.parametrize(
     ("recorded", "here", "expected"),
     [
-        pytest.param(None, HERE, Whereabouts.HERE, id="a record of 0.1.0"),
-        pytest.param(HERE, HERE, Whereabouts.HERE, id="the same machine"),
+        pytest.param(None, HERE, ProcessLocation.HERE, id="a record of 0.1.0"),
+        pytest.param(HERE, HERE, ProcessLocation.HERE, id="the same machine"),
         pytest.param(
-            Machine("alpha", "boot-0"), HERE, Whereabouts.GONE, id="before the machine restarted"
+            Machine("alpha", "boot-0"),
+            HERE,
+            ProcessLocation.GONE,
+            id="before the machine restarted",
         ),
-        pytest.param(Machine("beta", "boot-2"), HERE, Whereabouts.ELSEWHERE, id="another machine"),
         pytest.param(
-            Machine("beta", "boot-1"), HERE, Whereabouts.ELSEWHERE, id="another name, same boot"
+            Machine("beta", "boot-2"), HERE, ProcessLocation.ELSEWHERE, id="another machine"
         ),
         pytest.param(
-            Machine("alpha"), HERE, Whereabouts.ELSEWHERE, id="a system that reports no boot"
+            Machine("beta", "boot-1"), HERE, ProcessLocation.ELSEWHERE, id="another name, same boot"
         ),
-        pytest.param(CONTAINER, HERE, Whereabouts.ELSEWHERE, id="a container, seen from outside"),
+        pytest.param(
+            Machine("alpha"), HERE, ProcessLocation.ELSEWHERE, id="a system that reports no boot"
+        ),
+        pytest.param(
+            CONTAINER, HERE, ProcessLocation.ELSEWHERE, id="a container, seen from outside"
+        ),
         pytest.param(
             Machine("alpha", "boot-0", "pid:[4026532200]"),
             CONTAINER,
-            Whereabouts.ELSEWHERE,
+            ProcessLocation.ELSEWHERE,
             id="containers of one name under two kernels",
         ),
     ],
 )
-def test_whereabouts(recorded: Machine | None, here: Machine, expected: Whereabouts) -> None:
-    assert whereabouts(recorded, here) is expected
+def test_whereabouts(recorded: Machine | None, here: Machine, expected: ProcessLocation) -> None:
+    assert process_location(recorded, here) is expected
 
 
 def test_this_machine_is_itself() -> None:
-    assert whereabouts(this_machine(), this_machine()) is Whereabouts.HERE
+    assert process_location(this_machine(), this_machine()) is ProcessLocation.HERE
 
 
 def test_the_number_of_another_machine_says_nothing() -> None:

@@ -100,8 +100,8 @@ def _claimed(scene: Scene, content: bytes, noted: InvocationIntent | None) -> It
     if held is None:
         yield "nobody can ask any more"
         return
-    if noted is not None and held.left not in (noted, None):
-        yield f"it tells of a call that nobody made: {held.left}"
+    if noted is not None and held.open_call not in (noted, None):
+        yield f"it tells of a call that nobody made: {held.open_call}"
     held.release()
 
 

@@ -38,7 +38,7 @@ from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system import files
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.machine import Whereabouts, this_machine, whereabouts
+from oraclepack.system.machine import ProcessLocation, process_location, this_machine
 from oraclepack.system.path_jail import read_content, stays_inside
 from oraclepack.tools.oracle_config import oracle_home
 from oraclepack.tools.oracle_sessions import (
@@ -292,15 +292,18 @@ class AdoptionResult(msgspec.Struct, frozen=True):
 
 
 def adopt(
-    context: CallContext, prepared: PreparedCall, shim: Shim, left: j.InvocationIntent | None = None
+    context: CallContext,
+    prepared: PreparedCall,
+    shim: Shim,
+    open_call: j.InvocationIntent | None = None,
 ) -> AdoptionResult:
     """Adopt or close the calls of the same question that an interrupted command left open.
 
-    `left` is the last recorded one, perhaps of another run.
+    `open_call` is the last recorded one, perhaps of another run.
     """
     force, decided = False, ""
-    for earlier in _earlier(context, prepared, left):
-        if left is None and _is_known_to_have_ended(context, earlier):
+    for earlier in _earlier(context, prepared, open_call):
+        if open_call is None and _is_known_to_have_ended(context, earlier):
             _close(context, prepared, earlier, AdoptionResult())
             continue
         adoption = _settle(context, prepared, shim, earlier)
@@ -341,10 +344,10 @@ def close_earlier(context: CallContext, prepared: PreparedCall, adoption: Adopti
 
 
 def settle_earlier(
-    context: CallContext, prepared: PreparedCall, left: j.InvocationIntent | None
+    context: CallContext, prepared: PreparedCall, open_call: j.InvocationIntent | None
 ) -> None:
     """Settle the money of earlier calls: their question is answered, so they have ended."""
-    for earlier in _earlier(context, prepared, left):
+    for earlier in _earlier(context, prepared, open_call):
         _settle_money(context, prepared, earlier)
 
 
@@ -383,12 +386,14 @@ def _is_of_this_run(context: CallContext, intent: j.InvocationIntent | None) -> 
 
 
 def _earlier(
-    context: CallContext, prepared: PreparedCall, left: j.InvocationIntent | None
+    context: CallContext, prepared: PreparedCall, open_call: j.InvocationIntent | None
 ) -> list[Invocation]:
     """Calls of the same question without a known end, the last one first."""
     calls = list(_left_open(context, prepared))
-    if left is not None and not any(_is_same(invocation.intent, left) for invocation in calls):
-        calls.append(Invocation(left.attempt, left.call, left))
+    if open_call is not None and not any(
+        _is_same(invocation.intent, open_call) for invocation in calls
+    ):
+        calls.append(Invocation(open_call.attempt, open_call.call, open_call))
     return sorted(
         calls,
         key=lambda invocation: invocation.intent.at if invocation.intent else "",
@@ -404,7 +409,9 @@ def _is_known_to_have_ended(context: CallContext, earlier: Invocation) -> bool:
     intent = earlier.intent
     if intent is None or intent.key is None or intent.process is None:
         return False
-    is_elsewhere = whereabouts(intent.process.machine, this_machine()) is Whereabouts.ELSEWHERE
+    is_elsewhere = (
+        process_location(intent.process.machine, this_machine()) is ProcessLocation.ELSEWHERE
+    )
     return is_elsewhere and context.store.claims.spans_machines
 
 

@@ -38,9 +38,9 @@ class FileClaim:
         self._descriptor = descriptor
         self._path = path
         noted = list(_noted(_content(descriptor), path))
-        self.left = next((one.intent for one in reversed(noted) if one.is_signed), None)
+        self.open_call = next((one.intent for one in reversed(noted) if one.is_signed), None)
         """The open call of an earlier holder that was interrupted."""
-        self.is_unsigned = self.left is None and bool(noted)
+        self.is_unsigned = self.open_call is None and bool(noted)
         """It names calls that are not signed with the user's key."""
         self._is_open = bool(noted)
         self._holds_foreign = any(not one.is_signed for one in noted)

@@ -120,7 +120,7 @@ class PersonAnswer(msgspec.Struct, frozen=True):
     by: str
 
 
-class DecisionDesk(Protocol):
+class PendingDecisions(Protocol):
     """Holds the questions of a detached run until a person answers them."""
 
     def put_question(self, step: str, call: int, question: str, options: tuple[str, ...]) -> None:
@@ -149,7 +149,7 @@ class CallContext(msgspec.Struct, frozen=True):
     redactor: Redactor = NOTHING_SECRET
     ask: Ask | None = None
     """Asks the user at the terminal; None without a terminal."""
-    desk: DecisionDesk | None = None
+    desk: PendingDecisions | None = None
     """Where questions to a person wait for an answer from elsewhere."""
     is_paused: Callable[[], bool] = lambda: False
     """The run was paused: what runs goes on, no tool is started."""

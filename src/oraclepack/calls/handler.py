@@ -131,7 +131,7 @@ def _unanswered(
     """Answer from the cache or an earlier call; else the question, and whether it is forced."""
     exit_code = cached(context, prepared, shim, claim)
     if exit_code is not None:
-        settle_earlier(context, prepared, claim.left)
+        settle_earlier(context, prepared, claim.open_call)
         return exit_code
     unanswered = adopted(context, prepared, shim, claim)
     if isinstance(unanswered, int):
@@ -328,7 +328,7 @@ def cached(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Clai
         claim.settle()
         return 0
     # A call that a kill cut off may have a better answer: it is adopted first.
-    paid = paid_answer(context, prepared) if claim.left is None else None
+    paid = paid_answer(context, prepared) if claim.open_call is None else None
     return None if paid is None else _accept_unmet(context, prepared, shim, paid)
 
 
@@ -345,8 +345,8 @@ def adopted(
     context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim
 ) -> int | Unanswered:
     """Answer with the result of a call of a killed command, if it has one."""
-    retry = interrupted_retry(context, prepared, claim.left)
-    adoption = adopt(context, prepared, shim, claim.left)
+    retry = interrupted_retry(context, prepared, claim.open_call)
+    adoption = adopt(context, prepared, shim, claim.open_call)
     if adoption.stopped:
         return _end(context, prepared, STOPPED, STOPPED_EXIT)
     if adoption.undecided:
@@ -386,7 +386,7 @@ def begin_asking(
         lacks = ", ".join(short.missing)
         shim.write_stderr(f"oraclepack: the answer lacks {lacks}; asking again\n")
     because = ""
-    if claim.left is not None:
+    if claim.open_call is not None:
         because = unanswered.adoption.decided or "the earlier call has ended without an answer"
     asking = OracleAsk(context, prepared, shim, claim, unanswered.retry, because)
     asking.intend()

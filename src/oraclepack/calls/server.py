@@ -303,9 +303,9 @@ class Gateway:
         try:
             self._threads.submit(self._serve, connection)
         except RuntimeError as fault:  # no thread for it
-            self._turn_away(connection, fault)
+            self._refuse(connection, fault)
 
-    def _turn_away(self, connection: socket.socket, fault: RuntimeError) -> None:
+    def _refuse(self, connection: socket.socket, fault: RuntimeError) -> None:
         """Refuse a connection, or its shim would wait for an answer that cannot come."""
         with self._lock:
             if connection not in self._waiting:

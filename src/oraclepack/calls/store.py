@@ -81,7 +81,7 @@ class Claim(Protocol):
     """The right to ask one question, held by one process at a time."""
 
     @property
-    def left(self) -> InvocationIntent | None:
+    def open_call(self) -> InvocationIntent | None:
         """The open call of an earlier holder that was interrupted."""
 
     @property
@@ -121,7 +121,7 @@ class Claims(Protocol):
 class Unclaimed:
     """The `Claim` of a question without a key, which needs none."""
 
-    left: InvocationIntent | None = None
+    open_call: InvocationIntent | None = None
     is_unsigned = False
 
     def note(self, intent: InvocationIntent) -> None:

@@ -83,13 +83,13 @@ def next_retry(
 
 
 def interrupted_retry(
-    context: CallContext, prepared: PreparedCall, left: j.InvocationIntent | None
+    context: CallContext, prepared: PreparedCall, open_call: j.InvocationIntent | None
 ) -> OutputRetry | None:
     """The retry at which the last call of the same question was cut off or failed.
 
-    None where it had not asked again, or its retries came to their end. `left` is the last call
-    that a claim names, perhaps of another run. With `--refresh` only a call without a known end
-    counts: what has ended is not to be continued.
+    None where it had not asked again, or its retries came to their end. `open_call` is the last
+    call that a claim names, perhaps of another run. With `--refresh` only a call without a known
+    end counts: what has ended is not to be continued.
     """
     invocations = [
         one
@@ -98,7 +98,7 @@ def interrupted_retry(
         if _asks_the_same(context, prepared, one)
     ]
     last = max(invocations, key=_moment, default=None)
-    retries = [left.retry] if left is not None else []
+    retries = [open_call.retry] if open_call is not None else []
     if last is not None and last.intent is not None and _is_unfinished(context, last):
         retries.append(last.intent.retry)
     return max((one for one in retries if one), key=lambda one: one.number, default=None)

@@ -12,7 +12,7 @@ from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CallWait, Wait
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.machine import Whereabouts, this_machine, whereabouts
+from oraclepack.system.machine import ProcessLocation, process_location, this_machine
 from oraclepack.tools.tool_names import ORACLE
 
 _POLL_SECONDS = 0.2
@@ -150,7 +150,9 @@ def settle_ended_tools(context: CallContext) -> None:
             intent = call.intent
             if not call.is_open or intent is None or intent.process is None:
                 continue
-            is_here = whereabouts(intent.process.machine, this_machine()) is Whereabouts.HERE
+            is_here = (
+                process_location(intent.process.machine, this_machine()) is ProcessLocation.HERE
+            )
             if intent.tool != ORACLE and is_here:
                 settle_unkeyed(context, intent)
 

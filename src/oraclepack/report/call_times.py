@@ -21,14 +21,14 @@ from oraclepack.report.report_data import (
 )
 
 
-class Clockwork(msgspec.Struct, frozen=True):
+class RunTime(msgspec.Struct, frozen=True):
     """The time of a run: when it began, and how long it is known to have lasted."""
 
     began: datetime | None = None
     span_ms: int = 0
 
     @classmethod
-    def of(cls, events: Iterable[AnyEvent]) -> "Clockwork":
+    def of(cls, events: Iterable[AnyEvent]) -> "RunTime":
         times = [time for event in events if (time := _time(event.at)) is not None]
         if not times:
             return cls()
@@ -52,7 +52,7 @@ def _time(at: str | None) -> datetime | None:
     return time if time.tzinfo is not None else None
 
 
-def sessions_of(state: RunState, clock: Clockwork) -> tuple[ReportSession, ...]:
+def sessions_of(state: RunState, clock: RunTime) -> tuple[ReportSession, ...]:
     """The commands that worked on a run."""
     sessions = []
     for session in state.sessions:
@@ -72,7 +72,7 @@ def sessions_of(state: RunState, clock: Clockwork) -> tuple[ReportSession, ...]:
 
 
 def calls_of(
-    events: Sequence[AnyEvent], state: RunState, clock: Clockwork
+    events: Sequence[AnyEvent], state: RunState, clock: RunTime
 ) -> Mapping[str, tuple[ReportCall, ...]]:
     """The calls of each step, in the order in which they began."""
     timelines = {one.place: one for one in call_timelines(events)}
@@ -88,7 +88,7 @@ def calls_of(
 
 
 def _call(
-    step_id: str, call: Invocation, timeline: CallTimeline | None, clock: Clockwork
+    step_id: str, call: Invocation, timeline: CallTimeline | None, clock: RunTime
 ) -> ReportCall:
     record, outcome = call.outcome or call.intent, call.outcome
     start = clock.ms(timeline.start if timeline else record.at if record else None)
@@ -113,7 +113,7 @@ def _call(
     )
 
 
-def segments_of(segments: Iterable[Segment], clock: Clockwork) -> tuple[CallSegment, ...]:
+def segments_of(segments: Iterable[Segment], clock: RunTime) -> tuple[CallSegment, ...]:
     """What a call did, on the axis of the run."""
     return tuple(
         CallSegment(

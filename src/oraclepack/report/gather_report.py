@@ -32,7 +32,7 @@ from oraclepack.pack.answer_sections import Section
 from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.report.attention import attention_of, is_capture
-from oraclepack.report.call_times import Clockwork, calls_of, sessions_of
+from oraclepack.report.call_times import RunTime, calls_of, sessions_of
 from oraclepack.report.report_data import (
     ForecastRow,
     LogExcerpt,
@@ -124,7 +124,7 @@ def gather_report(run: RunDir) -> ReportData:
 def _data(gathered: GatheredRun) -> ReportData:
     state, listing = gathered.state, gathered.listing
     manifest = run_manifest(state)
-    clock = Clockwork.of(gathered.events)
+    clock = RunTime.of(gathered.events)
     created = state.created
     data = ReportData(
         program=__version__,
@@ -272,7 +272,7 @@ def _findings(pack: Pack | None) -> tuple[ReportFinding, ...]:
 class _Steps:
     """Makes the steps of a report."""
 
-    def __init__(self, gathered: GatheredRun, clock: Clockwork) -> None:
+    def __init__(self, gathered: GatheredRun, clock: RunTime) -> None:
         self._found = gathered
         self._answered = {
             step.question.step_id: step

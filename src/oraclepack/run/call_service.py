@@ -85,7 +85,7 @@ def _context(session: RunSession, calls: CallOptions, store: CallStore) -> CallC
 
 
 @contextmanager
-def standing_between(session: RunSession) -> Iterator[None]:
+def intercepted_calls(session: RunSession) -> Iterator[None]:
     """While this is open, every call of a tool in a step is sent to oraclepack."""
     options = session.options
     calls = options.calls() if options.calls else CallOptions()

@@ -15,7 +15,7 @@ from oraclepack.shell.attempt import ProcessIdentity, StartedProcess
 from oraclepack.shell.orphans import OrphanTimeouts, end_leftovers
 from oraclepack.shell.processes import has_proc
 from oraclepack.system import environment
-from oraclepack.system.machine import Whereabouts, this_machine, whereabouts
+from oraclepack.system.machine import ProcessLocation, process_location, this_machine
 from oraclepack.tools.tool_names import ORACLE
 
 
@@ -62,7 +62,7 @@ def _agents(step: StepState) -> Iterator[ProcessIdentity]:
 
 def _ended(process: ProcessIdentity | None, token: str | None) -> str:
     """End a process and its descendants, found by their token; the names of those that ran."""
-    if process and whereabouts(process.machine, this_machine()) is not Whereabouts.HERE:
+    if process and process_location(process.machine, this_machine()) is not ProcessLocation.HERE:
         return ""  # on this machine the same pid is another process
     # Without a recorded process only the token identifies it, and reading tokens needs /proc.
     if process is None and (token is None or not has_proc()):

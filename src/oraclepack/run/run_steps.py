@@ -9,7 +9,7 @@ from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import attempt_name, log_names
 from oraclepack.journal.statuses import INTERRUPTED
 from oraclepack.pack.model import PRELUDE, Prelude, plain_text
-from oraclepack.run.call_service import standing_between
+from oraclepack.run.call_service import intercepted_calls
 from oraclepack.run.run_session import RunSession
 from oraclepack.run.run_step import intercepted, with_calls
 from oraclepack.shell.attempt import (
@@ -143,7 +143,7 @@ def ready_for_steps(session: RunSession) -> Iterator[bool]:
     login_environment = environment_ahead(session.environment, str(session.root))
     with nullcontext() if options.login_once else login_environment:
         session.attempts_before = session.run.attempts_on_disk()
-        with standing_between(session):
+        with intercepted_calls(session):
             is_ready = prepare(session) is None
             yield is_ready
             if is_ready and session.stop.level is not StopLevel.AT_ONCE:

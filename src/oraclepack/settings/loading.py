@@ -35,7 +35,7 @@ def own_variables() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k.startswith(PREFIX) or k in names}
 
 
-def hand_on(name: str, value: str) -> None:
+def set_variable(name: str, value: str) -> None:
     """Set one of our variables for the rest of this process and for what it starts."""
     os.environ[name] = value
 
@@ -179,7 +179,7 @@ def load_settings(
     names = settings[SECRET_NAMES]
     if names:
         # Whatever cleans a text knows the environment, in the processes of the steps too.
-        hand_on(SECRET_NAMES.variable, ",".join(names))
+        set_variable(SECRET_NAMES.variable, ",".join(names))
     return settings
 
 

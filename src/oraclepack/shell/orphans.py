@@ -177,10 +177,10 @@ def _await_end(left: Iterable[ProcessInfo], seconds: float, hurry: Callable[[], 
             rest = deadline - time.monotonic()
             if info.start_time != process.start_time or rest <= 0 or hurry():
                 break
-            _doze(process.pid, min(rest, 0.1))
+            _sleep_while_running(process.pid, min(rest, 0.1))
 
 
-def _doze(pid: int, seconds: float) -> None:
+def _sleep_while_running(pid: int, seconds: float) -> None:
     """Sleep, but no longer than that process runs."""
     descriptor = processes.open_pidfd(pid)
     if descriptor is None:

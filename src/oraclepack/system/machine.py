@@ -31,7 +31,7 @@ class Machine(msgspec.Struct, frozen=True):
     """The process namespace, where it is not the kernel's first one: a container."""
 
 
-class Whereabouts(StrEnum):
+class ProcessLocation(StrEnum):
     """What this machine can say about a process that was recorded with its machine."""
 
     HERE = "here"
@@ -56,15 +56,15 @@ def this_machine() -> Machine:
     return Machine(host(), boot, "" if namespace == _FIRST_NAMESPACE else namespace)
 
 
-def whereabouts(recorded: Machine | None, here: Machine) -> Whereabouts:
+def process_location(recorded: Machine | None, here: Machine) -> ProcessLocation:
     """Whether a process of the recorded machine can be looked up here.
 
     Records of 0.1.0 name no machine; they were made where they are read.
     """
     if recorded is None or recorded == here:
-        return Whereabouts.HERE
+        return ProcessLocation.HERE
     is_restarted = recorded.boot != here.boot and bool(recorded.boot and here.boot)
     is_container = bool(recorded.namespace or here.namespace)
     if recorded.host == here.host and is_restarted and not is_container:
-        return Whereabouts.GONE
-    return Whereabouts.ELSEWHERE
+        return ProcessLocation.GONE
+    return ProcessLocation.ELSEWHERE

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from oraclepack.shell import processes
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system import files
-from oraclepack.system.machine import Machine, Whereabouts, this_machine, whereabouts
+from oraclepack.system.machine import Machine, ProcessLocation, process_location, this_machine
 from oraclepack.tools.usage import Usage
 
 UNFINISHED = frozenset({"running", "pending"})
@@ -178,10 +178,10 @@ def _read(folder: Path) -> SessionRecord | None:
 
 def is_alive(process: ProcessIdentity) -> bool | None:
     """Whether exactly this process still runs; None where this machine cannot say."""
-    match whereabouts(process.machine, this_machine()):
-        case Whereabouts.GONE:
+    match process_location(process.machine, this_machine()):
+        case ProcessLocation.GONE:
             return False
-        case Whereabouts.ELSEWHERE:
+        case ProcessLocation.ELSEWHERE:
             return None
     if not processes.has_proc():
         return None if processes.exists(process.pid) else False
@@ -199,10 +199,10 @@ def worker_is_alive(pid: int, machine: Machine | None = None) -> bool | None:
     Its record holds only a number, which the kernel may have reused since, so the process must
     also look like oracle.
     """
-    match whereabouts(machine, this_machine()):
-        case Whereabouts.GONE:
+    match process_location(machine, this_machine()):
+        case ProcessLocation.GONE:
             return False
-        case Whereabouts.ELSEWHERE:
+        case ProcessLocation.ELSEWHERE:
             return None
     if not processes.has_proc():
         return None if processes.exists(pid) else False

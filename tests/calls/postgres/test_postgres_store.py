@@ -112,7 +112,7 @@ def test_a_claim_has_one_holder(runner: Make) -> None:
     assert two.claim() is None
     assert two.claim("b" * 64) is not None
     first.release()
-    assert two.claimed().left is None
+    assert two.claimed().open_call is None
 
 
 def test_an_expired_lease_frees_what_is_held(runner: Make) -> None:
@@ -121,7 +121,7 @@ def test_an_expired_lease_frees_what_is_held(runner: Make) -> None:
     lost.note(an_intent(started=False))
     one.lose_lease()
 
-    assert two.claimed().left is None, "no tool was started, so nothing was paid for"
+    assert two.claimed().open_call is None, "no tool was started, so nothing was paid for"
     with pytest.raises(ClaimLostError):
         lost.note(an_intent())
 
@@ -133,9 +133,9 @@ def test_an_expired_lease_never_frees_money(runner: Make, database: Database) ->
     one.lose_lease()
 
     heir = two.claimed()
-    assert heir.left == an_intent(), "the next one knows of the call"
+    assert heir.open_call == an_intent(), "the next one knows of the call"
     heir.release()
-    assert three.claimed().left == an_intent(), "and it stays known until it is decided"
+    assert three.claimed().open_call == an_intent(), "and it stays known until it is decided"
 
     zombie.settle()
     zombie.release()

@@ -88,7 +88,7 @@ def claimed(store: CallStore, key: str = KEY) -> Claim:
 def test_a_claim_has_one_holder(opened: Open) -> None:
     one, two = opened(), opened()
     first = claimed(one)
-    assert first.left is None
+    assert first.open_call is None
     assert not first.is_unsigned
     assert two.claims.acquire(KEY, never) is None
     assert one.claims.acquire(KEY, never) is None, "nor twice in one runner"
@@ -133,7 +133,7 @@ def test_only_a_started_call_without_a_known_end_is_left_to_the_next(
     first.release()
     for store in (two, one):
         heir = claimed(store)
-        assert (heir.left is not None and heir.left.process is not None) == is_left
+        assert (heir.open_call is not None and heir.open_call.process is not None) == is_left
         heir.release()
 
 
@@ -148,7 +148,7 @@ def test_what_was_withdrawn_leaves_the_earlier_call_known(opened: Open) -> None:
     second.note(an_intent(because="--on-unknown retry"))
     second.withdraw()
     second.release()
-    assert claimed(three).left == an_intent()
+    assert claimed(three).open_call == an_intent()
 
 
 def an_entry(data: bytes, key: str = KEY, session: str | None = None) -> CacheEntry:
@@ -314,6 +314,6 @@ def test_a_call_that_was_cut_off_is_left_to_the_next_runner(opened: Open, tmp_pa
     )
     assert intent.process is not None
     assert intent.key is not None
-    left = claimed(entered, intent.key).left
+    left = claimed(entered, intent.key).open_call
     assert left is not None
     assert left.process == intent.process

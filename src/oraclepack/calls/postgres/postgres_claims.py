@@ -39,7 +39,7 @@ class PostgresClaim:
         self._is_gone = False
         """Its row is deleted: there is nothing to release."""
         intent = row[3]
-        self.left = None if intent is None else msgspec.convert(intent, InvocationIntent)
+        self.open_call = None if intent is None else msgspec.convert(intent, InvocationIntent)
         """The call of an earlier holder that has no known end."""
 
     def note(self, intent: InvocationIntent) -> None:
@@ -51,12 +51,12 @@ class PostgresClaim:
             self._check()
             return
         self._gates += 1
-        self._claims.open_gate(self._key, self._token, intent, self.left, self._asker)
+        self._claims.open_gate(self._key, self._token, intent, self.open_call, self._asker)
 
     def withdraw(self) -> None:
         """Payment may have been allowed, and nothing was paid for."""
         is_first = self._gates <= 1
-        self._claims.finish(self._restore if self.left and is_first else self._settle)
+        self._claims.finish(self._restore if self.open_call and is_first else self._settle)
 
     def settle(self) -> None:
         self._claims.finish(self._settle)
@@ -82,10 +82,10 @@ class PostgresClaim:
 
     def _restore(self) -> None:
         """Make the earlier call, whose end is not known, the last one again."""
-        assert self.left is not None
+        assert self.open_call is not None
         self._claims.database.rows(
             "update claim set asker = %s, intent = %s where key = %s and token = %s",
-            (self._asker, canonical_line(self.left).decode(), self._key, self._token),
+            (self._asker, canonical_line(self.open_call).decode(), self._key, self._token),
             waits=False,
         )
 

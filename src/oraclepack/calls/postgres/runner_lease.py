@@ -14,7 +14,7 @@ from oraclepack.calls.postgres.database import Database, Row
 from oraclepack.calls.store import StoreError
 from oraclepack.shell import processes
 from oraclepack.system.environment import process_id
-from oraclepack.system.machine import Machine, Whereabouts, this_machine, whereabouts
+from oraclepack.system.machine import Machine, ProcessLocation, process_location, this_machine
 
 LEASE_SECONDS = 60.0
 _RENEWALS = 3
@@ -168,10 +168,10 @@ def end_runner(database: Database, runner: str) -> None:
 
 def is_dead_process(host: str, boot: str, namespace: str, pid: int, began: str) -> bool:
     """Whether a runner is proved to have ended; of another machine nothing is known."""
-    match whereabouts(Machine(host, boot, namespace), this_machine()):
-        case Whereabouts.GONE:
+    match process_location(Machine(host, boot, namespace), this_machine()):
+        case ProcessLocation.GONE:
             return True
-        case Whereabouts.ELSEWHERE:
+        case ProcessLocation.ELSEWHERE:
             return False
     if not processes.has_proc():
         return not processes.exists(pid)
