@@ -16,14 +16,14 @@ from tests.bashes import QUICK, Bench
 from tests.scripted import Scripted, scripted_tool
 
 
-def nobody(_process: ProcessIdentity) -> None:
+def ignore_process(_process: ProcessIdentity) -> None:
     """For whom the start of a tool is no news."""
 
 
 def call_through(call: LiveCall, shim: Shim, **more: Any) -> ToolEnd:
     """Call the real tool as it was called."""
     order = ToolRun(call.tool, call.argv, call.cwd, call.env, **more)
-    return shim.run(order, nobody)
+    return shim.run(order, ignore_process)
 
 
 @dataclass

@@ -49,7 +49,7 @@ def test_nothing_stays_of_a_settled_question(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_foreign_claim_is_kept_aside_when_the_question_is_settled(tmp_path: Path) -> None:
+def test_a_foreign_claim_is_renamed_when_the_question_is_settled(tmp_path: Path) -> None:
     theirs = canonical_line(an_intent()) + b"\n"
     (tmp_path / f"{KEY}.asking").write_bytes(theirs)
     held = claimed(tmp_path)

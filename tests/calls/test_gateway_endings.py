@@ -13,7 +13,7 @@ from oraclepack.errors import MachineError
 from oraclepack.shell import processes
 from oraclepack.shell.attempt import ProcessIdentity, StopLevel
 from oraclepack.shell.processes import process_info
-from tests.callers import Stage, call_through, nobody, stage
+from tests.callers import Stage, call_through, ignore_process, stage
 from tests.scripted import scripted_tool
 
 
@@ -137,7 +137,7 @@ def test_a_tool_that_cannot_start_is_a_value(
 ) -> None:
     def start(call: LiveCall, shim: Shim) -> int:
         parts = {"tool": call.tool, "argv": (), "cwd": call.cwd, "env": call.env} | change
-        end = shim.run(ToolRun(**parts), nobody)  # type: ignore[arg-type]
+        end = shim.run(ToolRun(**parts), ignore_process)  # type: ignore[arg-type]
         shim.write_stderr(end.trouble)
         return end.exit_code
 

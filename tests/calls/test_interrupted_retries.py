@@ -163,7 +163,7 @@ def test_without_retries_the_first_answer_is_held(
 
 
 @INTERRUPTED
-def test_a_second_interruption_does_not_begin_anew(
+def test_a_second_interruption_does_not_begin_again(
     tmp_path: Path, cut_off: Callable[[Office], None]
 ) -> None:
     interrupted(tmp_path, cut_off)

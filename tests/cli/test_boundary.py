@@ -90,7 +90,7 @@ class Unencodable:
 
 ENDINGS: list[Any] = [
     pytest.param(UsageError("no"), 2, "USAGE", "work", id="usage"),
-    pytest.param(InputError("no", hint="mend"), 2, "INVALID_INPUT", "work", id="input"),
+    pytest.param(InputError("no", hint="fix"), 2, "INVALID_INPUT", "work", id="input"),
     pytest.param(MachineError("no"), 2, "ENVIRONMENT", "work", id="world"),
     pytest.param(KeyboardInterrupt(), 130, "INTERRUPTED", "work", id="ctrl-c"),
     pytest.param(TerminatedError(), 143, "TERMINATED", "work", id="sigterm"),

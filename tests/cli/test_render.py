@@ -27,7 +27,7 @@ REPLY = Reply(
     text=("a ", Styled("b\x1b", "bold red")),
     talk="by the way",
     warnings=("careful",),
-    error=ReplyError("X", "broken", detail="line 1\nline 2", suggestion="mend it"),
+    error=ReplyError("X", "broken", detail="line 1\nline 2", suggestion="fix it"),
 )
 
 
@@ -41,7 +41,7 @@ def test_data_goes_to_stdout_and_talk_to_stderr() -> None:
         "error: broken",
         "  line 1",
         "  line 2",
-        "  hint: mend it",
+        "  hint: fix it",
     ]
 
 

@@ -119,7 +119,7 @@ def test_an_orphaned_flag_becomes_an_annotation(project: Path) -> None:
     )
 
 
-def test_the_fix_mends_an_orphaned_flag(project: Path) -> None:
+def test_the_fix_joins_an_orphaned_flag(project: Path) -> None:
     fixed = oraclepack(project, "validate", "--fix", "orphan.md")
     again = oraclepack(project, "validate", "--json", "orphan.md")
 
@@ -170,7 +170,7 @@ def test_each_changed_file_is_named_with_the_number_of_its_fixes(project: Path) 
     ]
 
 
-def test_a_fix_with_nothing_to_mend_leaves_the_file_alone(project: Path) -> None:
+def test_a_fix_with_nothing_to_do_leaves_the_file_alone(project: Path) -> None:
     before = tree(project)
 
     assert oraclepack(project, "validate", "--fix", "strict.md").code == 0

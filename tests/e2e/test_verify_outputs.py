@@ -224,7 +224,7 @@ def test_bad_input_ends_with_2(tmp_path: Path, args: list[str], expected: str) -
     assert expected in ran.err
 
 
-def test_a_run_that_was_carried_away_is_refused(finished: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_moved_elsewhere_is_refused(finished: Path, tmp_path: Path) -> None:
     (run_dir,) = (finished / ".oraclepack/runs").iterdir()
     shutil.copy(run_dir / "run.json", tmp_path / "run.json")
 

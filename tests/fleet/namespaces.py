@@ -45,7 +45,7 @@ class Namespace:
         _ip(*within, "route", "add", "default", "via", self._near)
 
     def cut_off(self) -> None:
-        """Pull the cable: nothing arrives on either side, and no side is told."""
+        """Cut the network: nothing arrives on either side, and neither is notified."""
         _ip("link", "set", self._cable, "down")
 
     def connect(self) -> None:

@@ -170,7 +170,7 @@ TARGETS = (
     ),
     Target(
         "calls",
-        "every call that bash makes in a step is one we told of it, with the words we know",
+        "every call that bash makes in a step is one that we found, with the words that we know",
         packs(),
         check_calls,
         few=40,

@@ -75,7 +75,7 @@ def test_a_journal_is_continued(tmp_path: Path) -> None:
     assert load(tmp_path / NAME).events[-1].seq == 6
 
 
-def test_a_torn_line_is_kept_aside_before_the_next_append(tmp_path: Path) -> None:
+def test_a_torn_line_is_saved_before_the_next_append(tmp_path: Path) -> None:
     a_journal(tmp_path, *STORY).close()
     whole = (tmp_path / NAME).read_bytes()
     (tmp_path / NAME).write_bytes(whole + b'{"crc":"00')

@@ -222,7 +222,7 @@ def test_what_it_changed_can_be_taken_back(tmp_path: Path, home: Path, zygote: Z
         assert (project.root / "src/b.py").read_text() == "price = 2\n"
 
 
-def test_its_backlog_is_made_anew_and_its_tickets_stay_as_they_are(
+def test_its_backlog_is_made_again_and_its_tickets_stay_as_they_are(
     tmp_path: Path, home: Path, zygote: Zygote
 ) -> None:
     for version in VERSIONS:

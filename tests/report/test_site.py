@@ -86,7 +86,7 @@ def test_a_directory_of_something_else_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "www/index.html").read_text() == "my page"
 
 
-def test_a_broken_state_is_made_anew(tmp_path: Path) -> None:
+def test_a_broken_state_is_rebuilt(tmp_path: Path) -> None:
     project = a_project(tmp_path / "shop", WEEKS[:1])
     site = tmp_path / "site"
     write_site(project, str(site))

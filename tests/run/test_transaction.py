@@ -25,9 +25,9 @@ def test_all_pieces_are_written(tmp_path: Path) -> None:
         FileWrite("two", tmp_path / "c.md", b"2"),
     ]
 
-    carried = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
+    report = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
 
-    assert (carried.ok, carried.completed_steps) == (True, ("one", "two"))
+    assert (report.ok, report.completed_steps) == (True, ("one", "two"))
     assert (tmp_path / "a/b.md").read_bytes() == b"1"
 
 
@@ -41,17 +41,17 @@ def test_files_are_restored_and_new_ones_are_quarantined(tmp_path: Path) -> None
     ]
 
     with failing_once("rename", "last.md"):
-        carried = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
+        report = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
 
-    assert carried.rollback_status is RollbackStatus.COMPLETED
-    assert (carried.failed_step, carried.skipped_steps) == ("last", ("never",))
-    assert (carried.completed_steps, carried.resume_from) == (("new", "old"), "new")
-    assert (carried.rolled_back_steps, carried.standing) == (("new", "old"), ())
+    assert report.rollback_status is RollbackStatus.COMPLETED
+    assert (report.failed_step, report.skipped_steps) == ("last", ("never",))
+    assert (report.completed_steps, report.resume_from) == (("new", "old"), "new")
+    assert (report.rolled_back_steps, report.standing) == (("new", "old"), ())
     assert [*tmp_path.glob("*.md")] == [tmp_path / "old.md"]
     assert (tmp_path / "old.md").read_bytes() == b"old"
     assert not (tmp_path / "a").exists()
     place = ".oraclepack/_failed/test/1"
-    assert carried.quarantined == (f"{place}/old.md", f"{place}/a/b/new.md")
+    assert report.quarantined == (f"{place}/old.md", f"{place}/a/b/new.md")
     assert (tmp_path / place / "a/b/new.md").read_bytes() == b"1"
 
 
@@ -64,13 +64,13 @@ def test_what_is_to_stay_is_not_rolled_back(tmp_path: Path) -> None:
     ]
 
     with failing_once("rename", "c.md"):
-        carried = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
+        report = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
 
-    assert carried.rollback_status is RollbackStatus.COMPLETED
-    assert (carried.completed_steps, carried.resume_from) == (("one", "stays"), "one")
-    assert (carried.rolled_back_steps, carried.standing) == (("one",), ("stays",))
+    assert report.rollback_status is RollbackStatus.COMPLETED
+    assert (report.completed_steps, report.resume_from) == (("one", "stays"), "one")
+    assert (report.rolled_back_steps, report.standing) == (("one",), ("stays",))
     assert (tmp_path / "stays.md").read_bytes() == b"2"
-    assert carried.quarantined == (".oraclepack/_failed/test/1/a.md",)
+    assert report.quarantined == (".oraclepack/_failed/test/1/a.md",)
     assert not (tmp_path / "b").exists()
 
 
@@ -85,16 +85,16 @@ def test_a_file_that_cannot_be_taken_back_does_not_keep_the_others(tmp_path: Pat
             raise OSError(errno.EIO, "I/O error", path)
 
     disk.set_hook(refuse)
-    carried = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
+    report = Transaction(tmp_path, "test", undo=True).carry_out(pieces)
     disk.set_hook(None)
 
-    assert carried.rollback_status is RollbackStatus.FAILED
-    assert carried.rollback_error is not None
-    assert "I/O error" in carried.rollback_error
-    assert carried.rollback_error.endswith("; not rolled back: b.md")
-    assert carried.completed_steps == ("a", "b", "c")
-    assert (carried.rolled_back_steps, carried.not_rolled_back) == (("a", "c"), ("b.md",))
-    assert carried.resume_from == "a"
+    assert report.rollback_status is RollbackStatus.FAILED
+    assert report.rollback_error is not None
+    assert "I/O error" in report.rollback_error
+    assert report.rollback_error.endswith("; not rolled back: b.md")
+    assert report.completed_steps == ("a", "b", "c")
+    assert (report.rolled_back_steps, report.not_rolled_back) == (("a", "c"), ("b.md",))
+    assert report.resume_from == "a"
     assert sorted(path.name for path in tmp_path.glob("*.md")) == ["b.md"]
 
 
@@ -121,8 +121,8 @@ def a_failed_rollback(root: Path) -> list[FileWrite]:
     (root / "b.md").chmod(0o640)
     pieces = [FileWrite(name[0], root / name, b"new") for name in ("a.md", "b.md", "c.md", "d.md")]
     with stuck("b.md"):
-        carried = Transaction(root, "test", undo=True).carry_out(pieces)
-    assert (carried.rollback_status, carried.not_rolled_back) == (RollbackStatus.FAILED, ("b.md",))
+        report = Transaction(root, "test", undo=True).carry_out(pieces)
+    assert (report.rollback_status, report.not_rolled_back) == (RollbackStatus.FAILED, ("b.md",))
     return pieces
 
 
@@ -216,9 +216,9 @@ def test_a_foreign_record_is_left_alone(tmp_path: Path) -> None:
     before = record.read_bytes()
 
     for undo in (True, False):
-        carried = Transaction(tmp_path, "generate", undo=undo).carry_out([])
+        report = Transaction(tmp_path, "generate", undo=undo).carry_out([])
 
-        assert not carried.finished_rollback
+        assert not report.finished_rollback
         assert (tmp_path / "a.txt").read_text() == "mine\n"
         assert record.read_bytes() == before
         assert (place / "_before/1-a.txt").exists()
@@ -251,9 +251,9 @@ def test_a_file_outside_the_project_is_quarantined_inside(tmp_path: Path) -> Non
     pieces = [FileWrite("one", tmp_path / "x.md", b"1"), FileWrite("two", root / "b.md", b"2")]
 
     with failing_once("rename", "b.md"):
-        carried = Transaction(root, "test", undo=True).carry_out(pieces)
+        report = Transaction(root, "test", undo=True).carry_out(pieces)
 
-    assert carried.quarantined[0].startswith(".oraclepack/_failed/test/1/outside/")
+    assert report.quarantined[0].startswith(".oraclepack/_failed/test/1/outside/")
     assert not (tmp_path / "x.md").exists()
 
 
@@ -296,8 +296,8 @@ def test_half_written_files_are_reported_as_they_are(
 
     # With the copy of the earlier file comes a .gitignore.
     with failing(3 if undo else 2, code, only="rename"):
-        carried = Transaction(tmp_path, "test", undo=undo).carry_out(pieces)
-    error = partial_failure(carried, "cannot write b").error
+        report = Transaction(tmp_path, "test", undo=undo).carry_out(pieces)
+    error = partial_failure(report, "cannot write b").error
 
     assert error is not None
     assert (error.code, error.retryable) == ("PARTIAL_FAILURE", retryable)

@@ -223,7 +223,7 @@ def test_the_exit_trap_waits_for_the_end_of_the_pack(bench: Bench) -> None:
     assert bench.out(script.read_bytes(), restore=str(snapshot)) == "tidy a\n"
 
 
-def test_warnings_name_what_is_not_carried(bench: Bench) -> None:
+def test_warnings_name_what_is_not_carried_over(bench: Bench) -> None:
     outcome, _ = bench.prelude("cd /; exec >/dev/null")
 
     assert [warning.split(";")[0] for warning in outcome.warnings] == [

@@ -112,7 +112,11 @@ def bad_answers(scene: Scene, bug: Inside) -> list[Broken]:
     ran = ground.project.run("--keep-going", "--retry-budget", "0", *again, inside=bug)
     aside = [path.read_bytes() for path in (ground.root / "out").glob("_failed/**/*.md")]
     for bill in ground.billed:
-        if not bill["good"] and "partial" in bill["prompt"] and bill["told"].encode() not in aside:
+        if (
+            not bill["good"]
+            and "partial" in bill["prompt"]
+            and bill["content"].encode() not in aside
+        ):
             found.append(Broken(Promise.LOST, f"{bill['output']} is not in quarantine"))
     return found + check(ground, before, ran=ran)
 

@@ -101,7 +101,7 @@ def _claimed(scene: Scene, content: bytes, noted: InvocationIntent | None) -> It
         yield "nobody can ask any more"
         return
     if noted is not None and held.open_call not in (noted, None):
-        yield f"it tells of a call that nobody made: {held.open_call}"
+        yield f"it names a call that was never made: {held.open_call}"
     held.release()
 
 
@@ -195,7 +195,7 @@ def _after_entry(ground: Ground, _before: dict[str, bytes], place: Path) -> list
     if listed.code != 0 or any(row["state"] != GOOD for row in listed.data["entries"]):
         broken.append(_ended("cache list", listed))
     if place.suffix == ".md" and content not in tree(ground.root).values():
-        broken.append(Broken(Promise.LOST, "what somebody made of the answer was overwritten"))
+        broken.append(Broken(Promise.LOST, "an edited answer was overwritten"))
     return broken + unverified(ground)
 
 

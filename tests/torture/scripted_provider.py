@@ -55,7 +55,7 @@ def ask(asked: dict[str, str], session: "Session") -> int:
     text = answer(asked)
     parts = {"cut": text[: len(text) // 2], "empty": "", "partial": text.split("\n## ")[0]}
     content = parts.get(fault, text)
-    note("billed", asked, good=fault not in BAD, answer=text, told=content)
+    note("billed", asked, good=fault not in BAD, answer=text, content=content)
     hold("billed")
     return deliver(asked, session, fault, content)
 

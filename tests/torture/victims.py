@@ -1,4 +1,4 @@
-"""Kills whoever takes part in a call, at each moment of it, and lets the next command end it."""
+"""Kills every process that takes part in a call, at each moment of it; the next command ends it."""
 
 import json
 import os

@@ -14,7 +14,7 @@ SIZE = 200_000_000
 MEGABYTE = 1024
 
 
-@pytest.mark.skipif(not has_proc(), reason="the peak of a process is told by /proc only")
+@pytest.mark.skipif(not has_proc(), reason="only /proc reports the peak of a process")
 def test_output_does_not_grow_our_memory(tmp_path: Path) -> None:
     bash = (
         f"# 01) loud\nhead -c {SIZE} /dev/zero\n# 02) peak\ngrep VmHWM /proc/$PPID/status >peak\n"
