@@ -187,7 +187,7 @@ WORK_LINES = [
     ),
     pytest.param(
         f"{WHOLE}{WORK}\nWORK: none\n",
-        ["`WORK: none` stands beside other WORK lines"],
+        ["`WORK: none` appears beside other WORK lines"],
         id="work and none",
     ),
 ]

@@ -137,7 +137,7 @@ def _reads_the_first(number: int, step: str) -> str:
     [
         pytest.param(
             old_text(lambda n, s: s if n < 8 else ""),
-            "7 questions; --strict wants 20",
+            "7 questions; --strict requires 20",
             id="too few",
         ),
         pytest.param(

@@ -153,7 +153,7 @@ def test_a_file_that_stands_there_is_not_overwritten(
     got = ask(capsys, tmp_path, "restore", KEPT)
 
     assert got.code == 2
-    assert "a file stands at docs/out/02-b.md now; nothing was changed" in got.err
+    assert "there is a file at docs/out/02-b.md now; nothing was changed" in got.err
     assert not (tmp_path / "docs/out/02-a.md").exists()
     assert run.journal.read_bytes() == before
 

@@ -109,7 +109,7 @@ def test_no_directory(tmp_path: Path) -> None:
     [
         ("#!/bin/sh\nexec /bin/sleep 60\n", "git did not answer within 0.1 s"),
         ("#!/bin/sh\necho 'fatal: broken' >&2\nexit 128\n", "fatal: broken"),
-        ("#!/bin/sh\nexit 1\n", "git failed without a word"),
+        ("#!/bin/sh\nexit 1\n", "git failed without a message"),
         ("no script", "git cannot be run: Exec format error"),
     ],
     ids=["it hangs", "it complains", "it fails silently", "it is no program"],

@@ -169,7 +169,7 @@ def work_line_faults(text: str, prompt: str) -> Iterator[Suspicion]:
         for fault in line.faults:
             yield Suspicion("work_lines", f"a WORK line is not in its form: {fault}", line.line)
         if line.is_none and len(work) > 1:
-            message = "`WORK: none` stands beside other WORK lines"
+            message = "`WORK: none` appears beside other WORK lines"
             yield Suspicion("work_lines", message, line.line)
 
 

@@ -172,7 +172,7 @@ def notices_of(
         count_found = len(packs[0].questions)
         notices.append(
             f"the evidence carries {count_found} of {request.count} questions; no others were made"
-            " up, and `validate --strict` wants twenty"
+            " up, and `validate --strict` requires twenty"
         )
     return tuple(notices)
 
@@ -189,4 +189,4 @@ def _unread(survey: RepositorySurvey) -> Iterator[str]:
             if (name in GRAMMARS) is is_known
         )
         if languages:
-            yield f"not read for want of a grammar: {languages} files{remedy}"
+            yield f"not read because the grammar is missing: {languages} files{remedy}"

@@ -74,7 +74,7 @@ def focus_test(
             tests.append(lambda c, name=name: _is_about(survey, c, name))  # type: ignore[misc]
         else:
             raise UsageError(
-                f"--focus: nothing tracked lies at {wish}, and no code defines that name",
+                f"--focus: no tracked file is at {wish}, and no code defines that name",
                 hint="paths are relative to the project root; a symbol is a function or class",
             )
     return (lambda c: any(test(c) for test in tests)) if tests else (lambda _: True)

@@ -70,7 +70,7 @@ def upgrade(pack: Pack) -> UpgradeProposal:
             reasons.append(f"step {one.part.step.id}: {one.filled.reason}")
     if len(planned) != STEPS:
         reasons.append(
-            f"{len(planned)} questions; --strict wants {STEPS}, and adding or dropping one would"
+            f"{len(planned)} questions; --strict requires {STEPS}, and adding or dropping one would"
             " change what is executed"
         )
     ranked = sorted(planned, key=lambda one: one.rank)

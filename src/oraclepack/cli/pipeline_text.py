@@ -70,7 +70,7 @@ def _way_out(report: api.PipelineReport, onwards: str) -> str:
     steps = report.policy.completion if report.policy else None
     if report.actionize is None or (steps is not None and steps.ok < steps.to_run):
         return onwards
-    return f"what is blocked stands in {report.actionize.out_dir}/backlog.md"
+    return f"what is blocked is listed in {report.actionize.out_dir}/backlog.md"
 
 
 def _partial(report: api.PipelineReport, suggestion: str) -> ReplyError:

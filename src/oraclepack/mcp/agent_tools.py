@@ -371,7 +371,7 @@ TOOLS: dict[str, Tool] = {
             run_status,
             inputs.OneRun,
             "run-status",
-            "How a run stands: steps, calls under way, waits, decisions, cost.",
+            "The status of a run: steps, calls under way, waits, decisions, cost.",
         ),
         _tool(
             wait_run,

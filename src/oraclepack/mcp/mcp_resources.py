@@ -41,7 +41,7 @@ def list_resources(services: Services) -> list[types.Resource]:
 
 def list_templates() -> list[types.ResourceTemplate]:
     texts = {
-        "status": "How a run stands; the tool run_status.",
+        "status": "The status of a run; the tool run_status.",
         "report": "The report of a run; the tool read_report.",
         "backlog": "The work of a run; the tool list_work.",
         "answers/{step}": "An answer of a run; the tool read_answer.",
@@ -106,7 +106,7 @@ _PROMPTS: dict[str, tuple[str, str, Callable[[Mapping[str, str]], str]]] = {
         ),
     ),
     "work_off_backlog": (
-        "Work off the tasks that a run's answers came to.",
+        "Work through the tasks from the answers of a run.",
         "run",
         lambda given: (
             f"Work off the backlog of the oraclepack run {given.get('run', 'latest')}. Call "

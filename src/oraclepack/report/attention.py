@@ -38,7 +38,7 @@ def _of_run(data: ReportData) -> Iterator[Attention]:
     if data.damage is not None:
         yield Attention(
             kind=AttentionKind.DAMAGED,
-            message=f"The journal is damaged: {data.damage}. Shown is what stands before it.",
+            message=f"The journal is damaged: {data.damage}. Only what precedes it is shown.",
             action="oraclepack doctor --rebuild",
         )
     if data.foreign is not None:

@@ -258,7 +258,7 @@ def restore(root: Path, file: QuarantineFile, *, force: bool = False) -> tuple[M
     if not os.path.lexists(target):
         return (_move(root, file.path, target),)
     if not force:
-        return Refusal("a file stands there now; it is not overwritten", subject=file.original)
+        return Refusal("a file is there now; it is not overwritten", subject=file.original)
     attempt = file.attempt.partition("-")[0]
     away = _move_one(root, _step_of(file), attempt, {file.name: file.original})
     return (*away, _move(root, file.path, target))

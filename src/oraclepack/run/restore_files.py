@@ -186,7 +186,7 @@ def _refuse_occupied(root: Path, chosen: Iterable[QuarantineFile]) -> None:
     occupied = [file.original for file in chosen if os.path.lexists(root / file.original)]
     if occupied:
         raise InputError(
-            f"a file stands at {', '.join(occupied)} now; nothing was changed",
+            f"there is a file at {', '.join(occupied)} now; nothing was changed",
             hint="--force swaps the two: the file that is there goes to quarantine",
         )
 

@@ -75,7 +75,7 @@ OUTPUT_REQUIRE_HEADINGS = Setting(
     "output_require_headings",
     Bool(),
     default=False,
-    help="A section counts only where its name stands as a heading.",
+    help="A section counts only where its name is a heading.",
     project=TRUE,
 )
 OUTPUT_CHUNK_MODE = Setting(

@@ -56,7 +56,7 @@ def _unclosed(path: str, line: int) -> InputError:
 
 def _broken(path: str, line: int) -> InputError:
     return InputError(
-        f"{path}: the mark in line {line} does not stand alone, or ends what has no beginning",
+        f"{path}: the mark in line {line} is not on a line of its own, or has no beginning",
         hint=f"put `{begin('NAME')}` on a line of its own before your text and `{END}` after it; "
         "nothing was written",
     )

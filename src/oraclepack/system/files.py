@@ -55,8 +55,8 @@ HINTS = {
     errno.EACCES: "check the owner and the permissions of the directory",
     errno.EPERM: "check the owner and the permissions of the directory",
     errno.ENOENT: "the directory is gone; was it removed while the command ran?",
-    errno.ENOTDIR: "a file stands where a directory is needed",
-    errno.EISDIR: "a directory stands where the file should be",
+    errno.ENOTDIR: "there is a file where a directory is needed",
+    errno.EISDIR: "there is a directory where the file should be",
     errno.ENAMETOOLONG: "the name is too long for the file system",
 }
 """What to do where the machine refuses a change."""

@@ -356,7 +356,7 @@ def _complaint(stderr: bytes) -> str:
     text = stderr.decode("utf-8", "replace").strip()
     if "not a git repository" in text or "cannot use bare repository" in text:
         return NO_REPOSITORY
-    return text.splitlines()[0] if text else "git failed without a word"
+    return text.splitlines()[0] if text else "git failed without a message"
 
 
 class WorkTreeState(msgspec.Struct, frozen=True):

@@ -207,7 +207,7 @@ def _occupied(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except NotADirectoryError:
-        return "a file stands where one of its directories should be"
+        return "there is a file where one of its directories should be"
     if stat.S_ISDIR(status.st_mode):
         return "a directory has that name"
     return None if stat.S_ISREG(status.st_mode) else "it is not a regular file"

@@ -118,7 +118,7 @@ def test_without_a_gateway_it_fails_and_calls_nothing(shims: ShimDir) -> None:
     _, err = process.communicate()
 
     assert process.returncode == client.GONE
-    assert b"oracle: oraclepack, which stands in its place here, is not running any more" in err
+    assert b"oracle: oraclepack, which replaces it here, is not running any more" in err
 
 
 def test_a_gateway_that_dies_meanwhile_is_reported(shims: ShimDir, listener: socket.socket) -> None:

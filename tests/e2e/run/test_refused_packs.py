@@ -29,7 +29,7 @@ ASKS = "oracle -p why --write-output out/a.md"
         pytest.param(
             f"# 01) a\n{ASKS}",
             ("--strict",),
-            "pack.md:3:1 OP110 1 step; --strict wants 20 (and 1 more)",
+            "pack.md:3:1 OP110 1 step; --strict requires 20 (and 1 more)",
             id="a pack that is not strict",
         ),
     ],

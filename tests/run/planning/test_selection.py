@@ -88,13 +88,13 @@ RERUN_TAKES = "--rerun takes all, failed, changed or a list of steps"
         ),
         pytest.param(
             Selection(rerun="fialed"),
-            "--rerun fialed: neither a list of steps nor a word it knows",
+            "--rerun fialed: neither a list of steps nor a known word",
             f"did you mean failed? {RERUN_TAKES}",
             id="a word mistyped",
         ),
         pytest.param(
             Selection(rerun="some"),
-            "--rerun some: neither a list of steps nor a word it knows",
+            "--rerun some: neither a list of steps nor a known word",
             RERUN_TAKES,
             id="a word like no other",
         ),

@@ -123,7 +123,7 @@ def become(program: bytes, argv: list[bytes]) -> int:
 
 
 def fail(name: str, what: str) -> int:
-    os.write(2, encode(f"{name}: oraclepack, which stands in its place here, {what}\n"))
+    os.write(2, encode(f"{name}: oraclepack, which replaces it here, {what}\n"))
     return GONE
 
 

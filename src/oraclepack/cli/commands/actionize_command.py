@@ -69,7 +69,7 @@ def actionize(*, settings: api.Settings, **options: Unpack[api.ActionizeOptions]
     if not report.ok:
         return partial_failure(report, f"cannot write {report.failed_step}", warnings)
     short = policy.action_yield.shortfall
-    suggestion = f"what is blocked stands in {report.out_dir}/backlog.md"
+    suggestion = f"what is blocked is listed in {report.out_dir}/backlog.md"
     error = policy_failure((short,), suggestion) if outcome.exit_code and short else None
     notices = warnings + rollback_notice(report)
     return Reply(report, _text(report, policy), outcome.exit_code, warnings=notices, error=error)

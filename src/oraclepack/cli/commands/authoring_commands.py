@@ -67,7 +67,7 @@ def _progress(report: api.UpgradeReport) -> str:
 
 def _advice(report: api.UpgradeReport) -> str:
     words = " ".join(report.reasons)
-    if "questions; --strict wants" in words:
+    if "questions; --strict requires" in words:
         return "validate it without --strict, or let `oraclepack generate` write twenty questions"
     return "fix these by hand; `oraclepack validate --fix` fixes some of them"
 

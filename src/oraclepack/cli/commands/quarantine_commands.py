@@ -77,7 +77,7 @@ def list_entries(
 @command(
     "restore",
     data="quarantine-restore-report",
-    changes="moves the named files back; with --force, what stands in their place to quarantine",
+    changes="moves the named files back; with --force, moves files in their place to quarantine",
     exit_codes=(ExitCode.LOCKED,),
     examples=(
         "oraclepack quarantine restore docs/out/_failed/2026-03-01__abc1234__55555555/step-03/1",

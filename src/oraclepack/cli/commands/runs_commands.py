@@ -158,7 +158,7 @@ def _run(details: api.RunDetails) -> tuple[str | Styled, ...]:
     if run.rehearsal:
         pieces += [Styled("a rehearsal", "yellow"), ": no model was asked, no tool was started\n"]
     if run.damage is not None:
-        pieces += [Styled("damaged", "red"), f": {run.damage}; shown is what stands before it\n"]
+        pieces += [Styled("damaged", "red"), f": {run.damage}; only what precedes it is shown\n"]
     if run.holder is not None:
         pieces.append(f"in use by {run.holder}\n")
     if manifest is not None:

@@ -118,7 +118,7 @@ def crosses_step_boundary(subject: Subject) -> Iterator[Problem]:
     """
     for comment in subject.pack.swallowed:
         number = comment.text.partition(")")[0][:12]
-        message = f"step header {number}) stands inside a construct that begins before it"
+        message = f"step header {number}) is inside a construct that begins before it"
         hint = "end the loop, condition, function or continued line before it"
         yield Problem(comment.span, message, hint)
 

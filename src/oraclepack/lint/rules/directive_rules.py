@@ -30,7 +30,7 @@ def unheard_directive(subject: Subject) -> Iterator[Problem]:
     for directive in subject.pack.directives:
         yield from _unknown(directive)
         if directive.name in DIRECTIVES and directive.name != ALLOW:
-            message = f"{directive.name} is not heard before the first step"
+            message = f"{directive.name} has no effect before the first step"
             yield Problem(directive.span, message, "move it into the step it applies to")
     for step in subject.pack.steps:
         for directive in step.directives:

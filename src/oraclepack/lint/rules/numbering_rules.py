@@ -157,7 +157,7 @@ def malformed_step_number(subject: Subject) -> Iterator[Problem]:
 def _mistake_in(header: NumberedHeader) -> str:
     if len(header.digits) != len("01"):
         return f"the number {header.digits[:9]} does not have two digits"
-    return "it does not stand at the start of its line"
+    return "it is not at the start of its line"
 
 
 def step_out_of_order(subject: Subject) -> Iterator[Problem]:
@@ -257,7 +257,7 @@ def wrong_step_count(subject: Subject) -> Iterator[Problem]:
     """
     block, count = subject.pack.block, len(subject.pack.steps)
     if block is not None and count and count != STRICT_STEPS:
-        message = f"{count} step{'s' if count > 1 else ''}; --strict wants {STRICT_STEPS}"
+        message = f"{count} step{'s' if count > 1 else ''}; --strict requires {STRICT_STEPS}"
         yield Problem(Span.at(block.span.line), message, "leave --strict out, or ask 20 questions")
 
 

@@ -180,7 +180,7 @@ def step_without_question(subject: Subject) -> Iterator[Problem]:
         ids = ", ".join(step.id for step in silent)
         every = len(silent) == len(subject.pack.steps)
         message = "no step asks an oracle question" if every else f"no oracle question in {ids}"
-        hint = "--strict wants one oracle question in each step"
+        hint = "--strict requires one oracle question in each step"
         yield Problem(silent[0].header.span, message, hint)
 
 

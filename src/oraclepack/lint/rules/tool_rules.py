@@ -208,7 +208,7 @@ def closed_pipe(subject: Subject) -> Iterator[Problem]:
         for command, after in pairwise(commands):
             piped = command.span in spans and _joined(lines, command.span, after.span)
             if piped and _stops_early(after):
-                message = f"{after.name} closes the pipe early, and oracle dies of it"
+                message = f"{after.name} closes the pipe early, so oracle crashes"
                 yield Problem(after.span, message, "read the output file instead")
 
 

@@ -183,7 +183,7 @@ def _not_rerun(case: _Case, chosen: ResolvedSelection) -> str | None:
         if status is not Status.OK:
             return f"--rerun changed passes over it: it is {status}"
         if not any((*_changed(case), *_changed_files(case), _restored(case))):
-            return "--rerun changed passes over it: nothing it stands on has changed"
+            return "--rerun changed skips it: nothing that it depends on has changed"
     return None
 
 

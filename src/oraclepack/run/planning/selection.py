@@ -168,7 +168,7 @@ def _with_words(refusal: Refusal, text: str) -> Refusal:
         return refusal
     near = did_you_mean(text, Rerun)
     hint = f"{near + ' ' if near else ''}--rerun takes all, failed, changed or a list of steps"
-    return Refusal(f"--rerun {text}: neither a list of steps nor a word it knows", hint=hint)
+    return Refusal(f"--rerun {text}: neither a list of steps nor a known word", hint=hint)
 
 
 def _contradiction(chosen: ResolvedSelection) -> Refusal | None:
