@@ -70,7 +70,7 @@ def test_allowed(project: Path, path: str, relative: str) -> None:
         ("out/", "directory"),
         ("out", "a directory has that name"),
         ("out/fifo", "not a regular file"),
-        ("out/old.md/below.md", "stands where one of its directories"),
+        ("out/old.md/below.md", "a file where one of its directories"),
         ("../a.md", "leads out"),
         ("out/../../a.md", "leads out"),
         ("/etc/passwd", "leads out"),

@@ -33,7 +33,7 @@ _NAMES_A_FILE = re.compile(r"[`*]|\w/\w+[/.]|\.\w{1,4}\b")
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """A section as it stands in an answer."""
+    """A section as it is in an answer."""
 
     section: Section
     line: int
@@ -88,7 +88,7 @@ def read_answer_text(
     ]
     present = frozenset(part.section for part in opened if part.line or part.body)
     lacking = [one for one in Section if one in set(expected) - present]
-    # WORK lines stand at the end, and need no full stop.
+    # WORK lines are at the end, and need no full stop.
     last = parse_work_line(lines[-1], len(lines))
     is_ended = last is not None and last.is_whole and not lacking
     cut = None if is_ended else find_cut(lines, _last_opened(opened), units_found, lacking, prompt)
@@ -191,7 +191,7 @@ def _without_work(lines: Sequence[BodyLine]) -> tuple[tuple[WorkLine, ...] | Non
 
 
 def _last_opened(opened: Sequence[Opened]) -> Mapping[str, bool]:
-    """Whether the last section has a heading, and whether anything stands below it."""
+    """Whether the last section has a heading, and whether anything is below it."""
     if not opened:
         return {"headed": False, "empty": True}
     last = opened[-1]

@@ -18,7 +18,7 @@ _BELONGS_BEFORE = re.compile(
     r"[\s*_]*(?:\(|\[|(?i:evidence|sources?|see|refs?|references?|citations?)\b[*_]*\s*[:(]"
     r"|[a-z,;.)\]](?![.)]\s))",
 )
-"""Continues what stands above: its evidence, an aside, the rest of a sentence."""
+"""Continues what is above: its evidence, an aside, the rest of a sentence."""
 _SAYS = re.compile(r"\w")
 _ROW = re.compile(r"\s*\|.*\|\s*")
 _RULE = re.compile(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*")
@@ -40,7 +40,7 @@ class Unit(msgspec.Struct, frozen=True):
     section: Section
     texts: tuple[str, ...]
     """Slices of the source, without list marker and indent; several where a caption of the page
-    stands between them."""
+    is between them."""
     spans: tuple[tuple[int, int], ...]
     """The first and last line of each slice."""
 

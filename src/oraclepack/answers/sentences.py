@@ -57,7 +57,7 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, each as it stands there."""
+    """The sentences of a text, each as it is there."""
     return [text[start:end] for start, end in sentence_spans(text)]
 
 

@@ -28,12 +28,12 @@ class Effort(StrEnum):
 
 
 class WorkLine(msgspec.Struct, frozen=True):
-    """One line of work, its texts as they stand in the answer."""
+    """One line of work, its texts as they are in the answer."""
 
     line: int
     title: str
     source: str
-    """All that stands after `WORK:`."""
+    """All that is after `WORK:`."""
     files: tuple[str, ...] = ()
     done_when: str = ""
     effort: Effort | None = None

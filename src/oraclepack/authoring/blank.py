@@ -165,7 +165,7 @@ def blank(template: str, path: str, title: str) -> str:
 
 
 def new_pack(path: str, template: str, cwd: str = "", *, force: bool = False) -> NewPack:
-    """Write a pack by a template. A file that stands there is only replaced by force."""
+    """Write a pack by a template. A file that is there is only replaced by force."""
     target = Path(path)
     if target.is_dir() or not target.name:
         raise UsageError(f"{path} is a directory", hint="name the file, such as docs/pack.md")

@@ -292,7 +292,7 @@ def _put_in_place(
 
 
 def _is_there(target: Path, content: bytes, *, force: bool) -> bool:
-    """The same file stands there already; another one is only replaced by force."""
+    """The same file is there already; another one is only replaced by force."""
     before = files.read(target)
     if before is not None and before != content and not force:
         raise AlreadyExistsError(

@@ -86,7 +86,7 @@ class UpgradeProof(msgspec.Struct, frozen=True):
     sha256_before: str
     sha256_after: str
     moved: dict[str, str] = {}
-    """Steps that stand elsewhere now: their new number → their old one."""
+    """Steps that are elsewhere now: their new number → their old one."""
 
 
 class UpgradeReport(msgspec.Struct, frozen=True, kw_only=True):

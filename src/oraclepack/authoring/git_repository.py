@@ -52,7 +52,7 @@ class StoredText:
 
 
 class TrackedFile(NamedTuple):
-    """A file of the commit that also stands in the work tree."""
+    """A file of the commit that is also in the work tree."""
 
     path: str
     """POSIX, relative to the project root."""
@@ -110,10 +110,10 @@ class _Entry:
 def read_git_repository(
     root: Path, environment: Mapping[str, str], wish: QuestionLimits
 ) -> GitRepository:
-    """The tracked files at HEAD that stand in the work tree, with what the history says of them.
+    """The tracked files at HEAD that are in the work tree, with what the history says of them.
 
     Contents come from the commit, not from the work tree: the same commit gives the same value
-    whatever lies around. In a repository without a commit the index stands in for it.
+    whatever lies around. In a repository without a commit the index replaces it.
     """
     try:
         return _read(Git(root, environment, LONG_TIMEOUT), root, wish)
@@ -308,7 +308,7 @@ def _file_diffs(diff: bytes) -> dict[str, _FileDiff]:
             match = _HUNK.match(line)
             if match is not None:
                 first, count = int(match[1]), int(match[2] or 1)
-                # A stretch that only deletes stands between two lines: both are touched.
+                # A stretch that only deletes is between two lines: both are touched.
                 last = first + count - 1 if count else first + 1
                 diffs[path].ranges.append((max(first, 1), last))
     return diffs

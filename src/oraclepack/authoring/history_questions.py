@@ -135,7 +135,7 @@ def _without_test(survey: RepositorySurvey) -> str:
 
 
 def _is_moved(survey: RepositorySurvey, file: SurveyedFile, definition: Definition) -> bool:
-    """Its lines stood in another file that the change touches."""
+    """Its lines were in another file that the change touches."""
     text = "\n".join(file.lines[definition.line - 1 : definition.end_line])
     texts = (one.before for path, one in survey.changed.items() if path != file.path)
     return any(before is not None and text in before for before in texts)

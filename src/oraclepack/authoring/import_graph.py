@@ -119,7 +119,7 @@ class ImportGraph:
         }
 
     def imports_inside_functions(self, path: str) -> list[tuple[ImportedModule, str]]:
-        """Imports that stand inside functions, with the file each means."""
+        """Imports that are inside functions, with the file each means."""
         source = self._sources[path]
         imports = []
         for statement in source.imports:

@@ -69,7 +69,7 @@ def installed(path: Path) -> str | None:
 
 
 class SkillState(StrEnum):
-    """What stands at the place of a skill."""
+    """What is at the place of a skill."""
 
     ABSENT = "absent"
     CURRENT = "current"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class MarkKind(StrEnum):
-    """What stands at a line of code. Comments and docstrings never give a mark."""
+    """What is at a line of code. Comments and docstrings never give a mark."""
 
     CALL = "call"
     """Name: the dotted callee. Detail: the first string argument. Flags: `on:Class` where the
@@ -96,7 +96,7 @@ class ImportedModule(NamedTuple):
     names: tuple[tuple[str, str], ...] = ()
     """Local name and the name in the module; `*` and the empty name mean the whole module."""
     is_local: bool = False
-    """It stands inside a function."""
+    """It is inside a function."""
     is_typing: bool = False
     """Only type checkers follow it."""
 

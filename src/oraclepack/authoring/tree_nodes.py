@@ -99,7 +99,7 @@ def common_exports(language: str, root: "Node") -> Iterator[str]:
 
 
 def callee_of(node: "Node") -> str:
-    """The dotted name of what is called; what stands before a call or an index is left out."""
+    """The dotted name of what is called; what is before a call or an index is left out."""
     match node.type:
         case "method_invocation" | "call":
             target = node.child_by_field_name("object") or node.child_by_field_name("receiver")

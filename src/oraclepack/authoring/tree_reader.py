@@ -454,7 +454,7 @@ class TreeReader:
         name = caught_type(caught, self._language)
         parameter = node.child_by_field_name("parameter") or caught
         words = NAME.findall(node_text(parameter))
-        # Types follow the name in TypeScript, and stand before it in Java and C++.
+        # Types follow the name in TypeScript, and are before it in Java and C++.
         last = -1 if self._language in {"Java", "C++"} else 0
         kind = body_kind(statements, words[last] if words else "")
         parent = node.parent

@@ -44,7 +44,7 @@ class UpgradeProposal:
     notes: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     unmoved: str = ""
-    """The same before the steps were put in order: every command stands where it stood."""
+    """The same before the steps were put in order: every command is at its old place."""
     moved: dict[str, str] = field(default_factory=dict)
     """New step number → the one in `unmoved`, where they differ."""
 
@@ -152,7 +152,7 @@ def _rewritten(pack: Pack, planned: list[_Planned]) -> str:
 
 
 def _old_fields(part: StepPart) -> set[int]:
-    """The lines `# ROI: 4.2` of the body: their values stand in the header now."""
+    """The lines `# ROI: 4.2` of the body: their values are in the header now."""
     header = part.step.header
     lines = {attribute.span.line for attribute in header.attributes.values()}
     return lines - {header.span.line}

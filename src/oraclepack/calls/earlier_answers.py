@@ -164,7 +164,7 @@ def _writers(context: CallContext, path: str) -> set[str]:
 
 
 def _moved_away(context: CallContext, intent: j.InvocationIntent) -> Iterator[str]:
-    """Hashes of what stood at the path before the call, or was left there by a try that failed."""
+    """Hashes of what was at the path before the call, or was left there by a try that failed."""
     name = f"{intent.step}.{intent.attempt}"
     backup = context.run_dir / BACKUPS / name / (intent.output_path or "")
     folder = answer_files.displaced_folder(context, intent.step, intent.attempt)

@@ -190,7 +190,7 @@ def read_call(
 def _read_question(
     context: CallContext, call: LiveCall, shim: Shim, argv: tuple[str, ...]
 ) -> tuple[OracleQuestion, Sequence[AllowedPath]] | Refusal:
-    """What is asked and the files that promise its answer; what stands in those is kept."""
+    """What is asked and the files that promise its answer; what is in those is kept."""
     parsed = parse_argv(table_of(call.tool), argv)
     paths = check_paths(context, call, parsed)
     if isinstance(paths, Refusal):

@@ -1,4 +1,4 @@
-"""The private directory that stands first on a step's PATH, and what lies in it."""
+"""The private directory that is first on a step's PATH, and what lies in it."""
 
 import os
 import sys

@@ -44,7 +44,7 @@ class ShimCall:
         stop: Stop,
         on_asking: Callable[[], None],
     ) -> None:
-        """`program` is the name that was called, `prefix` what stands before the tool's words.
+        """`program` is the name that was called, `prefix` what is before the tool's words.
 
         With `npx -y @steipete/oracle …` the program is npx, the prefix its own two words.
         `stop` is that of the call's step, `on_asking` is called before a tool is started that

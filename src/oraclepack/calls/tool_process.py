@@ -26,7 +26,7 @@ from oraclepack.system.environment import MARKER_VARIABLE
 from oraclepack.system.machine import this_machine
 
 _OWN_VARIABLES = ("BASH_ENV", MARKER_VARIABLE)
-"""What we changed in a step's environment; the tool gets what stood there before us."""
+"""What we changed in a step's environment; the tool gets what was there before us."""
 
 
 class RealTool(msgspec.Struct, frozen=True):

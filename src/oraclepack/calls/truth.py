@@ -139,11 +139,11 @@ def _contract(proof: CallEvidence) -> Failure | None:
 def redirected_to(out: str) -> str | None:
     """Where the tool says it has put an answer that it could not write to its path."""
     paths = _WRITE_FALLBACK.findall(_last_words(out))
-    return paths[-1] if paths else None  # what stands before it may be of the answer
+    return paths[-1] if paths else None  # what is before it may be of the answer
 
 
 def _last_words(out: str, lines: int = 12) -> str:
-    """What stands after the answer, which may hold any words itself."""
+    """What is after the answer, which may hold any words itself."""
     return "\n".join(out.splitlines()[-lines:])
 
 

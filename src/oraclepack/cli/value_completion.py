@@ -43,7 +43,7 @@ def pack_files(
 
 
 def step_id(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-    """One step of the pack that stands before it on the command line."""
+    """One step of the pack that is before it on the command line."""
     return _items(pair for pair in _steps(ctx) if pair[0].startswith(incomplete))
 
 

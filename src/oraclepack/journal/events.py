@@ -260,7 +260,7 @@ class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcom
 
 
 class TryStarted(Event, frozen=True, kw_only=True, tag="try_started"):
-    """A call has its slot and is about to start its tool; the intent stands before it."""
+    """A call has its slot and is about to start its tool; the intent precedes it."""
 
     step: str
     attempt: int
@@ -346,7 +346,7 @@ class DecisionMade(Event, frozen=True, kw_only=True, tag="decision_made"):
 
 
 class OutputBackedUp(Event, frozen=True, kw_only=True, tag="set_aside"):
-    """What stood at an output's path was copied or moved away before the step may replace it."""
+    """What was at an output's path was copied or moved away before the step may replace it."""
 
     step: str
     attempt: int
@@ -374,7 +374,7 @@ class OutputRecorded(Event, frozen=True, kw_only=True, tag="output_recorded"):
     mode: int | None = None
     from_cache: bool = False
     created: bool = True
-    """Nothing stood at the declared path before."""
+    """Nothing was at the declared path before."""
     replaced_sha256: str | None = None
     backup: str | None = None
     """Where the file it replaced is kept, relative to the run directory."""

@@ -8,7 +8,7 @@ by accident is noticed as damage.
 
 The signature is a MAC with the user's key over the run's id, a digest of everything before the
 line, and the event: one valid signature covers all lines up to it. So a journal is ours when
-its last whole line has a valid one, whatever stands before it. Lines of oraclepack 0.1.0 have no
+its last whole line has a valid one, whatever is before it. Lines of oraclepack 0.1.0 have no
 signature:
 
     {"crc":"<8 hex>","e":{…}}

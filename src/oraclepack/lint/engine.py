@@ -31,7 +31,7 @@ class Allowance(msgspec.Struct, frozen=True):
     reason: str
     span: Span
     step: str | None = None
-    """The step it stands in; None before the first step: it applies to the whole pack."""
+    """The step it is in; None before the first step: it applies to the whole pack."""
     lines: Span | None = None
     """The lines of that step."""
 

@@ -16,7 +16,7 @@ from oraclepack.system.path_jail import inside
 
 
 def path_facts(pack: Pack, project_root: Path) -> dict[str, PathFact]:
-    """The literal attachments and known outputs of a pack, as they stand in the project."""
+    """The literal attachments and known outputs of a pack, as they are in the project."""
     root = os.path.realpath(project_root)
     # Most of them share a folder, and to find the true place of one takes a look at each part.
     folder = functools.cache(os.path.realpath)

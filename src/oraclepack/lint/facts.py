@@ -65,7 +65,7 @@ def skipped(name: str, reason: str) -> CheckResult:
 
 
 class PathKind(StrEnum):
-    """What stands at a path in the project."""
+    """What is at a path in the project."""
 
     FILE = "file"
     DIRECTORY = "directory"
@@ -75,7 +75,7 @@ class PathKind(StrEnum):
 
 
 class PathFact(msgspec.Struct, frozen=True):
-    """A path of the pack as it stands in the project now."""
+    """A path of the pack as it is in the project now."""
 
     kind: PathKind
     size: int = 0

@@ -62,7 +62,7 @@ class PromptText(msgspec.Struct, frozen=True):
     """The variables that the prelude and the steps that use it may set."""
     sets_anything: bool = False
     has_arguments: bool = False
-    """It stands in a function, or `set` gives `$1` and the others their values."""
+    """It is in a function, or `set` gives `$1` and the others their values."""
 
     def of(self, kind: ExpansionKind) -> list[Expansion]:
         return [each for each in self.expansions if each.kind is kind]
@@ -239,7 +239,7 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
         for command in reversed(commands[max(index - _FURTHEST, 0) : index]):
             if command.span.end_line != call.span.line or not self._joins(command.span, call.span):
                 continue
-            # A command in a substitution stands before the pipe as well: take the outer one.
+            # A command in a substitution is before the pipe as well: take the outer one.
             if printer is None or command.span.contains(printer.span):
                 printer = command
         if printer is not None:

@@ -46,7 +46,7 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
 
 def text_between(lines: Sequence[str], span: Span) -> str:
-    """What stands at a stretch of the file that these lines are."""
+    """What is at a stretch of the file that these lines are."""
     stretch = list(lines[span.line - 1 : span.end_line])
     if len(stretch) == span.end_line - span.line + 1:
         stretch[-1] = stretch[-1][: span.end_column - 1]

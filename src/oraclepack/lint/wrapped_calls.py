@@ -141,12 +141,12 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
         return {each.span.line: each for each in self.script.comments if each.trailing}
 
     def rest(self, place: Place) -> str:
-        """What stands on a line from a place on."""
+        """What is on a line from a place on."""
         line, column = place
         return self.lines[line - 1][column - 1 :] if line <= len(self.lines) else ""
 
     def join(self, orphan: SimpleCommand) -> Fix | None:
-        """Continue the line before, if a call ends there and nothing else stands on it."""
+        """Continue the line before, if a call ends there and nothing else is on it."""
         return self._joined(orphan, self.call_ends)
 
     def _joined(self, orphan: SimpleCommand, ends: Mapping[int, Place]) -> Fix | None:
@@ -220,5 +220,5 @@ def end_of(command: SimpleCommand) -> Place:
 
 
 def _has_own_text(call: ToolCall) -> bool:
-    """The call stands inside a string given to a shell: words added outside do not reach it."""
+    """The call is inside a string given to a shell: words added outside do not reach it."""
     return any(wrapper.endswith("-c") or wrapper == "eval" for wrapper in call.wrappers)

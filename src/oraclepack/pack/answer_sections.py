@@ -288,7 +288,7 @@ def is_bare_heading(line: str) -> bool:
 
 
 def _labelled(text: str) -> frozenset[Section]:
-    """Sections whose name stands at the beginning of a line, followed by what they say."""
+    """Sections whose name is at the beginning of a line, followed by what they say."""
     return frozenset(
         opened.section
         for _, line, block in numbered(text.splitlines())

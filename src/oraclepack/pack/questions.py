@@ -15,7 +15,7 @@ from oraclepack.tools.tool_names import ORACLE
 
 
 class Disorder(msgspec.Struct, frozen=True):
-    """A step that should stand before the one above it."""
+    """A step that should be before the one above it."""
 
     step_id: str
     line: int
@@ -101,7 +101,7 @@ def questions_of(step: Step) -> int:
     """How many questions a step asks.
 
     The chunks of one answer are one question: their outputs differ only in the section suffix.
-    So are calls that write the same file, since one of them stands in for the other.
+    So are calls that write the same file, since one of them replaces the other.
     """
     return len(question_groups(step))
 

@@ -49,11 +49,11 @@ class Expansion(msgspec.Struct, frozen=True):
     has_default: bool = False
     """The text says what stands for a variable that is not set: `${name:-…}`."""
     quoted: bool = True
-    """The text stands between double quotes."""
+    """The text is between double quotes."""
     is_whole: bool = False
     """The text holds nothing else."""
     is_nested: bool = False
-    """It stands in a text within a text, such as the string of `sh -c`: `span` is that of all."""
+    """It is in a text within a text, such as the string of `sh -c`: `span` is that of all."""
 
 
 class Word(msgspec.Struct, frozen=True):
@@ -125,7 +125,7 @@ class Substitution(msgspec.Struct, frozen=True):
 
     span: Span
     quoted: bool
-    """It stands between double quotes."""
+    """It is between double quotes."""
 
 
 class Enclosure(StrEnum):
@@ -150,7 +150,7 @@ class SimpleCommand(msgspec.Struct, frozen=True):
     places: frozenset[Enclosure]
     span: Span
     function: str = ""
-    """The function whose body it stands in, if any."""
+    """The function whose body it is in, if any."""
     fed: tuple[Expansion, ...] = ()
     """What bash expands in the heredocs and strings that it reads as standard input."""
 
@@ -165,10 +165,10 @@ class Comment(msgspec.Struct, frozen=True):
     text: str
     span: Span
     top_level: bool
-    """It stands between complete commands, not inside one."""
+    """It is between complete commands, not inside one."""
     in_function: bool = False
     trailing: bool = False
-    """Code stands before it on its line."""
+    """Code is before it on its line."""
 
 
 class Script(msgspec.Struct, frozen=True):

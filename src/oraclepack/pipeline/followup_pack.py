@@ -237,7 +237,7 @@ def _step(issue: Issue, one: FollowupQuestion, scores: Mapping[str, tuple[float,
 
 
 def _prompt(issue: Issue, one: FollowupQuestion, reference: str) -> Iterator[str]:
-    """Every text of an answer stands on one line behind a mark, so it cannot end the heredoc."""
+    """Every text of an answer is on one line behind a mark, so it cannot end the heredoc."""
     yield "[oraclepack-meta]"
     yield f"QuestionId: {basename(one.output)[3:].removesuffix('.md')}"
     yield f"Category: {_category(issue)}"

@@ -54,7 +54,7 @@ _ATTRIBUTES = {
 
 
 class CitationLinks(msgspec.Struct, frozen=True):
-    """Where the quoted lines of an answer's citations stand on the page."""
+    """Where the quoted lines of an answer's citations are on the page."""
 
     targets: Mapping[tuple[str, int, int], tuple[str, str]] = msgspec.field(default_factory=dict)
     """Path, first and last line of a citation → the id of its quote, and its state."""
@@ -82,7 +82,7 @@ class RenderedAnswer(msgspec.Struct, frozen=True):
     lines: tuple[int, ...]
 
     def block_at(self, line: int) -> int:
-        """The line of the block that a line stands in; 0 for the answer as a whole."""
+        """The line of the block that a line is in; 0 for the answer as a whole."""
         return max((one for one in self.lines if one <= line), default=0)
 
 
@@ -219,7 +219,7 @@ class _Writer:
         return f"<{tag}{number}{self._mark(token)}>"
 
     def _heading(self, level: int, nesting: int) -> str:
-        """Headings of an answer stand below those of the page, and leave out no level."""
+        """Headings of an answer are below those of the page, and leave out no level."""
         if nesting > 0:
             while self._levels and self._levels[-1] >= level:
                 self._levels.pop()

@@ -33,7 +33,7 @@ def summary(report: RunReport, pack: str, titles: Mapping[str, str]) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that stands in a table cell as it is: nothing in it is markup, and it is one line."""
+    """Text that is in a table cell as it is: nothing in it is markup, and it is one line."""
     line = " ".join(text.split())
     short = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
     return escape(short, cell=True)

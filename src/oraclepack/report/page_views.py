@@ -16,7 +16,7 @@ from oraclepack.work.backlog import Record, SourceSpan, WorkStatus
 from oraclepack.work.evidence import Citation, CitationState
 
 LEDE = 240
-"""Characters of the direct answer that stand beside a closed answer."""
+"""Characters of the direct answer that are beside a closed answer."""
 LONGEST_TITLE = 200
 MANY = 100
 """Questions of a run whose page is laid out only where it is looked at."""
@@ -47,7 +47,7 @@ class AnswerView(msgspec.Struct, frozen=True):
     quotes: tuple[QuoteView, ...]
 
     def line(self, line: int) -> str:
-        """The id of the block that a line stands in."""
+        """The id of the block that a line is in."""
         block = self.rendered.block_at(line)
         return f"{self.id}-L{block}" if block else self.id
 

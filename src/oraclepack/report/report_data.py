@@ -1,6 +1,6 @@
 """What a report shows of one run: values that were gathered once and are rendered in any form.
 
-Texts stand here as they came from outside, without secrets; each renderer escapes them.
+Texts are here as they came from outside, without secrets; each renderer escapes them.
 """
 
 from decimal import Decimal

@@ -375,7 +375,7 @@ def likeness(first: ComparedStatement, second: ComparedStatement) -> float:
         return 0.0
     first_words, second_words = words_of(first.text), words_of(second.text)
     shared = 2 * len(first_words & second_words) / max(1, len(first_words) + len(second_words))
-    # What stands on the same evidence and says nearly the same is the same.
+    # Statements with the same evidence that say nearly the same are the same.
     return shared + (_SAME_EVIDENCE if relation is Relation.DUPLICATE else 0.0)
 
 

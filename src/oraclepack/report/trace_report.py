@@ -1,6 +1,6 @@
 """The timeline of a run in the trace format of Chrome, which Perfetto opens.
 
-Every provider is a process and every question a thread of it, so that their calls stand below each
+Every provider is a process and every question a thread of it, so that their calls are below each
 other. Times are microseconds since the first event of the run.
 """
 

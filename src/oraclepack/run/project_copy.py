@@ -1,6 +1,6 @@
 """A throw-away copy of a project: what it would hold, and the making of it.
 
-It holds tracked files and untracked ones that are not ignored, as they stand in the work tree.
+It holds tracked files and untracked ones that are not ignored, as they are in the work tree.
 Whether both copies share their data on disk is left to the kernel (`copy_file_range`).
 """
 

@@ -32,7 +32,7 @@ _GOING = ".pruned-"
 
 
 def strange_names(run: RunDir) -> tuple[str, ...]:
-    """What stands in a run directory and is none of the names that we make."""
+    """What is in a run directory and is none of the names that we make."""
     names = sorted(os.listdir(run.path))  # names only
     return tuple(name for name in names if name not in OWN_NAMES and not files.is_temporary(name))
 

@@ -3,7 +3,7 @@
     <out_dir>/_failed/<run_id>/step-NN/<attempt>/<path relative to out_dir>
 
 A file from outside the out_dir keeps its path relative to the project root. Where each came
-from stands in `step-NN/<attempt>.origins.json`, written before the first file moves, so that it
+from is in `step-NN/<attempt>.origins.json`, written before the first file moves, so that it
 can be brought back without the journal. A file that is not named there, as in quarantines of
 0.1.0, came from its path relative to the project root. An attempt directory that already holds
 one of the files is left alone: the next one is `<attempt>-2`, `<attempt>-3` and so on.
@@ -38,7 +38,7 @@ class QuarantineEntry(msgspec.Struct, frozen=True, kw_only=True):
     attempt: str
     bytes: int
     occupied: bool
-    """Something stands at its old place now."""
+    """Something is at its old place now."""
     reason: str | None = None
     """`rolled_back`, or a sentence about a person's edit; null where its attempt failed."""
 
@@ -248,7 +248,7 @@ def _quarantine_file(
 def restore(root: Path, file: QuarantineFile, *, force: bool = False) -> tuple[Move, ...] | Refusal:
     """Bring a file back to where it came from.
 
-    With `force` a file that stands there now changes places with it: it goes into
+    With `force` a file that is there now changes places with it: it goes into
     quarantine itself, beside the attempt.
     """
     verdict = jail(root, file.original)

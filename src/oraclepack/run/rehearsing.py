@@ -100,7 +100,7 @@ def _end_leftovers(state: RunState) -> None:
 
 
 def _state(run: RunDir) -> RunState:
-    """What is known of a rehearsal of ours; of a damaged one what stands before the damage."""
+    """What is known of a rehearsal of ours; of a damaged one what is before the damage."""
     try:
         examined = run_dir.examine(run)
     except InputError:

@@ -42,7 +42,7 @@ class RunFiles(msgspec.Struct, frozen=True):
 def restore_outputs(where: RunFiles, step_id: str) -> tuple[str, ...]:
     """Make the outputs of a step that went well what was recorded, as far as a copy is left.
 
-    What stands in place of one now goes to quarantine. Every change is in the journal before it
+    What is in place of one now goes to quarantine. Every change is in the journal before it
     is made or can be made again, so a kill at any point loses nothing. The paths put back.
     """
     state = where.record.state.step(step_id)

@@ -13,7 +13,7 @@ from oraclepack.shell.stop import Stop
 
 
 class StepPreview(msgspec.Struct, frozen=True):
-    """A step as it stands before the command begins."""
+    """A step as it is before the command begins."""
 
     step_id: str
     title: str

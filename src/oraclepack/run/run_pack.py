@@ -300,7 +300,7 @@ def _plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
 def _imported_state(
     request: RunRequest, selected: SelectedRun
 ) -> Callable[[RunSession], None] | None:
-    """What takes over a state file of the Go tool: the one that is named, or that stands there."""
+    """What takes over a state file of the Go tool: the one that is named, or that is there."""
     found = _go_state(request, selected)
     if found is None:
         return None
@@ -325,7 +325,7 @@ def _left_by_go(request: RunRequest, selected: SelectedRun) -> tuple[str, ...]:
 
 
 def _has_legacy_files(request: RunRequest) -> bool:
-    """Something stands where the state and report files of the pack are going to be written."""
+    """Something is where the state and report files of the pack are going to be written."""
     if not request.wish.legacy_files or request.wish.rehearsal:
         return False
     stem = Path(request.pack.path).stem

@@ -35,7 +35,7 @@ def declared_paths(step: Step) -> tuple[str, ...]:
 
 
 def restore_backups(session: RunSession, step: Step, attempt: int) -> None:
-    """After a failed attempt: a file that stood where an answer should be stands there again.
+    """After a failed attempt: a file that was where an answer should be is there again.
 
     What calls moved away they bring back themselves, unless they were killed in between.
     """

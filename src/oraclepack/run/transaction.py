@@ -124,7 +124,7 @@ class Transaction:
         self._finished = self._finish_earlier()
 
     def write(self, path: Path, content: bytes, *, stays: bool = False) -> None:
-        """Put a file in place, remembering what stood there."""
+        """Put a file in place, remembering what was there."""
         refuse_link_out(self._root, path.parent)
         before, folders = file_moves.read_previous(path), file_moves.missing_directories(path)
         is_backed_up = self._undo_wished and before is not None and not stays

@@ -2,7 +2,7 @@
 
 The body itself is the argument of `bash -lc`, so everything a body can notice is exactly
 what that gives: `$0`, `$-`, `$LINENO`, `BASH_SOURCE`, `return`, traps, messages. Whatever must
-happen between the login profile and the body stands in a small anonymous file that bash reads
+happen between the login profile and the body is in a small anonymous file that bash reads
 through BASH_ENV, the entrance. It puts BASH_ENV back first, so no shell below reads it.
 
 Only a body too long for one argument is read from such a file too, and run with `eval`.

@@ -107,5 +107,5 @@ class LogWindow:
         return LogPart(whole, skipped)
 
     def rest(self) -> bytes:
-        """What stands after the last whole line."""
+        """What is after the last whole line."""
         return LogTail(self._path, self._place).read()

@@ -47,7 +47,7 @@ def process_info(pid: int) -> ProcessInfo | None:
             os.close(descriptor)
     except OSError:
         return None
-    # The name stands in brackets and may hold brackets and spaces itself.
+    # The name is in brackets and may hold brackets and spaces itself.
     name, _, rest = text.partition("(")[2].rpartition(")")
     fields = rest.split()
     return ProcessInfo(

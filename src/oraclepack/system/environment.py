@@ -32,7 +32,7 @@ def state_directory() -> Path:
 def project_root(pack_path: str | None, cwd_flag: str = "") -> Path:
     """`--cwd`, else the git top level of the pack, else the current directory.
 
-    Without a pack the current directory stands in for it.
+    Without a pack the current directory replaces it.
     """
     if cwd_flag:
         root = Path(cwd_flag).absolute()
@@ -188,7 +188,7 @@ def _places() -> list[Path]:
 
 
 def _is_usable(place: str) -> bool:
-    """Short enough for a socket, and without a colon, since it comes to stand on PATH."""
+    """Short enough for a socket, and without a colon, since it is put on PATH."""
     return len(os.fsencode(place)) <= _LONGEST and ":" not in place
 
 

@@ -133,7 +133,7 @@ def _commit(folder: str, shared: str, head: str, depth: int) -> str | None:
 
 
 def _packed(shared: str, name: str) -> str | None:
-    """After a `git gc` branches stand in one file, which may be long: read again when it changes.
+    """After a `git gc` branches are in one file, which may be long: read again when it changes.
 
     Git itself goes by the same marks; it always writes a new file.
     """
@@ -528,7 +528,7 @@ def check_out(
     *,
     with_history: bool = False,
 ) -> None:
-    """Make `target` a repository that stands on this commit; one that does already stays."""
+    """Make `target` a repository at this commit; one that already is stays."""
     if head_commit(target) == commit:
         return
     git = Git(target, environment, LONG_TIMEOUT)

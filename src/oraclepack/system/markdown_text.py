@@ -2,7 +2,7 @@
 
 Every Markdown writer uses these functions. The rules are those of CommonMark, GitHub's tables and
 strikethrough included. Two kinds of text exist: plain text (`escape`), and the text of records, in
-which code stands between backquotes (`escape_keeping_code`).
+which code is between backquotes (`escape_keeping_code`).
 
 GitHub looks for mentions, issue references, commit ids, addresses and emoji after rendering, in
 the text that is left; no escape stops that. It leaves code alone, so these become code spans: the
@@ -38,13 +38,13 @@ _COMMENT = "<!--"
 def escape(text: str, *, cell: bool = False) -> str:
     """Markdown for plain text, on one line, good at the beginning of a line and inside one.
 
-    With `cell` it can also stand in a table.
+    With `cell` it can also be in a table.
     """
     return _written([(False, spelled(text))], cell=cell)
 
 
 def escape_keeping_code(text: str, *, cell: bool = False) -> str:
-    """Markdown for the text of a record: what stands between backquotes is shown as code."""
+    """Markdown for the text of a record: what is between backquotes is shown as code."""
     return _written(code_pieces(spelled(text)), cell=cell)
 
 
@@ -113,7 +113,7 @@ def code_pieces(text: str) -> list[Piece]:
 
 
 def code_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where code stands in the text of a record, its backquotes included, and the code."""
+    """Where code is in the text of a record, its backquotes included, and the code."""
     runs = [(run.start(), run.end()) for run in _RUN.finditer(text)]
     partners: list[int] = [0] * len(runs)
     latest: dict[int, int] = {}

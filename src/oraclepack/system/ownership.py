@@ -59,7 +59,7 @@ class Foreign(msgspec.Struct, frozen=True):
 
     @property
     def way_out(self) -> str:
-        """What to do where a link or git stands in the way."""
+        """What to do where a link or git is in the way."""
         if self.kind is ForeignReason.TRACKED:
             return f"if it is yours: `git rm -r --cached {self.path}`, and ignore .oraclepack/"
         return f"put a real directory in the place of {self.path}"
@@ -198,7 +198,7 @@ def _tracked_paths(root: Path, index: str, _version: tuple[int, int, int]) -> tu
 
 
 def _holds_every_path(index: bytes) -> bool:
-    """Whether every path stands in the file, letter by letter."""
+    """Whether every path is in the file, letter by letter."""
     version = int.from_bytes(index[4:8], "big")
     return index.startswith(_SIGNATURE) and version in _WHOLE_NAMES and _SPLIT not in index
 

@@ -85,7 +85,7 @@ class AllowedPath(msgspec.Struct, frozen=True):
 
 
 def jail(root: Path, path: str, base: Path | None = None) -> AllowedPath | Refusal:
-    """Judge an output path as it stands now; a relative one is read from `base`, else the root.
+    """Judge an output path as it is now; a relative one is read from `base`, else the root.
 
     The answer holds for this moment: a step that swaps directories for links while
     its own tool writes can still fool it, but such a step could write there directly.
@@ -159,7 +159,7 @@ def refuse_own_links_out(root: Path) -> None:
 
 
 def judge_entry(root: Path, path: str) -> Refusal | None:
-    """Why what stands at a path, itself perhaps a link, may not be moved or replaced by us.
+    """Why what is at a path, itself perhaps a link, may not be moved or replaced by us.
 
     Unlike `jail` it does not follow the last name: a link there is judged as the link it is.
     """
@@ -176,7 +176,7 @@ def judge_entry(root: Path, path: str) -> Refusal | None:
 
 
 def plain_file(folder: Path, relative: str) -> Path | None:
-    """A regular file below a folder of ours, if no link stands on the way to it."""
+    """A regular file below a folder of ours, if no link is on the way to it."""
     place = plain_place(folder, relative)
     return place if place is not None and place.is_file() else None
 
@@ -201,7 +201,7 @@ def _has_no_text(path: Path) -> bool:
 
 
 def _occupied(path: Path) -> str | None:
-    """What stands in the way of writing a plain file there."""
+    """What is in the way of writing a plain file there."""
     try:
         status = path.stat()
     except FileNotFoundError:

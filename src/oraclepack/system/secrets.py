@@ -67,7 +67,7 @@ def is_secret_name(name: str, more: Iterable[str] = ()) -> bool:
 def secrets_of(environment: Mapping[str, str]) -> set[str]:
     """The secrets in an environment: values of secret names, and what URLs hold before the `@`.
 
-    Of a URL it is the password or, where there is none, the name: tokens stand there.
+    Of a URL it is the password or, where there is none, the name: tokens are there.
     """
     more = [word.strip() for word in environment.get(NAMES_VARIABLE, "").split(",")]
     named = {value for name, value in environment.items() if is_secret_name(name, more)}
@@ -146,7 +146,7 @@ def _is_long_enough(value: str) -> bool:
 
 
 def _forms(value: str) -> set[str]:
-    """How a secret may stand in a text: plain, as JSON or Python quote it, in a URL, by lines.
+    """How a secret may be in a text: plain, as JSON or Python quote it, in a URL, by lines.
 
     Messages are made of single lines with single blanks, so a secret of several lines is one in
     each of its lines.

@@ -102,7 +102,7 @@ def judgement(raw: str, work: NextWork, actions: Actions) -> Acceptance | Unusab
 
 
 def _decoded(raw: str, shape: type[T]) -> T | UnusableAnswer:
-    """The one JSON object in an answer, also when a fence or some words stand around it."""
+    """The one JSON object in an answer, also when a fence or some words are around it."""
     text = text_of(raw)
     if isinstance(text, UnusableAnswer):
         return text

@@ -70,7 +70,7 @@ def _plain(text: str) -> str:
 
 
 def _is_label(text: str) -> bool:
-    """A line that stands in for the heading "Acceptance Criteria"."""
+    """A line that replaces the heading "Acceptance Criteria"."""
     return len(text) <= _LONGEST_LABEL and _LABEL.fullmatch(text) is not None
 
 

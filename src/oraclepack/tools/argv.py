@@ -160,7 +160,7 @@ class Scan(msgspec.Struct):
     words: list[Token] = msgspec.field(default_factory=list)
     variadic: FlagUse | None = None
     doubt: bool = False
-    """A hidden word stands before, with no flag since: what follows may be anything."""
+    """A hidden word precedes it, with no flag since: what follows may be anything."""
 
     def read(self, words: Sequence[Token]) -> None:
         self.words = list(reversed(words))

@@ -2,7 +2,7 @@
 
 oracle prints no status codes; its words, and the reason in its session record, are all
 there is. The patterns are data (`failures.json`), tried in order: what can never succeed
-stands before what may, since quota and rate limit come with much the same words. They match
+is before what may, since quota and rate limit come with much the same words. They match
 whole words of what the tool says about the failure: `ModuleNotFoundError` is not `ENOTFOUND`,
 and neither a file name, a session's name nor a stack frame is a reason.
 """
@@ -46,7 +46,7 @@ def crash_line(text: str) -> str | None:
 
 
 def without_frames(text: str) -> str:
-    """The text without stack frames and the source lines that stand beside them."""
+    """The text without stack frames and the source lines that are beside them."""
     lines = text.splitlines()
     drop = _python_frames(lines) | _node_frames(lines)
     return "\n".join(line for at, line in enumerate(lines) if at not in drop)

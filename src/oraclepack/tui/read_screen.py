@@ -165,7 +165,7 @@ class ReadScreen(PackScreen):
 
 
 def count_hits(step: api.ReportStep, words: list[str]) -> int:
-    """How often the words stand in a step; none where one of them is missing."""
+    """How often the words occur in a step; 0 where one of them is missing."""
     text = "\n".join(
         (step.title, step.question, *step.prompts, *(one.text for one in step.answers))
     ).lower()

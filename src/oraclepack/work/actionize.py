@@ -180,7 +180,7 @@ def _done(
 
 
 def earlier_backlog(place: Path) -> str:
-    """The backlog that stands there, with a person's text in it."""
+    """The backlog that is there, with a person's text in it."""
     data = files.read(place / BACKLOG)
     return "" if data is None else data.decode("utf-8", _ANY_BYTES)
 

@@ -157,7 +157,7 @@ class SourceSpan(msgspec.Struct, frozen=True, order=True):
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One line of `normalized.jsonl`: a piece of work, or why there is none.
 
-    Actions, notes, missing inputs, paths and commands stand in the answer as they stand here; what
+    Actions, notes, missing inputs, paths and commands are in the answer as they are here; what
     oraclepack says about a record itself is in `remarks`, `next_step` and `why`.
     """
 
@@ -253,7 +253,7 @@ class Artifact(msgspec.Struct, frozen=True):
 
 
 class WrittenArtifact(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of the actionizer as it stands now."""
+    """A file of the actionizer as it is now."""
 
     path: str
     sha256: str

@@ -106,7 +106,7 @@ def _in_code(line: str) -> Iterator[tuple[int, str]]:
 
 
 def _leads(before: str, command: str) -> bool:
-    """What stands before a command asks to run it."""
+    """What is before a command asks to run it."""
     is_known = _KNOWN.match(command) is not None
     return bool(_LEADS.search(before) or (is_known and _MAY_LEAD.search(before)))
 

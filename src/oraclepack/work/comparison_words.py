@@ -59,7 +59,7 @@ NEGATES_CLAUSE = word_set(
     "nunca jamás tampoco evita falta não nem non mai manca "
     "不 没 未 无 沒 無"
 )
-"""Words that deny the whole clause they stand in."""
+"""Words that deny the whole clause they are in."""
 
 NEGATES_REST = word_set(
     "no without none kein keine keinen keinem keiner ohne sans aucun aucune sin ningún ninguna "
@@ -198,4 +198,4 @@ CLAUSE_ENDS = word_set(
 """Words that begin a new clause; what is denied before them is not denied after."""
 
 REASONS = word_set("because since so weil damit da car puisque porque pues pois perché poiché")
-"""Words that begin a reason: what is asked for stands before them."""
+"""Words that begin a reason: what is asked for is before them."""

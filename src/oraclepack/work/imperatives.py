@@ -79,14 +79,14 @@ _OPENER = re.compile(
     r"(?:\(?[a-d1-4]\)\s+)?[*_]*",
     re.IGNORECASE,
 )
-"""What may stand before the verb of an instruction."""
+"""What may be before the verb of an instruction."""
 _TAKES_CLAUSE = word_set("assert check confirm ensure guarantee prove require verify")
 """Verbs that a whole clause may follow: `ensure output is sorted`."""
 _OBJECT = word_set(
     "a an the this that these those it its them their your our all any each every both either no "
     "one two three another such whether how what which when if"
 )
-"""What can stand after a verb, and not after the first noun of a compound."""
+"""What can be after a verb, and not after the first noun of a compound."""
 _SMALL = word_set(
     "about across after against and as at before between by during for from in into of on only or "
     "over per plus so than then through to until via with within without again always both "
@@ -108,7 +108,7 @@ _NOUNS = word_set(
     "track transform trigger trim tune type update upgrade validate version view wait watch work "
     "write"
 )
-"""Verbs that are nouns as well, and stand before other nouns."""
+"""Verbs that are nouns as well, and are before other nouns."""
 _STOPS = word_set("that which who whose when where while if because since so unless until to what")
 _WORD = re.compile(r"[*_]*(?P<word>[\w’'`\0.-]+)[*_]*(?P<mark>[,;:—–(]?)")
 _MOST_WORDS, _LEAST_PLURAL = 14, 4

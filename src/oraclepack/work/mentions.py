@@ -90,7 +90,7 @@ def placed_citations(text: str) -> Iterator[tuple[int, int, Citation]]:
 
 
 def symbols_in(text: str) -> set[str]:
-    """The names of code in a text: what stands in backquotes, and words shaped like code."""
+    """The names of code in a text: what is in backquotes, and words shaped like code."""
     symbols: set[str] = set()
     for _, _, code in code_spans(text):
         span = code.strip()

@@ -106,7 +106,7 @@ def evidence_note(text: str) -> str:
 
 
 def task_points(record: Record, places: Sequence[str]) -> list[str]:
-    """What stands below a task in a list of tasks: lines that begin with a mark of a list."""
+    """What is below a task in a list of tasks: lines that begin with a mark of a list."""
     why = f" ({shown(record.why)})" if record.why else ""
     lines = [f"Evidence: {evidence_note(text)}" for text in record.notes]
     lines += grounds(record, places)
@@ -140,7 +140,7 @@ def cited_lines(record: Record) -> list[str]:
 
 
 def acceptance(record: Record) -> list[str]:
-    """How to see that a record is done, in lines of Markdown that stand beside its commands."""
+    """How to see that a record is done, in lines of Markdown that are beside its commands."""
     evidence = record.evidence
     points = [escape_keeping_code(record.done_when)] if record.done_when else []
     if record.kind is TaskKind.EXPERIMENT and evidence.commands:

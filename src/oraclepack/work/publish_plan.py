@@ -141,7 +141,7 @@ def _step(
 
 
 def merged_body(existing: str, body: str) -> str | None:
-    """The existing body with our part replaced; ticks and what stands around it stay.
+    """The existing body with our part replaced; ticks and what is around it stay.
 
     None where the end of our part cannot be found.
     """

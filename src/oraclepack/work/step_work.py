@@ -83,7 +83,7 @@ class StepWork(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _PlacedUnit(msgspec.Struct, frozen=True):
-    """A unit, taken apart, and the file it stands in."""
+    """A unit, taken apart, and the file it is in."""
 
     path: str
     unit: Unit

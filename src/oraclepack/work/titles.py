@@ -182,7 +182,7 @@ def title_of_question(question: str, step_id: str) -> str:
 
 
 def _only_runs(text: str) -> bool:
-    """An experiment that runs or is a command, whatever stands before that."""
+    """An experiment that runs or is a command, whatever is before that."""
     return _RUNS.match(text) is not None or is_command(first_sentence(text))
 
 
@@ -295,7 +295,7 @@ def _unmarked(flat: str) -> str:
 
 
 def without_asides(text: str) -> str:
-    """A text without what stands in round brackets, those of calls aside."""
+    """A text without what is in round brackets, those of calls aside."""
     out: list[str] = []
     depth = 0
     for position, sign in enumerate(text):

@@ -40,7 +40,7 @@ LONGEST_ISSUE_BODY = 60_000
 TASK_MARK = "<!-- oraclepack-task: "
 ISSUE_MARK = "<!-- oraclepack-issue: "
 END_MARK = "<!-- /oraclepack -->"
-"""What stands below it in an issue on GitHub belongs to people."""
+"""What is below it in an issue on GitHub belongs to people."""
 MARKER = re.compile(
     r"^<!-- oraclepack-(?:task|issue): (?P<id>OP3-[0-9a-f]{8}-\d\d(?:-\d\d)?) -->[ \t]*\r?$",
     re.MULTILINE,

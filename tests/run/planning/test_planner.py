@@ -147,7 +147,7 @@ MIXED = a_run(
     finished("03", Status.FAILED),
 )
 FAILED = "run: its last attempt failed: it ended with 1"
-PASSED = "not_selected: --rerun changed passes over it: "
+PASSED = "not_selected: --rerun changed skips it: "
 
 
 @pytest.mark.parametrize(
@@ -159,14 +159,14 @@ PASSED = "not_selected: --rerun changed passes over it: "
         pytest.param(
             Selection(rerun="failed"),
             {},
-            ["not_selected: --rerun failed passes over it: it is ok"] * 2 + [FAILED],
+            ["not_selected: --rerun failed skips it: it is ok"] * 2 + [FAILED],
             id="only what failed",
         ),
         pytest.param(
             Selection(rerun="changed"),
             {"src/2.py": "d"},
             [
-                f"{PASSED}nothing it stands on has changed",
+                f"{PASSED}nothing that it depends on has changed",
                 "run: its attached file src/2.py has changed since it was asked about",
                 f"{PASSED}it is failed",
             ],

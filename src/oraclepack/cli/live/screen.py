@@ -43,7 +43,7 @@ class Painter:
         self._before = [self._width_of(line) for line in block]
 
     def leave(self) -> None:
-        """What stands on the screen stays there; the next block begins below it."""
+        """What is on the screen stays there; the next block begins below it."""
         self._before = []
 
     def _to_top(self, columns: int) -> str:

@@ -40,7 +40,7 @@ def orphaned_flag(subject: Subject) -> Iterator[Problem]:
 
 
 def comment_in_wrapped_call(subject: Subject) -> Iterator[Problem]:
-    r"""No comment stands between the lines of a wrapped call.
+    r"""No comment is between the lines of a wrapped call.
 
     Why: a comment ends the command. What follows on the next line is not part of the call, and
     after `\ #` the tool even receives the comment as words.
@@ -97,7 +97,7 @@ def bash_syntax(subject: Subject) -> Iterator[Problem]:
 def crosses_step_boundary(subject: Subject) -> Iterator[Problem]:
     """Every loop, condition, function and group ends in the step in which it begins.
 
-    Why: steps run one by one, so that half of a construct would stand in each of them.
+    Why: steps run one by one, so that half of a construct would be in each of them.
     Fix: close it before the header, or move the header out of it.
 
     Bad::

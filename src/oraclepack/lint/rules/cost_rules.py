@@ -75,7 +75,7 @@ def sent_with_most_calls(subject: Subject) -> Iterator[Problem]:
 def material_in_prompt(subject: Subject) -> Iterator[Problem]:
     """A prompt holds the question, and files hold the material.
 
-    Why: what stands in a prompt is paid for with every call and every retry, and a copy in
+    Why: what is in a prompt is paid for with every call and every retry, and a copy in
     the pack becomes outdated. Twelve indented lines in a row, or more than
     6,000 characters in all, are more than a question deserves.
     Fix: write the material to a file and attach it where it is needed, or cut it.

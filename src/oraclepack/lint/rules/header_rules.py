@@ -209,7 +209,7 @@ def _folded(text: str) -> str:
 
 
 def _meta_place(step: Step, name: str) -> Span:
-    """The line of the metadata, if the prompt stands in the step as it is asked."""
+    """The line of the metadata, if the prompt is in the step as it is asked."""
     for call in step.calls:
         if call.prompt is None or META_OPENS not in call.prompt.text:
             continue

@@ -61,7 +61,7 @@ class MergedStep(msgspec.Struct, frozen=True):
 def merged_headers(pack: Pack) -> Iterator[MergedStep]:
     """Comments such as `  # 02) b`, `# 2) b`, `## 02) b`, `# 02: b`, where step 02 is missing.
 
-    The number shows it: it is the one after that of the step it stands in, no step has it, and
+    The number shows it: it is the one after that of the step it is in, no step has it, and
     commands follow. A list of its own (`# 1) … # 2) …`) is none of these.
     """
     known = {int(step.id) for step in pack.steps}

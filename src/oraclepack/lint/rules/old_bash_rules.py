@@ -26,7 +26,7 @@ def unclosed_quote_in_heredoc(subject: Subject) -> Iterator[Problem]:
     Why: bash 3.2 looks for the end of `$(…)` without knowing heredocs. It pairs quotes, apostrophes
     and backquotes as it meets them, and does not find the end where one has no partner. Two
     apostrophes are a pair, one between double quotes needs none, nor does one in a line that looks
-    like a comment, if no double quotes stand around the `$(…)`.
+    like a comment, if no double quotes are around the `$(…)`.
     Fix: write the word without its apostrophe, read the heredoc with `read -r -d ''` instead, or
     use a newer bash.
 

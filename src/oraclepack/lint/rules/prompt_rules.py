@@ -17,7 +17,7 @@ def backquotes_in_prompt(subject: Subject) -> Iterator[Problem]:
     r"""No prompt holds backquotes that bash would run.
 
     Why: between double quotes, and in a heredoc whose delimiter is not quoted, bash runs what
-    stands between backquotes and sends its output instead: the question arrives mangled, and
+    is between backquotes and sends its output instead: the question arrives mangled, and
     whatever it mentions is executed. Texts that reach a prompt through a variable, an array, a
     function, a pipe or a file count as well, as far as the script shows.
     Fix: put a backslash before each backquote, or give the prompt by a heredoc with a quoted
@@ -93,7 +93,7 @@ def command_in_prompt(subject: Subject) -> Iterator[Problem]:
 
 
 def _is_plain(subject: Subject, expansion: Expansion) -> bool:
-    """It stands on one line and quotes nothing by a backslash."""
+    """It is on one line and quotes nothing by a backslash."""
     return expansion.span.line == expansion.span.end_line and "\\" not in text_between(
         subject.lines, expansion.span
     )

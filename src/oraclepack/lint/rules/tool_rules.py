@@ -226,7 +226,7 @@ def _stops_early(command: SimpleCommand) -> bool:
 
 
 def unrendered_placeholder(subject: Subject) -> Iterator[Problem]:
-    """No `{{placeholder}}` of a template stands where a command or its files should.
+    """No `{{placeholder}}` of a template is where a command or its files should be.
 
     Why: bash would look for a program of that name.
     Fix: fill in the template.

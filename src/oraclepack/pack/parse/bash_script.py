@@ -159,7 +159,7 @@ class _Reader(msgspec.Struct):
     source: bytes
     variables: Variables
     at_top: frozenset[int]
-    """Where the comments begin that stand between complete commands."""
+    """Where the comments begin that are between complete commands."""
     commands: list[SimpleCommand] = msgspec.field(default_factory=list)
     heredocs: list[Heredoc] = msgspec.field(default_factory=list)
     comments: list[Comment] = msgspec.field(default_factory=list)

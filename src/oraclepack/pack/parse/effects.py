@@ -39,7 +39,7 @@ class ExpansionPiece(NamedTuple):
 
 
 def pieces_of(text: bytes, *, quoted: bool) -> tuple[ExpansionPiece, ...]:
-    """The expansions of a whole text; `quoted` for what stands between double quotes."""
+    """The expansions of a whole text; `quoted` for what is between double quotes."""
     if b"`" not in text and b"$" not in text:
         return ()
     try:
@@ -66,7 +66,7 @@ def without_prose(place: Locator) -> Locator:
 
 
 def _is_prose(inside: bytes) -> bool:
-    """Whether the tree can make nothing of what stands between backquotes."""
+    """Whether the tree can make nothing of what is between backquotes."""
     return not inside.strip() or b"#" in inside or syntax_tree(inside).root_node.has_error
 
 

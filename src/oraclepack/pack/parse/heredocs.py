@@ -33,7 +33,7 @@ def readable(place: Locator) -> Locator:
     All but the first heredoc of a line are blanked, as is what the tree cannot see before a
     construct (`time {`), backquoted prose gets a filler, and a heredoc gets another word where the
     tree ends it at the wrong line.
-    Every line and column stays where it was, so what is found still stands at its place.
+    Every line and column stays where it was, so what is found is still at its place.
     """
     return _renamed(without_prefixes(_single(without_prose(place))))
 
@@ -96,7 +96,7 @@ def _rename(lines: list[bytes], body: "_Body") -> bool:
 
 
 def _shorten(lines: list[bytes], body: "_Body") -> bool:
-    """One letter for a bare word that stands on two lines, if there is room for it on the first."""
+    """One letter for a bare word that is on two lines, if there is room for it on the first."""
     (row, column), (last, after) = body.opening.start_point, body.opening.end_point
     word = _unused(b"E", lines)
     room = len(lines[row]) - column - len(b"E\\")

@@ -36,7 +36,7 @@ class FrontMatter:
 
 
 def read_front_matter(lines: list[str]) -> FrontMatter:
-    """What stands between the first two lines of three dashes; nothing if they are not there."""
+    """What is between the first two lines of three dashes; nothing if they are not there."""
     end = _end(lines)
     if end is None:
         return FrontMatter({}, {}, 1)

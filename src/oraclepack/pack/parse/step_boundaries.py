@@ -139,7 +139,7 @@ _BETWEEN_WORDS = re.compile(rb"(?<!\\)(?:\\\\)*[ \t;&|()<>]\Z")
 
 
 MOST_HEADERS = 5_000
-"""Lines that may open a step; most of them could stand in heredocs."""
+"""Lines that may open a step; most of them could be in heredocs."""
 
 
 class Boundaries(msgspec.Struct):
@@ -203,7 +203,7 @@ def find_boundaries(place: Locator, complete: Complete | None) -> Boundaries:
         node = root.named_descendant_for_point_range((row, column), (row, column + 1))
         comment = _comment(place, row, column, node, top_level)
         if comment is not None:
-            # Indented it stands behind a blank: a comment, whatever the line before ends with.
+            # Indented it is behind a blank: a comment, whatever the line before ends with.
             in_a_word = column == 0 and _ends_a_word(root, lines, row)
             is_top = comment.top_level and not in_a_word
             boundaries.add(replace(comment, top_level=is_top), row, column)
@@ -223,7 +223,7 @@ def _may_open(line: bytes) -> bool:
 def _separate_trees(place: Locator, rows: list[int]) -> "dict[int, Tree] | None":
     """The trees between the headers, if each can be read and nothing goes on behind its end.
 
-    Then the headers stand between complete commands, and the block need not be read as a whole.
+    Then the headers are between complete commands, and the block need not be read as a whole.
     """
     if not all(_opens(place.lines[row]) for row in rows):
         return None

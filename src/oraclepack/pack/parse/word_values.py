@@ -70,7 +70,7 @@ def word_of(node: "Node", variables: Variables, place: Locator) -> Word:
 
 
 def in_one_text(expansions: tuple[Expansion, ...], whole: Span) -> tuple[Expansion, ...]:
-    """The expansions, with those that stand in a certain stretch counted as of one text."""
+    """The expansions, with those that are in a certain stretch counted as of one text."""
     return tuple(
         replace(each, text=whole) if whole.contains(each.span) else each for each in expansions
     )
@@ -245,7 +245,7 @@ def _expanded(
     literal: Callable[[str], str] | None = None,
     before: str = "",
 ) -> Value:
-    """Text with expansions: what stands between them is literal, up to its backslashes.
+    """Text with expansions: what is between them is literal, up to its backslashes.
 
     The literal text is cut from the source, not from the tree: the tree drops some white space.
     """

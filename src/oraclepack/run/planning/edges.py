@@ -77,7 +77,7 @@ class Paths(msgspec.Struct, frozen=True):
         return cls(exact, above, _compiled(sorted(patterns)) if patterns else None)
 
     def touch(self, other: "Paths") -> bool:
-        """Some path is the same, or stands above or below one of the others."""
+        """Some path is the same, or is above or below one of the others."""
         if self.exact & other.exact or self.exact & other.above or self.above & other.exact:
             return True
         if self.pattern is not None and other.pattern is not None:

@@ -178,10 +178,10 @@ def _not_rerun(case: _Case, chosen: ResolvedSelection) -> str | None:
     """Why `--rerun failed` or `--rerun changed` passes a step over."""
     status = case.state.status
     if chosen.rerun is Rerun.FAILED and not case.state.has_bad_attempt:
-        return f"--rerun failed passes over it: it is {status}"
+        return f"--rerun failed skips it: it is {status}"
     if chosen.rerun is Rerun.CHANGED:
         if status is not Status.OK:
-            return f"--rerun changed passes over it: it is {status}"
+            return f"--rerun changed skips it: it is {status}"
         if not any((*_changed(case), *_changed_files(case), _restored(case))):
             return "--rerun changed skips it: nothing that it depends on has changed"
     return None
