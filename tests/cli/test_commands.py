@@ -151,8 +151,8 @@ def test_the_manifest_knows_every_command(capsys: pytest.CaptureFixture[str]) ->
     assert data["options"]["output"] == {
         "choices": ["text", "json", "jsonl"],
         "default": "text",
-        "help": "How to answer: for people, or for programs; "
-        "jsonl is one line, after the events of a run.",
+        "help": "Output format: text for people, json or jsonl for programs; "
+        "jsonl also prints events.",
         "setting": True,
     }
 

@@ -62,7 +62,7 @@ OUTPUT = Setting(
     "output",
     Choice(("text", "json", "jsonl")),
     "text",
-    "Output format: text for people, json or jsonl for programs; jsonl has the events before it.",
+    "Output format: text for people, json or jsonl for programs; jsonl also prints events.",
     project=FREE,
 )
 COLOR = Setting(
