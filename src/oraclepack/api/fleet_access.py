@@ -9,7 +9,7 @@ from oraclepack.errors import UsageError
 from oraclepack.fleet.fleets import Fleets
 from oraclepack.settings import call_settings
 from oraclepack.settings.declaration import ValueSource
-from oraclepack.settings.loading import hand_on
+from oraclepack.settings.loading import set_variable
 from oraclepack.settings.registry import Settings
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def fleets(settings: Settings | None = None) -> Fleets:
     store = settings[call_settings.STORE]
     if settings.origin(call_settings.STORE).source is ValueSource.FLAG:
         # The workers of this machine, and the runs in them, take it from the environment.
-        hand_on(call_settings.STORE.variable, store)
+        set_variable(call_settings.STORE.variable, store)
     return Fleets(store, settings[call_settings.STORE_LEASE])
 
 
