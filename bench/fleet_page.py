@@ -270,6 +270,7 @@ def section(figures: dict[str, object]) -> str:
         noise=f"{float(str(figures['noise'])):.2f}",
         speeds=speeds,
         costs=milliseconds(costs),
+        costs_about=figures.get("costs_about", "Measured in the same rounds."),
         lists=lists,
         growth=growth_line,
         sizing=sizing(inputs),
