@@ -137,7 +137,10 @@ class Office:
             **more,
         }
         made = LiveCall(tool, argv or ASK, str(self.root), env, step, self.attempt, self.number)
-        return self.calls.answer(made, shim)
+        try:
+            return self.calls.answer(made, shim)
+        finally:  # the end of its step, or of its process
+            self.calls.release_outputs()
 
     @property
     def invocations(self) -> tuple[Invocation, ...]:

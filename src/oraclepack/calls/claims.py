@@ -89,15 +89,20 @@ class FileClaims:
         folder = self._folder()
         if folder_tracks(self._root, folder, f"{key}{ENDING}"):
             return Unclaimed()  # not ours to write to or to remove
-        wait = _SHORTEST
         try:
-            while (held := take_claim(folder, key)) is None:
-                if not pause(wait):
-                    return None
-                wait = min(wait * 2, _LONGEST)
+            return wait_for_claim(folder, key, pause)
         except MachineError:
             return Unclaimed()
-        return held
+
+
+def wait_for_claim(folder: Path, key: str, pause: Callable[[float], bool]) -> FileClaim | None:
+    """A claim, after waiting for it; None when `pause` says to give up. Raises MachineError."""
+    wait = _SHORTEST
+    while (held := take_claim(folder, key)) is None:
+        if not pause(wait):
+            return None
+        wait = min(wait * 2, _LONGEST)
+    return held
 
 
 def take_claim(folder: Path, key: str) -> FileClaim | None:

@@ -15,7 +15,7 @@ from oraclepack.calls.file_budget import command_name
 from oraclepack.calls.limits import Limit
 from oraclepack.calls.overrides import Overrides
 from oraclepack.calls.retry import GiveUp, RetryAfter, RetryPolicy, RetryUsage, next_try
-from oraclepack.calls.store import CallStore
+from oraclepack.calls.store import CallStore, Claim
 from oraclepack.calls.worst_case import BudgetPolicy
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import Ask, Journal
@@ -68,6 +68,7 @@ class SharedCallState:
         self._spent = RetryUsage()
         self._written: set[str] = set()
         self._waits: dict[Place, int] = {}
+        self._outputs: dict[Path, tuple[str, Claim]] = {}
         self.live: set[Place] = set()
         """Calls that this command is answering; they are not leftovers of a crash."""
         self.answered: set[str] = set()
@@ -97,6 +98,22 @@ class SharedCallState:
             before = len(self._written)
             self._written.add(path)
             return len(self._written) > before
+
+    def holds_output(self, path: Path) -> bool:
+        """Whether this command holds a file, so that no other run writes to it."""
+        with self._lock:
+            return path in self._outputs
+
+    def hold_output(self, step: str, path: Path, claim: Claim) -> None:
+        with self._lock:
+            self._outputs[path] = step, claim
+
+    def release_outputs(self, step: str | None) -> None:
+        """Release the files that calls of a step hold, or all files."""
+        with self._lock:
+            paths = [path for path, (holder, _) in self._outputs.items() if step in {None, holder}]
+            for path in paths:
+                self._outputs.pop(path)[1].release()
 
     def attach(self, step: str, attempt: int, files: dict[str, str]) -> None:
         with self._lock:

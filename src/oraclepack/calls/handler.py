@@ -49,7 +49,7 @@ from oraclepack.calls.unmet_answers import (
     paid_answer,
     unmet_answer,
 )
-from oraclepack.calls.waiting import asking_alone, asking_unkeyed, wait_for_slot
+from oraclepack.calls.waiting import asking_alone, asking_unkeyed, hold_outputs, wait_for_slot
 from oraclepack.calls.worst_case import WorstCase
 from oraclepack.errors import InputError, Refusal, StepError
 from oraclepack.journal.statuses import OUTPUT_PATH, UNDECIDED, Cache, OutputRetry
@@ -92,6 +92,10 @@ class CallHandler:
         """What the calls of an attempt attached: paths from the project root, and SHA-256."""
         return dict(self._context.shared.attached.get((step, attempt), {}))
 
+    def release_outputs(self, step: str | None = None) -> None:
+        """Let other runs write to the files of a step, which has recorded them, or of all steps."""
+        self._context.shared.release_outputs(step)
+
     def answer(self, call: LiveCall, shim: Shim) -> int:
         """Answer one call; returns its exit code for the step."""
         call = replace(call, began_at=rfc3339(self._context.clock.now()))
@@ -102,7 +106,7 @@ class CallHandler:
             context, prepared = reading
             try:
                 with asking_alone(context, prepared, shim) as claim:
-                    if claim is None:
+                    if claim is None or not hold_outputs(context, prepared, shim):
                         return _end(context, prepared, STOPPED, STOPPED_EXIT)
                     unanswered = _unanswered(context, prepared, shim, claim)
                     if isinstance(unanswered, int):

@@ -1,17 +1,21 @@
 """Waits of calls, announced once each when they begin."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+from oraclepack.calls.claims import wait_for_claim
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.limits import limit_for, slot_reason
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.store import Claim, Slot, StoreError, Unclaimed
-from oraclepack.errors import OraclePackError
+from oraclepack.errors import MachineError, OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CallWait, Wait
 from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.environment import state_directory
 from oraclepack.system.machine import ProcessLocation, process_location, this_machine
 from oraclepack.tools.tool_names import ORACLE
 
@@ -181,3 +185,41 @@ def asking_alone(
     finally:
         if claim is not None:
             claim.release()
+
+
+def hold_outputs(context: CallContext, prepared: PreparedCall, shim: Shim) -> bool:
+    """Let no other run write to the promised files until the step has recorded its outputs.
+
+    Two packs that run at once may promise the same file; the answer of one would be recorded and
+    cached for the question of the other. False: the call was given up while it waited.
+    """
+    # Sorted, so that two calls with the same files do not wait for each other.
+    paths = sorted(output.path for output in prepared.outputs)
+    return all(_hold_output(context, prepared.call, shim, path) for path in paths)
+
+
+def _hold_output(context: CallContext, call: LiveCall, shim: Shim, path: Path) -> bool:
+    """Wait for a file; False when the call is given up. Without a lock where none can be made."""
+    shared = context.shared
+    if shared.holds_output(path):
+        return True
+    reason = f"another run writes to {path.name}"
+    wait = CallWait(call=call.number, reason=reason)
+    message = f"{reason}; waiting for the end of its step"
+    deadline: WaitDeadline | None = None
+    with recorded_wait(context, call, shim, Wait.SAME_OUTPUT, message, wait) as pause:
+
+        def go_on(seconds: float) -> bool:
+            nonlocal deadline
+            deadline = deadline or WaitDeadline(context)
+            is_over = shared.holds_output(path) or deadline.is_at_its_end
+            return not is_over and pause(seconds)
+
+        name = sha256_bytes(os.fsencode(path))
+        try:
+            claim = wait_for_claim(state_directory() / "outputs", name, go_on)
+        except MachineError:
+            return True
+    if claim is not None:
+        shared.hold_output(call.step, path, claim)
+    return shared.holds_output(path)

@@ -43,6 +43,8 @@ class Wait(StrEnum):
     SLOT = "slot"
     SAME_QUESTION = "same_question"
     """Another process that asks the same question."""
+    SAME_OUTPUT = "same_output"
+    """Another run that writes to the same file."""
     EARLIER_CALL = "earlier_call"
     """A call that a crash or the tool left behind."""
     RATE_LIMIT = "rate_limit"

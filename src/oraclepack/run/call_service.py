@@ -116,5 +116,6 @@ def _intercepting(session: RunSession, calls: CallHandler) -> Iterator[None]:
             yield
         finally:
             session.gateway = None
+            calls.release_outputs()
     for fault in gateway.faults:
         raise fault

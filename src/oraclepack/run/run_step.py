@@ -165,6 +165,8 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
             attached=attached,
         )
     )
+    if session.calls:
+        session.calls.release_outputs(step.id)
     _record_head(session, step.id)
     return judged.status
 

@@ -1,14 +1,17 @@
 """Two packs that declare the same output path."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.calls.office import Gate, ask, step, until, warnings
 from tests.e2e.program import Ran
 from tests.e2e.run.project import Project, Zygote, a_project
 from tests.packs import pack_text
 
 ANSWER = "out/01-a.md"
+WAITING = "another run writes to 01-a.md; waiting for the end of its step"
 
 
 def asking(question: str) -> str:
@@ -115,3 +118,34 @@ def test_a_rehearsal_writes_to_a_copy_and_is_only_refused_in_place(
     project = two_packs(tmp_path, zygote)
 
     assert run(project, "other.md", "--engine", "rehearsal", *args).code == code
+
+
+def test_two_packs_at_once_do_not_take_each_others_answer(tmp_path: Path, zygote: Zygote) -> None:
+    first = ask("[[fault=hold]] One?", ANSWER, "-e api", "-f one.txt")
+    second = ask("Two?", ANSWER, "-e api", "-f two.txt")
+    project = a_project(tmp_path, zygote, step(1, first))
+    (project.root / "other.md").write_text(pack_text(step(1, second)))
+    for name in ("one.txt", "two.txt"):
+        (project.root / name).write_text("text\n")
+    gate = Gate(project)
+
+    asking_first = project.start("run", "pack.md", "--json")
+    until(lambda: len(project.oracle.calls) == 1)
+    run_of_first = project.run_dir
+    asking_second = project.start("run", "other.md", "--json")
+    until(lambda: len(project.run_dirs) == 2)
+    (run_of_second,) = (path for path in project.run_dirs if path != run_of_first)
+    until(lambda: ("same_output", WAITING) in warnings(project, run_of_second))
+    gate.open()
+
+    assert (asking_first.wait().code, asking_second.wait().code) == (0, 0)
+    assert len(project.oracle.calls) == 2
+    assert "`one.txt:1`" in recorded(run_of_first)
+    assert "`two.txt:1`" in recorded(run_of_second)
+    assert not list((Path(os.environ["HOME"]) / ".local/state/oraclepack/outputs").iterdir())
+    assert run(project, "pack.md").envelope["error"]["code"] == "OUTPUT_TAKEN"
+
+
+def recorded(run_dir: Path) -> str:
+    (answer,) = (run_dir / "outputs").iterdir()
+    return answer.read_text()
