@@ -399,6 +399,7 @@ def test_the_command(
     assert answer(capsys, *words, *base).code == 2
 
 
+@pytest.mark.slow  # it waits before each further try
 def test_a_server_that_is_not_there_does_not_mean_that_all_is_published(
     capsys: pytest.CaptureFixture[str], publish: Publishing, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,15 @@ class Gate:
         """Waits for the call, and lets it go."""
         with self._path.open("w"):
             pass
+
+    def open_until(self, holds: Callable[[], bool]) -> None:
+        """Let every call go that comes; one opening may let two go."""
+
+        def look() -> bool:
+            if not holds():
+                with suppress(OSError):  # no call waits now
+                    os.close(os.open(self._path, os.O_WRONLY | os.O_NONBLOCK))
+                return False
+            return True
+
+        until(look)

@@ -85,8 +85,7 @@ def test_a_detached_run_is_paused_raised_resumed_and_watched(
     assert runs(project, "set", "latest", "max_parallel=2").code == 0
     assert runs(project, "resume", "latest").code == 0
     until(lambda: len(project.oracle.calls) == 3)
-    gate.open()
-    gate.open()
+    gate.open_until(lambda: states(project) == ["ok"] * 3)
 
     for watcher in watchers:
         ran = watcher.wait()
