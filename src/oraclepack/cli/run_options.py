@@ -58,7 +58,7 @@ _OPTIONS = (
     click.option(
         "--in-place",
         is_flag=True,
-        help="Rehearse in the project itself, not in a copy.",
+        help="Rehearse in the project, not in a copy.",
     ),
     click.option(
         "--detach",

@@ -41,8 +41,8 @@ ENGINE = Setting(
     "engine",
     Choice(("pack", "api", "browser", REHEARSAL)),
     "pack",
-    "How oracle's calls are answered: as the pack says, by oracle's api or browser engine, or "
-    "by a rehearsal that costs nothing.",
+    "What answers oracle's calls: the pack's engine, oracle's api or browser, or a rehearsal "
+    "that is free.",
     project=ranked(("pack", "api", "browser"), (REHEARSAL,)),
 )
 ORACLE_BIN = Setting(

@@ -96,14 +96,14 @@ OUT_DIR = Setting(
     "out_dir",
     Path(),
     "",
-    "Where answers go, relative to the project root; wins over an out_dir= of the pack.",
+    "Where answers go, below the project root; wins over an out_dir= of the pack.",
     project=INSIDE_PROJECT,
 )
 ROLLBACK_ON_FAILURE = Setting(
     "rollback_on_failure",
     Bool(),
     default=False,
-    help="On a failure, restore the files to their state before this command.",
+    help="On failure, undo this command's file changes.",
     project=TRUE,
 )
 ALLOW_DIRTY_RERUN = Setting(
@@ -173,7 +173,7 @@ MIN_COMPLETION = Setting(
     "min_completion",
     Float(0, 1),
     1.0,
-    "With --ci: the share of steps that must be ok; below 1 it implies --keep-going.",
+    "With --ci: required share of ok steps; below 1 it implies --keep-going.",
     project=HIGHER,
 )
 
