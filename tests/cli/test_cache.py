@@ -164,6 +164,6 @@ def test_a_dry_run_of_prune_changes_nothing(
     said = answer(capsys, "cache", "prune", "--max-size", "9", "--dry-run", "--json")
 
     gone = [key for key in cache.find("") if key.startswith("a")]
-    assert result.out == f"{gone[0]}\nwould remove 1 answers, 9 B; would keep 1\n"
+    assert result.out == f"{gone[0]}\nwould remove 1 answer, 9 B; would keep 1\n"
     assert said.envelope["data"]["removed"] == gone
     assert tree(project) == before

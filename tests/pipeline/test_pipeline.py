@@ -106,7 +106,7 @@ def test_what_is_wrong_with_the_pack_stands_above_the_table(
     assert result.code == 2
     assert result.out.startswith("pack.md:")
     assert "OP201 error" in result.out
-    assert "validate   failed   1 errors in" in result.out
+    assert "validate   failed   1 error in" in result.out
     assert "error: not valid: pack.md" in result.err
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oraclepack.system.digests import canonical_file
-from oraclepack.system.printable import one_line, screen_json, spelled, visible
+from oraclepack.system.printable import one_line, quantity, screen_json, spelled, visible
 
 STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
@@ -52,3 +52,11 @@ def test_one_line(text: str, expected: str) -> None:
 
 def test_what_is_not_seen_is_spelled_out() -> None:
     assert spelled("a\x1b\u202e\U000e0041\udc80") == r"a\x1b\u202e\U000e0041\udc80"
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(0, "0 criteria"), (1, "1 criterion"), (2, "2 criteria"), (1200, "1,200 criteria")],
+)
+def test_one_thing_is_counted_in_the_singular(number: int, words: str) -> None:
+    assert quantity(number, "criterion", "criteria") == words

@@ -46,4 +46,4 @@ def test_our_own_files_are_no_work(tmp_path: Path) -> None:
 
     reply = report(TicketOutDir.at(root, OPTIONS.out_dir), "changes")
 
-    assert reply.text.startswith("1 files")
+    assert reply.text.startswith("1 file:")

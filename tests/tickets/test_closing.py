@@ -91,7 +91,7 @@ VERDICT = Acceptance(
         pytest.param(_turn(tasks=b"{"), "cannot be read", id="broken tasks"),
         pytest.param(
             _turn(tasks=b'{"tasks": [{"id": 1, "status": "done"}]}'),
-            "1 tasks, 1 done, 1 problems.",
+            "1 task, 1 done, 1 problem.",
             id="tasks",
         ),
         pytest.param(_turn(audit=_audit({})), "0 with a problem", id="a clean audit"),

@@ -28,6 +28,7 @@ def test_the_answer_meets_its_schema(
     ("words", "code", "said"),
     [
         pytest.param(["ticketify"], 0, "2 tickets of .tickets, 5 actions, 1 done", id="made"),
+        pytest.param(["ticketify", "--top-n", "1"], 0, "1 ticket of .tickets", id="one"),
         pytest.param(["ticketify", "--check"], 4, "missing: .oraclepack", id="not made yet"),
         pytest.param(["ticketify", "--top-n", "0"], 2, "0 is not in the range", id="no ticket"),
         pytest.param(["ticketify", "--top-n", "201"], 2, "201 is not in the range", id="too many"),

@@ -130,7 +130,7 @@ def test_the_complexity_report_is_demanded_whole(desk: TicketOutDir) -> None:
         tasks(desk, "weighed")
     desk.write("tm-complexity.json", b'{"complexityAnalysis": [{}]}')
 
-    assert tasks(desk, "weighed")[0].text == "1 tasks weighed"
+    assert tasks(desk, "weighed")[0].text == "1 task weighed"
     assert tasks(desk, "complexity")[0].text == "some"
 
 

@@ -28,6 +28,7 @@ from oraclepack.settings.registry import CWD, Settings
 from oraclepack.shell.checker import complete
 from oraclepack.system.environment import project_root, refuse_to_write_out
 from oraclepack.system.files import sweep, write_atomic
+from oraclepack.system.printable import quantity
 
 STEPS = 20
 _REORDERED = "the steps would have to be reordered, but"
@@ -243,7 +244,8 @@ def upgrade_pack(
     done, text = _proposed(path, raw, settings)
     if work_lines and done.upgradable:
         text, count = with_work_lines(parse_pack(text, path, complete))
-        note = f"{count} prompts now ask for WORK lines: the next run asks these questions again"
+        prompts = quantity(count, "prompt")
+        note = f"WORK lines added to {prompts}: the next run asks these questions again"
         done = msgspec.structs.replace(done, notes=(*done.notes, note))
     changed = done.upgradable and text != raw
     if write and changed:

@@ -18,6 +18,7 @@ from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system import files
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.path_jail import AllowedPath
+from oraclepack.system.printable import quantity
 from oraclepack.tools.argv import ArgvProblem, Effect, ParsedArgv, Role, parse_argv, table_of
 from oraclepack.tools.flag_tables import FlagSpec, FlagTable
 from oraclepack.tools.oracle_attachments import (
@@ -242,7 +243,7 @@ def _answer(
     texts = [AttachedText(file.path, file.data.decode("utf-8", "replace")) for file in attached]
     question = prepared.question
     model = prepared.model or "the tool's own model"
-    estimate = f"~{tokens(question, texts)} tokens and {len(texts)} files"
+    estimate = f"~{tokens(question, texts)} tokens and {quantity(len(texts), 'file')}"
     shim.write_stdout(f"[rehearsal] would call {model} with {estimate}; nothing is asked\n")
     for output, contract in zip(prepared.outputs, prepared.contracts, strict=True):
         answer = rehearsed_answer(question, texts, contract.sections)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from oraclepack import api
+from oraclepack.system.printable import quantity
 
 SHORT = 12
 """How much of a key is shown."""
@@ -72,4 +73,4 @@ def size(count: int) -> str:
 def some_of(files: Sequence[str]) -> str:
     """How many files, and the first of them by name: `2 files: a.txt, b.txt`."""
     named = ", ".join(files[:_NAMED]) + (", …" if len(files) > _NAMED else "")
-    return f"{len(files)} file{'' if len(files) == 1 else 's'}: {named}"
+    return f"{quantity(len(files), 'file')}: {named}"

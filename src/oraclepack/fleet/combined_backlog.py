@@ -7,6 +7,7 @@ import msgspec
 
 from oraclepack.fleet.fleet_reports import CollectedRun
 from oraclepack.system.markdown_text import escape_keeping_code
+from oraclepack.system.printable import quantity
 from oraclepack.work.backlog import Record, WorkStatus
 from oraclepack.work.compare import (
     ComparedStatement,
@@ -149,7 +150,10 @@ def combined_page(fleet: str, tasks: Sequence[MergedTask], runs: Sequence[Collec
     lines = [
         f"# Backlog of fleet {fleet}",
         "",
-        f"Tasks: {len(tasks)}, of {brought} runs; {shared} of them in several repositories.",
+        (
+            f"Tasks: {len(tasks)}, of {quantity(brought, 'run')}; "
+            f"{shared} of them in several repositories."
+        ),
         "",
     ]
     if missing := [run for run in runs if run.problem]:

@@ -20,6 +20,7 @@ from oraclepack.fleet.fleet_reports import (
     UnknownCall,
 )
 from oraclepack.system.clock import SystemClock
+from oraclepack.system.printable import quantity
 
 _OLDEST = 150000
 """PostgreSQL 15."""
@@ -92,7 +93,7 @@ def examine_store(database: Database) -> tuple[StoreCheck, ...]:
         StoreCheck(
             name="fingerprints",
             ok=int(fingerprints) <= 1,
-            value=f"{fingerprints} kinds of runners",
+            value=f"{quantity(int(fingerprints), 'kind')} of runners",
             fix="runners with different keys or configuration ask the same question twice",
         ),
     )

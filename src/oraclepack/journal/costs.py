@@ -10,6 +10,7 @@ from oraclepack.journal.events import ForecastRecorded, InvocationOutcome
 from oraclepack.journal.statuses import CRASHED, Cache
 from oraclepack.journal.step_state import Invocation
 from oraclepack.settings.call_settings import REHEARSAL
+from oraclepack.system.printable import quantity
 from oraclepack.tools.usage import FigureSource, Usage, add_known, least_sure, priced
 
 _NOT_BILLED = frozenset(
@@ -164,4 +165,4 @@ def short_cost(total: CostTotal) -> str:
 
 
 def _calls(count: int) -> str:
-    return f"{count} call{'' if count == 1 else 's'}"
+    return quantity(count, "call")

@@ -12,6 +12,7 @@ from oraclepack.lint.validation import Validation
 from oraclepack.report.github import plain
 from oraclepack.run.policy import YieldReport, weigh, yield_of
 from oraclepack.run.run_report import CompletionReport, RunReport
+from oraclepack.system.printable import quantity
 from oraclepack.work.backlog import ActionizeReport, WorkStatus
 
 
@@ -157,7 +158,7 @@ def _policy(report: PipelineReport) -> str:
     return (
         f"\nPolicy {verdict}: completion {share.ratio:.2f} ({share.ok} of {share.to_run}, "
         f"wanted {share.required:g}), yield {work.ratio:.2f} ({work.actionable} actionable "
-        f"from {work.answered} answers, wanted {work.required:g}).\n"
+        f"from {quantity(work.answered, 'answer')}, wanted {work.required:g}).\n"
     )
 
 

@@ -44,6 +44,7 @@ from oraclepack.settings.call_settings import ENGINE
 from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.shell.stop import Stop
 from oraclepack.system.path_jail import content_at
+from oraclepack.system.printable import quantity
 from oraclepack.work.actionize import FOLDER, Writer, actionize_run
 from oraclepack.work.backlog import ActionizeReport, WorkStatus, read_exports
 
@@ -165,8 +166,10 @@ class Pipeline:
         report = self.checked.report
         errors = sum(finding.severity == "error" for finding in report.findings)
         counts = report.counts
-        counted = f"{counts.steps} steps, {counts.oracle_questions} questions"
-        detail = counted if report.ok else f"{errors} errors in {counted}"
+        counted = ", ".join(
+            (quantity(counts.steps, "step"), quantity(counts.oracle_questions, "question"))
+        )
+        detail = counted if report.ok else f"{quantity(errors, 'error')} in {counted}"
         self._end(
             PipelineStage.VALIDATE, StageStatus.OK if report.ok else StageStatus.FAILED, detail
         )
@@ -331,7 +334,7 @@ class Pipeline:
             self._end(PipelineStage.ACTIONIZE, StageStatus.FAILED, done.report.error or "")
             return
         counts = ", ".join(f"{done.report.tasks[status]} {status}" for status in WorkStatus)
-        detail = f"{counts} from {done.report.answered} answers"
+        detail = f"{counts} from {quantity(done.report.answered, 'answer')}"
         self._end(PipelineStage.ACTIONIZE, StageStatus.OK, detail)
 
     def _policy(self, report: RunReport) -> PolicyReport:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 from oraclepack.errors import UsageError, did_you_mean
-from oraclepack.report.figures import amount, count, duration
+from oraclepack.report.figures import amount, duration
 from oraclepack.report.run_comparison import AnswerChange, PolicyBreach, RunComparison
+from oraclepack.system.printable import quantity
 
 _GROWTH = re.compile(r"(?P<what>cost|time)\+(?P<percent>\d{1,4}(?:\.\d{1,2})?)%")
 _SIMPLE: dict[str, Callable[[RunComparison], tuple[int, str]]] = {
@@ -49,7 +50,7 @@ def _breach(comparison: RunComparison, policy: str) -> str:
     if grown is None:
         number, words = _SIMPLE[policy](comparison)
         one, several = words.split("|")
-        return count(number, one, several) if number else ""
+        return quantity(number, one, several) if number else ""
     most = 1 + Decimal(grown["percent"]) / 100
     if grown["what"] == "time":
         before, now = comparison.first.worked_ms, comparison.second.worked_ms

@@ -3,6 +3,10 @@
 from decimal import Decimal
 
 from oraclepack.journal.costs import CostTotal, money
+from oraclepack.system.printable import quantity
+
+count = quantity
+"""For the screens, which get their figures from here."""
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 
@@ -40,11 +44,6 @@ def size(count: int) -> str:
 def moment(at: str | None) -> str:
     """`2026-03-01 10:00:07 UTC` of an RFC 3339 time."""
     return f"{at[:19].replace('T', ' ')} UTC" if at else "–"
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """`1 task`, `3 tasks`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def amount(value: Decimal | None) -> str:

@@ -3,6 +3,7 @@
 from oraclepack.journal.costs import money
 from oraclepack.report.github import plain
 from oraclepack.run.forecast import CostForecast, CostRange, PlannedStepCost
+from oraclepack.system.printable import quantity
 
 _HEAD = (
     "| step | title | calls to ask | cached | input tokens | likely cost |\n"
@@ -26,14 +27,14 @@ def cost_words(cost: CostRange | None, unpriced: int) -> str:
     if cost is not None:
         parts.append(f"{money(cost.likely)} ({money(cost.low)} to {money(cost.high)})")
     if unpriced:
-        parts.append(f"{unpriced} calls of unknown price")
+        parts.append(f"{quantity(unpriced, 'call')} of unknown price")
     return ", ".join(parts) or "nothing"
 
 
 def _figures(forecast: CostForecast) -> str:
     cost = cost_words(forecast.cost, forecast.unpriced_calls)
     return (
-        f"**{forecast.to_ask} calls to ask**, {forecast.cached} cached, about "
+        f"**{quantity(forecast.to_ask, 'call')} to ask**, {forecast.cached} cached, about "
         f"{forecast.input_tokens:,} input tokens: **{cost}**."
     )
 
@@ -44,7 +45,8 @@ def _notes(forecast: CostForecast) -> str:
         listed = ", ".join(plain(path) for path in one.files[:_MOST_FILES])
         more = ", …" if len(one.files) > _MOST_FILES else ""
         cost = f": {money(one.cost)}" if one.cost is not None else ""
-        notes.append(f"- {len(one.files)} files are sent {one.calls} times{cost} ({listed}{more})")
+        files = quantity(len(one.files), "file")
+        notes.append(f"- {files} sent {one.calls} times{cost} ({listed}{more})")
     notes += [
         f"- {one.advice}: saves about {money(one.cost)} ({one.rule})" for one in forecast.savings
     ]

@@ -10,7 +10,7 @@ from oraclepack.report.answer_html import CitationLinks, render_answer
 from oraclepack.report.report_data import ReportData
 from oraclepack.report.timeline_svg import described, timeline
 from oraclepack.system.files import shipped
-from oraclepack.system.printable import one_line, visible
+from oraclepack.system.printable import one_line, quantity, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -102,7 +102,7 @@ def _environment() -> "Environment":
         "words": lambda text: str(text).replace("_", " "),
     }
     environment.globals |= {
-        "count": figures.count,
+        "count": quantity,
         "described": described,
         "counted_states": page_views.counted_states,
         "question_id": page_views.question_id,

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from oraclepack.journal.costs import cost_text
-from oraclepack.report.figures import cost_cell, count, duration, moment
+from oraclepack.report.figures import cost_cell, duration, moment
 from oraclepack.report.page_views import QuestionView, RunView, TaskView, view_of
 from oraclepack.report.report_data import ReportData
 from oraclepack.system.markdown_text import code_span, escape, escape_keeping_code
+from oraclepack.system.printable import quantity
 from oraclepack.work.backlog import Priority, WorkStatus
 
 MARK = "<!-- oraclepack report -->"
@@ -26,10 +27,11 @@ def _head(view: RunView) -> Iterator[str]:
     data = view.data
     yield f"# {escape(data.pack_path or data.run_id)}\n\n"
     verb = "rehearsed" if data.is_rehearsal else "answered"
-    tasks = count(view.counted[WorkStatus.ACTIONABLE], "task")
+    tasks = quantity(view.counted[WorkStatus.ACTIONABLE], "task")
     yield (
-        f"**{escape(data.status)}**: {data.answered} of {count(len(data.steps), 'question')} "
-        f"{verb}, {tasks} to do, {count(len(data.attention), 'thing')} for a person to look at.\n\n"
+        f"**{escape(data.status)}**: {data.answered} of {quantity(len(data.steps), 'question')} "
+        f"{verb}, {tasks} to do, {quantity(len(data.attention), 'thing')} for a person to look at."
+        "\n\n"
     )
     yield "| run | commit | models | cost | time |\n|---|---|---|---|---|\n"
     cells = (
@@ -61,7 +63,7 @@ def _work(view: RunView) -> Iterator[str]:
     counted = ", ".join(
         f"{number} {priority}" for priority in Priority if (number := view.counted.get(priority, 0))
     )
-    yield f"{count(len(tasks), 'task')}: {counted}.\n\n"
+    yield f"{quantity(len(tasks), 'task')}: {counted}.\n\n"
     for task in tasks[:MOST_TASKS]:
         yield _task(task)
     yield from _more(len(tasks) - MOST_TASKS, "- ")

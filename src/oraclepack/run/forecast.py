@@ -11,6 +11,7 @@ import msgspec
 from oraclepack.pack.model import StepId
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.schedule import OnFailure, Progress, ready
+from oraclepack.system.printable import quantity
 from oraclepack.tools.oracle_models import input_limit, resolve_model
 from oraclepack.tools.prices import CENT_FRACTION, TokenPrice, price_of
 from oraclepack.tools.providers import BROWSER
@@ -292,7 +293,7 @@ def savings_of(
         files = sum(len(one.files) for one in often)
         cost = sum((one.cost or Decimal(0)) * (one.calls - 1) / one.calls for one in often)
         times = max(one.calls for one in often)
-        advice = f"send {files} files once instead of {times} times"
+        advice = f"send {quantity(files, 'file')} once instead of {times} times"
         found.append(Saving("OP701", advice, Decimal(cost).quantize(CENT_FRACTION)))
     pro = [one for one in calls if one.step_id in closed and (one.model or "").endswith(_PRO)]
     price = price_of(_SMALLER_MODEL, own)
@@ -303,7 +304,7 @@ def savings_of(
             for one in pro
             if one.cost is not None
         )
-        advice = f"ask {_SMALLER_MODEL} in {len(pro)} calls that a yes or a no answers"
+        advice = f"ask {_SMALLER_MODEL} in {quantity(len(pro), 'call')} that a yes or a no answers"
         found.append(Saving("OP703", advice, Decimal(less)))
     return tuple(one for one in found if one.cost > 0)
 
@@ -343,10 +344,12 @@ def assumptions_of(
     browser = sum(call.provider == BROWSER for call in timed)
     assumptions = []
     if browser:
-        assumptions.append(f"{browser} calls go through the browser, which has no price per token")
+        number = quantity(browser, "call")
+        assumptions.append(f"through the browser, which has no price per token: {number}")
     for model in models:
         one = expected_answer(model, past.get(model, ()))
-        basis = f"from {one.sample} past answers" if one.sample else "assumed, no past answers"
+        past_answers = quantity(one.sample, "past answer")
+        basis = f"from {past_answers}" if one.sample else "assumed, no past answers"
         assumptions.append(
             f"{model}: {one.low:,}, likely {one.likely:,}, up to {one.high:,} output tokens and "
             f"{one.seconds:g} s a call ({basis})"

@@ -54,6 +54,11 @@ def single_lines(record: Record) -> Record:
     return cast("Record", changed_texts(record, one_line))
 
 
+def quantity(number: int, noun: str, plural: str = "") -> str:
+    """`1 task`, `3 tasks`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def changed_texts(value: object, change: Callable[[str], str]) -> object:
     """The value with every text in it changed, keys of mappings too; all shapes stay."""
     # Exactly `str`: a member of an enum is a word of ours, not a text from outside.

@@ -7,6 +7,7 @@ import msgspec
 
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.markdown_text import code_span
+from oraclepack.system.printable import quantity
 from oraclepack.tickets import ticket as names
 from oraclepack.tickets.pages import markdown_line
 from oraclepack.tickets.prompts import ready_tickets
@@ -128,7 +129,7 @@ def changes_page(changes: Sequence[ChangedFile] | None, work: NextWork | None) -
         )
     if not changes:
         return "\n".join([*lines, "Nothing differs from the last commit.", ""])
-    lines += [f"{len(changes)} files differ from the last commit:", ""]
+    lines += [f"{quantity(len(changes), 'file')} changed since the last commit:", ""]
     lines += [f"- {code_span(change.state)} {markdown_line(change.path)}" for change in changes]
     return "\n".join([*lines, ""])
 
@@ -206,7 +207,8 @@ def _tasks(turn: TurnSummary) -> list[str]:
     if not read:
         return ["## Task Master", "", "There are no tasks.", ""]
     done = sum(task.status == "done" for task in read)
-    summary = f"{len(read)} tasks, {done} done, {len(problems(read))} problems."
+    wrong = quantity(len(problems(read)), "problem")
+    summary = f"{quantity(len(read), 'task')}, {done} done, {wrong}."
     return ["## Task Master", "", summary, ""]
 
 
@@ -215,6 +217,7 @@ def _files(turn: TurnSummary) -> list[str]:
         return []
     wrong = [file for file in turn.audit.files if file.problem is not None]
     present = sum(file.present for file in turn.audit.files)
-    lines = ["## Files", "", f"{present} files present, {len(wrong)} with a problem.", ""]
+    summary = f"{quantity(present, 'file')} present, {len(wrong)} with a problem."
+    lines = ["## Files", "", summary, ""]
     listed = [f"- {code_span(file.path)}: {markdown_line(file.problem or '')}" for file in wrong]
     return [*lines, *listed, ""] if listed else lines

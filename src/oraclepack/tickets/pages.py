@@ -18,6 +18,7 @@ def actions_page(tickets: Sequence[KnownTicket], actions: Actions) -> str:
         "",
         _HEADER,
         "",
+        # Also for one ticket in the words of 0.1.0: `ticketify --check` compares bytes.
         f"{len(tickets)} tickets, {actions.count} actions, {done} of them done.",
         "",
     ]

@@ -12,6 +12,7 @@ from oraclepack.system.digests import canonical_file, sha256_bytes
 from oraclepack.system.environment import environment
 from oraclepack.system.git import changed_files
 from oraclepack.system.path_jail import jail, refuse_link_out
+from oraclepack.system.printable import quantity
 from oraclepack.tickets import tasks as tm
 from oraclepack.tickets import ticket as names
 from oraclepack.tickets.agent_answers import UnusableAnswer, judgement, selection, text_of
@@ -205,7 +206,7 @@ def tasks(desk: TicketOutDir, text: str) -> tuple[TicketsReply, tuple[str, ...]]
             count = _complexity_count(desk)
             if count is None:
                 raise InputError(f"{desk.path(names.TM_COMPLEXITY)} was not written")
-            return TicketsReply(text=f"{count} tasks weighed"), ()
+            return TicketsReply(text=f"{quantity(count, 'task')} weighed"), ()
         case "selected":
             task = _current(desk)
             return TicketsReply(text=task.id if task and tm.is_movable(task) else ""), ()
@@ -252,7 +253,7 @@ def _figures(desk: TicketOutDir, question: str) -> tuple[TicketsReply, tuple[str
                 "sets them aside, so that step 05 makes new ones"
             ),
         )
-    text = f"{figures.tasks} tasks, {figures.subtasks} subtasks"
+    text = f"{quantity(figures.tasks, 'task')}, {quantity(figures.subtasks, 'subtask')}"
     if question == "check" and figures.problems:
         lines = [f"task {one.task_id}: {one.problem}" for one in figures.problems]
         return TicketsReply(text="\n".join([text, *lines]), written=path, ok=False), warnings
@@ -289,7 +290,7 @@ def _changes(desk: TicketOutDir) -> TicketsReply:
         diff = [ChangedFile(state, path) for state, path in changes if not path.startswith(own)]
     page = changes_page(diff, desk.shape(names.NEXT, NextWork))
     path = desk.write(names.CHANGES, page.encode())
-    count = "no repository" if diff is None else f"{len(diff)} files"
+    count = "no repository" if diff is None else quantity(len(diff), "file")
     return TicketsReply(text=f"{count}: wrote {path}", written=path)
 
 
@@ -303,7 +304,7 @@ def _audit(desk: TicketOutDir) -> TicketsReply:
     path = desk.write(names.AUDIT, canonical_file(result))
     wrong = [f"{file.path}: {file.problem}" for file in result.files if file.problem]
     there = sum(file.present for file in result.files)
-    text = "\n".join([f"{there} files: wrote {path}", *wrong])
+    text = "\n".join([f"{quantity(there, 'file')}: wrote {path}", *wrong])
     return TicketsReply(text=text, written=path, ok=result.ok)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from oraclepack.system import backlog_notes as keeping
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.markdown_text import code_span
-from oraclepack.system.printable import screen_json
+from oraclepack.system.printable import quantity, screen_json
 from oraclepack.work.backlog import Issue, PackAnswers, Priority, Record, TaskKind, WorkStatus
 from oraclepack.work.prose import (
     cited_lines,
@@ -88,16 +88,16 @@ def _first_page(issues: Sequence[Issue], records: Sequence[Record], page: "_Page
     answered = sum(bool(issue.answer_files) for issue in issues)
     yield "\n## In short\n\n"
     yield (
-        f"- {_count(len(issues), 'question')}, {answered} answered"
+        f"- {quantity(len(issues), 'question')}, {answered} answered"
         f"{f', {len(cut)} of the answers cut off' if cut else ''}\n"
     )
     yield (
-        f"- {_count(len(work), 'task')}: {_count(kinds[TaskKind.CHANGE], 'change')}, "
-        f"{_count(kinds[TaskKind.EXPERIMENT], 'experiment')}, "
-        f"{_count(kinds[TaskKind.FINDING], 'finding')}\n"
+        f"- {quantity(len(work), 'task')}: {quantity(kinds[TaskKind.CHANGE], 'change')}, "
+        f"{quantity(kinds[TaskKind.EXPERIMENT], 'experiment')}, "
+        f"{quantity(kinds[TaskKind.FINDING], 'finding')}\n"
     )
     yield (
-        f"- {_count(status[WorkStatus.CONFLICT], 'conflict')}, "
+        f"- {quantity(status[WorkStatus.CONFLICT], 'conflict')}, "
         f"{status[WorkStatus.BLOCKED]} blocked, {status[WorkStatus.NOOP]} without work\n"
     )
     best = sorted(work, key=by_worth)[:MOST_WORTH]
@@ -219,7 +219,3 @@ def _carried_ticks(
 def _listed(head: str, lines: Iterable[str]) -> str:
     items = "".join(f"- {line}\n" for line in lines)
     return f"{head}:\n\n{items}\n" if items else ""
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

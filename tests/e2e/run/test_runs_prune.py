@@ -93,7 +93,7 @@ def test_as_text_every_run_has_its_line(project: Project) -> None:
     lines = ran.out.splitlines()
     assert lines[0].startswith(f"would remove {old}, ")
     assert lines[1] == f"would keep {new}: among the newest 1 of its pack"
-    assert lines[2].startswith("would remove 1 runs, ")
+    assert lines[2].startswith("would remove 1 run, ")
 
 
 def test_young_runs_stay(project: Project) -> None:

@@ -13,7 +13,7 @@ from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import SHORT, call_line, columns, differing, size
 from oraclepack.cli.value_completion import run_ids, step_of_run
 from oraclepack.errors import UsageError
-from oraclepack.system.printable import single_lines
+from oraclepack.system.printable import quantity, single_lines
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
@@ -117,7 +117,7 @@ def prune_old(
     )
     done, rest = ("would remove", "would keep") if dry_run else ("removed", "kept")
     listed = "".join(f"{key}\n" for key in report.removed) if dry_run else ""
-    count = f"{len(report.removed)} answers, {size(report.bytes)}"
+    count = f"{quantity(len(report.removed), 'answer')}, {size(report.bytes)}"
     text = f"{listed}{done} {count}; {rest} {report.kept}\n"
     if report.foreign:
         text += f"{report.foreign} of them are foreign, and not removed\n"

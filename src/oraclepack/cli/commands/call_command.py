@@ -16,7 +16,7 @@ from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.cli.run_reply import run_failure
 from oraclepack.cli.text import size
 from oraclepack.errors import ExitCode, UsageError
-from oraclepack.system.printable import single_lines
+from oraclepack.system.printable import quantity, single_lines
 
 
 @command(
@@ -107,7 +107,7 @@ def _preflight_reply(report: api.CallPreflight, warnings: tuple[str, ...]) -> Re
     cost = "unknown" if data.cost is None else api.money(data.cost.likely)
     head = f"model {data.model or 'by oracle'}, provider {data.provider or '-'}, {data.fate}\n"
     tokens = f"about {data.input_tokens or 0} tokens, likely {cost}"
-    text = f"{head}{data.files} files, {size(data.bytes)}, {tokens}\n"
+    text = f"{head}{quantity(data.files, 'file')}, {size(data.bytes)}, {tokens}\n"
     error = None
     if not report.ok:
         error = ReplyError(

@@ -12,7 +12,7 @@ from oraclepack.cli.reply import Reply, ReplyError, Styled
 from oraclepack.cli.text import seconds
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import ExitCode
-from oraclepack.system.printable import single_lines
+from oraclepack.system.printable import quantity, single_lines
 
 _LONGEST = 150
 
@@ -64,7 +64,8 @@ def _text(diff: api.RunComparison) -> Iterator[str | Styled]:
         models = ", ".join(side.models) or "no model"
         yield (
             f": {side.status}, {models}, {side.answered} of {side.questions} answered, "
-            f"{side.tasks} tasks, {api.short_cost(side.cost)}, {seconds(side.worked_ms)}\n"
+            f"{quantity(side.tasks, 'task')}, {api.short_cost(side.cost)}, "
+            f"{seconds(side.worked_ms)}\n"
         )
     counted = [f"{number} {_words(change)}" for change, number in diff.totals.items() if number]
     yield f"answers: {', '.join(counted) or 'none'}\n"

@@ -16,7 +16,7 @@ from oraclepack.cli.reply import Reply
 from oraclepack.cli.signals import StopOnSignals
 from oraclepack.cli.text import columns
 from oraclepack.errors import ExitCode
-from oraclepack.system.printable import single_lines
+from oraclepack.system.printable import quantity, single_lines
 
 fleet = Group(
     "fleet",
@@ -261,7 +261,7 @@ def collect(name: str, target: str, *, settings: api.Settings) -> Reply:
     ]
     text = (
         f"{columns(('project', 'state', 'tasks', 'run'), rows)}"
-        f"{_number(shown.merged, 'task')}: {shown.backlog}\n"
+        f"{quantity(shown.merged, 'task')}: {shown.backlog}\n"
         + (f"{shown.site}\n" if shown.site else "")
     )
     missing = any(run.problem for run in report.runs)
@@ -354,9 +354,9 @@ def bury(host: str, because: str, *, settings: api.Settings) -> Reply:
     again. Its runners can bring answers that they still have, and spend nothing more.
     """
     report = api.shared_store(settings).bury(host, api.user_name(), because)
-    return Reply(
-        report, f"{host}: {report.runners} runners buried, {report.calls} unknown calls given up\n"
-    )
+    runners = quantity(report.runners, "runner")
+    calls = quantity(report.calls, "unknown call")
+    return Reply(report, f"{host}: {runners} buried, {calls} given up\n")
 
 
 @command(
@@ -450,16 +450,12 @@ def _report(report: api.FleetReport) -> Reply:
     return Reply(report, _text(report), exit_code=code)
 
 
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def _counts(totals: api.FleetTotals) -> str:
     states = ", ".join(f"{count} {state}" for state, count in totals.by_state.items())
     cost = f", ${totals.cost}" if totals.cost is not None else ""
     calls = ", ".join(f"{name} {count}" for name, count in totals.in_flight.items())
     calls = f"; in flight: {calls}" if calls else ""
-    jobs = _number(totals.jobs, "job")
+    jobs = quantity(totals.jobs, "job")
     return f"{jobs}: {states}; {totals.ok} of {totals.steps} steps ok{cost}{calls}"
 
 

@@ -7,7 +7,7 @@ import click
 from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
-from oraclepack.system.printable import single_lines
+from oraclepack.system.printable import quantity, single_lines
 
 
 @command(
@@ -45,6 +45,6 @@ def followup(run_dir: str, out: str, *, force: bool, settings: api.Settings) -> 
         lines += [f"{one.step_id} not found: {name}" for name in one.unmatched]
         lines += [f"{one.step_id} not attached, a secret or too large: {p}" for p in one.refused]
         if one.not_attached:
-            lines.append(f"{one.step_id} {one.not_attached} more files match")
+            lines.append(f"{one.step_id} also matching: {quantity(one.not_attached, 'file')}")
     lines.append(f"{report.pack} {'written' if report.changed else 'unchanged'}")
     return Reply(done.report, "".join(f"{line}\n" for line in lines), warnings=done.warnings)

@@ -14,7 +14,7 @@ from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_options import picking, run_arguments
 from oraclepack.cli.text import clock, columns, size, some_of
 from oraclepack.cli.value_completion import pack_files
-from oraclepack.system.printable import single_lines
+from oraclepack.system.printable import quantity, single_lines
 
 _SHOWN = 5
 """Groups of repeated files that are listed."""
@@ -89,7 +89,8 @@ def _cost(cost: api.CostRange | None, unpriced: int) -> str:
 
 
 def _summary(forecast: api.CostForecast) -> str:
-    counts = f"{forecast.to_ask} calls to ask, {forecast.cached} cached, {forecast.adopted} adopted"
+    asked = f"{quantity(forecast.to_ask, 'call')} to ask"
+    counts = f"{asked}, {forecast.cached} cached, {forecast.adopted} adopted"
     refused = f", {forecast.refused} refused" if forecast.refused else ""
     cost = "nothing is known to cost money"
     if forecast.cost is not None:
@@ -97,9 +98,8 @@ def _summary(forecast: api.CostForecast) -> str:
             api.money, (forecast.cost.low, forecast.cost.likely, forecast.cost.high)
         )
         cost = f"likely {likely}, from {low} to {high}"
-    unknown = (
-        f"; {forecast.unpriced_calls} calls of unknown price" if forecast.unpriced_calls else ""
-    )
+    unpriced = forecast.unpriced_calls
+    unknown = f"; {quantity(unpriced, 'call')} of unknown price" if unpriced else ""
     return (
         f"{counts}{refused}; {size(forecast.bytes)}, about {forecast.input_tokens:,} input tokens\n"
         f"cost: {cost}{unknown}\n"

@@ -13,7 +13,7 @@ from oraclepack.cli.reply import Reply
 from oraclepack.cli.text import size
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import UsageError
-from oraclepack.system.printable import single_lines
+from oraclepack.system.printable import quantity, single_lines
 
 
 @command(
@@ -91,17 +91,19 @@ def _site(
         _open(site_report.index)
     printable = single_lines(site_report)
     lines = [f"left out: {one}" for one in printable.skipped]
-    lines.append(f"{printable.index}: {printable.runs} runs, {printable.written} written")
+    runs = quantity(printable.runs, "run")
+    lines.append(f"{printable.index}: {runs}, {printable.written} written")
     return Reply(site_report, "".join(f"{line}\n" for line in lines))
 
 
 def _text(file: api.ReportFile) -> str:
     people = f", {file.attention} for a person to look at" if file.attention else ""
-    source = f"; it quotes {file.quoted_lines} source lines" if file.quoted_lines else ""
+    lines = quantity(file.quoted_lines, "source line")
+    source = f"; it quotes {lines}" if file.quoted_lines else ""
     state = "written" if file.changed else "unchanged"
     return (
         f"run {file.run_id}: {file.status}, {file.answered} of {file.questions} answered, "
-        f"{file.tasks} tasks{people}\n{file.path} {state}, {size(file.bytes)}{source}\n"
+        f"{quantity(file.tasks, 'task')}{people}\n{file.path} {state}, {size(file.bytes)}{source}\n"
     )
 
 

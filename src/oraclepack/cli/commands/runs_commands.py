@@ -11,7 +11,7 @@ from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import columns, seconds, size, some_of
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import UsageError
-from oraclepack.system.printable import single_lines
+from oraclepack.system.printable import quantity, single_lines
 
 _JOBS = "oraclepack.cli.commands.job_commands"
 
@@ -127,7 +127,7 @@ def _pruned(report: api.RunsPruneReport) -> str:
     done, rest = ("would remove", "would keep") if report.dry_run else ("removed", "kept")
     lines = [f"{done} {one.run_id}, {size(one.bytes)}\n" for one in report.removed]
     lines += [f"{rest} {one.run_id}: {one.reason}\n" for one in report.kept]
-    count = f"{len(report.removed)} runs, {size(report.bytes)}"
+    count = f"{quantity(len(report.removed), 'run')}, {size(report.bytes)}"
     return "".join([*lines, f"{done} {count}; {rest} {len(report.kept)}\n"])
 
 

@@ -12,7 +12,7 @@ from oraclepack.cli.reply import Reply, ReplyError, Styled
 from oraclepack.cli.text import columns
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import ExitCode, LockedError, UsageError
-from oraclepack.system.printable import single_lines
+from oraclepack.system.printable import quantity, single_lines
 
 config = Group(
     "config",
@@ -145,7 +145,7 @@ def _run(run: api.RunRebuild) -> list[str | Styled]:
     torn = "; a last line that a crash cut short was left out" if run.torn else ""
     pieces: list[str | Styled] = [
         Styled(run.result.value, colour),
-        f" {run.run_id}: {run.events} intact events{torn}{problem}\n",
+        f" {run.run_id}: {quantity(run.events, 'intact event')}{torn}{problem}\n",
     ]
     return pieces + [f"  {path}\n" for path in run.files]
 

@@ -11,6 +11,7 @@ from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply, ReplyError, partial_failure, rollback_notice
 from oraclepack.errors import ExitCode, UsageError
+from oraclepack.system.printable import quantity
 
 MODES = ("backlog", "pipelines", "autopilot", "codex", "gemini")
 PARTS = ("index", "actions", "prd")
@@ -96,10 +97,11 @@ def ticketify(
 
 def _text(data: api.TicketifyReport) -> str:
     head = (
-        f"{data.selected} tickets of {data.tickets_dir}, {data.actions} actions, {data.done} done"
+        f"{quantity(data.selected, 'ticket')} of {data.tickets_dir}, "
+        f"{quantity(data.actions, 'action')}, {data.done} done"
     )
     idle = len(data.without_actions)
-    lines = [f"{head}, {idle} tickets without actions" if idle else head]
+    lines = [f"{head}, {quantity(idle, 'ticket')} without actions" if idle else head]
     lines += [f"wrote {path}" for path in data.written]
     lines += [f"backup: {path}" for path in data.backups]
     if not (data.written or data.backups):

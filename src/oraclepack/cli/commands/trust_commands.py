@@ -9,7 +9,7 @@ from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import ExitCode, OraclePackError, UsageError
-from oraclepack.system.printable import visible
+from oraclepack.system.printable import quantity, visible
 from oraclepack.system.terminal import ask, can_ask
 
 _RUN_MEANS = """From then on its answers count as verified, `run` continues it and finishes what it
@@ -54,10 +54,12 @@ def trust(run: str | None, *, cache: bool, yes: bool, settings: api.Settings) ->
         return Reply(done, text, warnings=done.still_foreign, talk=_of_the_cache(records))
     answers = records.find_answers()
     if answers.keys or answers.claims:
-        about = f"{len(answers.keys)} answers and {len(answers.claims)} calls are not signed\n"
+        entries = quantity(len(answers.keys), "answer")
+        about = f"not signed: {entries} and {quantity(len(answers.claims), 'call')}\n"
         _agree(f"{about}{_CACHE_MEANS}", "Take them over?", is_agreed=yes)
     done = records.trust(answers)
-    return Reply(done, f"{len(done.answers)} answers are yours now\n", warnings=done.still_foreign)
+    text = f"taken over: {quantity(len(done.answers), 'answer')}\n"
+    return Reply(done, text, warnings=done.still_foreign)
 
 
 def _of_the_cache(records: api.ForeignRecords) -> str:
@@ -65,8 +67,10 @@ def _of_the_cache(records: api.ForeignRecords) -> str:
         count = len(records.find_answers().keys)
     except OraclePackError:
         return ""
-    notice = f"{count} answers in the cache are not signed either: `oraclepack trust --cache`\n"
-    return notice if count else ""
+    if not count:
+        return ""
+    answers = quantity(count, "answer")
+    return f"not signed either: {answers} in the cache; see `oraclepack trust --cache`\n"
 
 
 def _about(candidate: api.Candidate) -> str:
@@ -79,7 +83,8 @@ def _about(candidate: api.Candidate) -> str:
     return (
         f"run {candidate.run.run_id}: {candidate.foreign.reason}\n"
         f"  pack {pack}, begun {since}\n"
-        f"  {statuses.count(api.Status.OK)} of {len(statuses)} steps ok, {calls} calls\n"
+        f"  {statuses.count(api.Status.OK)} of {len(statuses)} steps ok, "
+        f"{quantity(calls, 'call')}\n"
     )
 
 
