@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.run.project import Zygote
+from tests.e2e.run.project import Zygote, a_project
 from tests.torture.__main__ import table
 from tests.torture.attacks import ATTACKS
 from tests.torture.bug_scenes import NotPlayedError
 from tests.torture.bugs import BUGS, Bug, caught
+from tests.torture.disk_faults import unclear
 from tests.torture.playing import line
 from tests.torture.soak import LEAST, LEFT_OUT, MOST, Turn, summary, turns
 from tests.torture.tally import Broken, Promise, Scene, Tally
@@ -53,6 +54,18 @@ def test_the_promise_holds_under(name: str, tmp_path: Path, zygote: Zygote) -> N
 
     assert tally.trials
     assert tally.broken == ()
+
+
+@pytest.mark.parametrize("free", [0, 1, 2, 3, 5])
+def test_a_run_without_descriptors_still_reports_its_error(
+    free: int, tmp_path: Path, zygote: Zygote
+) -> None:
+    project = a_project(tmp_path, zygote, "# 01) a\ntrue\n")
+    few: dict[str, dict[str, object]] = {
+        "tests.torture.disk_faults:use_up_descriptors": {"free": free}
+    }
+
+    assert unclear(project.run(inside=few)) == []
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ from oraclepack.errors import ExitCode, InputError, OraclePackError, exit_code_o
 from oraclepack.system.terminal import stdout_is_terminal
 
 PROGRAM = "oraclepack"
+_FOR_REPLIES = ("exhausted", "redacted_record", "request_id")
+_FOR_JSON = ("canonical_reply", "clean_parts", "untrusted_parts")
 
 
 class TerminatedError(BaseException):
@@ -46,6 +48,7 @@ def run(args: Sequence[str], *, is_process: bool = False) -> int:
         args = shared_options_last(args)
         request.argv = tuple(args)
         try:
+            _load_reply_names(request)
             program = root()
             with program.make_context(PROGRAM, list(args), obj=request) as context:
                 reply: Any = program.invoke(context) if args else _no_command(context)
@@ -129,6 +132,12 @@ def _misused(error: click.ClickException, request: CommandLine) -> Reply:
         suggestion = f"did you mean {near[0]}?" if near else suggestion
     failure = ReplyError("USAGE", message, detail, phase="arguments", suggestion=suggestion)
     return Reply(exit_code=ExitCode.INVALID, error=failure)
+
+
+def _load_reply_names(request: CommandLine) -> None:
+    """Import what the reply needs before the command may use up all file descriptors."""
+    for name in (*_FOR_REPLIES, *(_FOR_JSON if request.wants_json else ())):
+        getattr(api, name)
 
 
 def _error_reply(error: OraclePackError, request: CommandLine) -> ReplyError:
