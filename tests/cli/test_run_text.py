@@ -62,7 +62,9 @@ def test_after_a_failure_the_log_and_the_way_on_are_reported(tmp_path: Path) -> 
     (folder / "02.1.stderr.log").write_text("".join(f"line {n}\n" for n in range(30)))
     (folder / "03.1.stdout.log").write_text("out\n")
 
-    text = plain(run_text(REPORT, RunLocation(tmp_path, tmp_path), "oraclepack run pack.md"))
+    text = plain(
+        run_text(REPORT, RunLocation(tmp_path, tmp_path, "my pack.md"), "oraclepack run pack.md")
+    )
 
     tail = "".join(f"  | line {n}\n" for n in range(20, 30))
     assert text == (
@@ -79,7 +81,7 @@ def test_after_a_failure_the_log_and_the_way_on_are_reported(tmp_path: Path) -> 
 def test_paths_work_from_where_the_user_stands(tmp_path: Path) -> None:
     logs(tmp_path)
 
-    text = plain(run_text(REPORT, RunLocation(tmp_path, tmp_path / "src"), None))
+    text = plain(run_text(REPORT, RunLocation(tmp_path, tmp_path / "src", "my pack.md"), None))
 
     assert f"its logs are empty: {tmp_path}/.oraclepack/runs/r/logs/02.1.stderr.log\n" in text
     assert "to continue" not in text
@@ -88,7 +90,7 @@ def test_paths_work_from_where_the_user_stands(tmp_path: Path) -> None:
 def test_a_line_without_an_end_does_not_flood_the_screen(tmp_path: Path) -> None:
     (logs(tmp_path) / "02.1.stderr.log").write_text("x" * 5000)
 
-    text = plain(run_text(REPORT, RunLocation(tmp_path, tmp_path), None))
+    text = plain(run_text(REPORT, RunLocation(tmp_path, tmp_path, "my pack.md"), None))
 
     assert f"  | {'x' * 300}… (5000 characters)\n" in text
 
@@ -108,7 +110,7 @@ def test_a_failed_prelude_shows_its_last_log(tmp_path: Path) -> None:
         prelude_stderr_log="logs/prelude.10.stderr.log",
     )
 
-    text = plain(run_text(report, RunLocation(tmp_path, tmp_path), None))
+    text = plain(run_text(report, RunLocation(tmp_path, tmp_path, "my pack.md"), None))
 
     assert text.startswith(
         "the prelude failed: it left\nthe end of .oraclepack/runs/r/logs/prelude.10."
@@ -129,11 +131,11 @@ def test_what_a_step_changed_is_shown_and_how_it_runs_again(
         failed_steps=("05",) if failed else (),
     )
 
-    text = plain(run_text(report, RunLocation(tmp_path, tmp_path), None))
+    text = plain(run_text(report, RunLocation(tmp_path, tmp_path, "my pack.md"), None))
 
     listed = "0.txt, 1.txt, 2.txt, 3.txt, 4.txt, 5.txt, 6.txt, 7.txt, …"
     assert f"step 05 changed 10 files: {listed}\n" in text
-    assert ("before it runs again: oraclepack undo PACK 05" in text) is failed
+    assert ("before it runs again: oraclepack undo 'my pack.md' 05" in text) is failed
 
 
 def test_a_rollback_and_nothing_to_do() -> None:
@@ -147,7 +149,7 @@ def test_a_rollback_and_nothing_to_do() -> None:
         rollback_error="disk full",
     )
 
-    text = plain(run_text(report, RunLocation(Path(), Path()), None))
+    text = plain(run_text(report, RunLocation(Path(), Path(), "pack.md"), None))
 
     assert text == (
         "nothing to do\nrollback failed: disk full\nrun directory: .oraclepack/runs/r\n"

@@ -30,7 +30,7 @@ def packs_reply(outcome: api.RunPacksOutcome, warnings: tuple[str, ...]) -> Repl
         own = ran.get(pack.path)
         if own is not None and own.exit_code:
             pieces.append(Styled(f"{pack.path}\n", "bold"))
-            place = RunLocation(own.root, Path.cwd())
+            place = RunLocation(own.root, Path.cwd(), pack.path)
             pieces += run_text(single_lines(own.report), place, own.continue_command)
     pieces.append(columns(("pack", "exit code", "result"), map(_row, outcome.report.packs)))
     return Reply(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 from oraclepack import api
 from oraclepack.cli.finding_text import as_text
@@ -37,7 +38,9 @@ def pipeline_text(
     return (*pieces, *(f"{name}: {where}\n" for name, where in _places(report, place, junit)))
 
 
-def failure_of(report: api.PipelineReport, code: int, way_on: str, suggestion: str) -> ReplyError:
+def failure_of(
+    report: api.PipelineReport, pack: str, code: int, way_on: str, suggestion: str
+) -> ReplyError:
     """Why the exit code is not 0."""
     onwards = f"to continue: {way_on}"
     if code == ExitCode.INVALID:
@@ -57,11 +60,11 @@ def failure_of(report: api.PipelineReport, code: int, way_on: str, suggestion: s
         totals = report.verify.totals
         message = f"{totals.failed} of {totals.outputs} outputs do not meet their contract"
         again = (
-            "correct the files, `oraclepack accept PACK NN`, or ask again: "
-            "oraclepack pipeline PACK --rerun NN --refresh"
+            f"correct the files, `oraclepack accept {quote(pack)} NN`, or ask again: "
+            f"oraclepack pipeline {quote(pack)} --rerun NN --refresh"
         )
         return ReplyError("CONTRACT", message, phase="verify", suggestion=again)
-    ways = report.run.ways_on if report.run is not None else None
+    ways = report.run.ways_on(pack) if report.run is not None else None
     return _partial(report, suggestion or ways or onwards)
 
 

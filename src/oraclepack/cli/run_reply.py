@@ -29,7 +29,7 @@ def started_reply(started: api.StartedRun) -> Reply:
 
 def run_reply(outcome: api.RunOutcome, warnings: tuple[str, ...]) -> Reply:
     report, code, way_on = outcome.report, outcome.exit_code, outcome.continue_command
-    place = RunLocation(outcome.root, Path.cwd())
+    place = RunLocation(outcome.root, Path.cwd(), outcome.pack.path)
     error = run_failure(outcome) if code else None
     return Reply(
         data=report,
@@ -57,10 +57,11 @@ def decision_failure(report: api.RunReport, command: str) -> ReplyError:
 
 def run_failure(outcome: api.RunOutcome) -> ReplyError:
     """Why a run did not end with exit code 0."""
-    return _failure(outcome.report, outcome.exit_code, outcome.continue_command)
+    return _failure(outcome)
 
 
-def _failure(report: api.RunReport, code: ExitCode, command: str) -> ReplyError:
+def _failure(outcome: api.RunOutcome) -> ReplyError:
+    report, code, command = outcome.report, outcome.exit_code, outcome.continue_command
     way_on = f"to continue: {command}"
     if code is ExitCode.POLICY:
         shortfall = report.completion.shortfall or code.meaning
@@ -79,6 +80,6 @@ def _failure(report: api.RunReport, code: ExitCode, command: str) -> ReplyError:
         detail=report.rollback_error or "",
         retryable=report.is_retryable,
         phase="run",
-        suggestion=report.ways_on or way_on,
+        suggestion=report.ways_on(outcome.pack.path) or way_on,
         retry_after=report.retry_after,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import msgspec
@@ -57,6 +58,8 @@ class RunLocation(msgspec.Struct, frozen=True):
 
     root: Path
     here: Path
+    pack: str
+    """The path of its pack, as the user gave it."""
 
     def read(self, relative: str) -> Path:
         return self.root / relative
@@ -98,7 +101,7 @@ def run_text(
     first step failed, and the ways on from answers that miss their contracts.
     """
     is_cause_shown = error is not None and error.code not in _WITHOUT_CAUSE
-    ways_on = report.ways_on
+    ways_on = report.ways_on(place.pack)
     are_ways_shown = error is not None and ways_on is not None and error.suggestion == ways_on
     pieces: list[str | Styled] = []
     failed = [step for step in report.steps if step.step_id in report.failed_steps]
@@ -115,10 +118,10 @@ def run_text(
         pieces += _log(logs, place) if number else _tail(logs, place, step.message or "")
         mine = [one for one in report.output_failures if one.step_id == step.step_id]
         pieces += [f"{one.line}\n" for one in mine]
-        pieces += _ways_on(report, step.step_id, are_shown=are_ways_shown)
+        pieces += _ways_on(report, place.pack, step.step_id, are_shown=are_ways_shown)
     for step in report.steps:
         if step.changed_files and step.step_id in {*report.completed_steps, *report.failed_steps}:
-            pieces.append(_changed(step, failed=step in failed))
+            pieces.append(_changed(step, place.pack, failed=step in failed))
     pieces.append(_summary(report))
     if report.rollback_status != api.RollbackStatus.NOT_ATTEMPTED:
         rollback_error = f": {report.rollback_error}" if report.rollback_error else ""
@@ -130,7 +133,9 @@ def run_text(
     return tuple(pieces)
 
 
-def _ways_on(report: api.RunReport, step_id: str, *, are_shown: bool) -> list[str | Styled]:
+def _ways_on(
+    report: api.RunReport, pack: str, step_id: str, *, are_shown: bool
+) -> list[str | Styled]:
     """What to do about an answer that misses its contract, unless the hint of the error says it."""
     if step_id not in report.unmet_steps:
         return []
@@ -138,7 +143,7 @@ def _ways_on(report: api.RunReport, step_id: str, *, are_shown: bool) -> list[st
         is_held = step_id in report.held_steps
         return ["  not asked again, because it was paid for\n"] if is_held else []
     held = "not asked again: " if step_id in report.held_steps else ""
-    return [f"  {held}{report.ways_on_from(step_id)}\n"]
+    return [f"  {held}{report.ways_on_from(pack, step_id)}\n"]
 
 
 def _failure(step: api.StepReport) -> list[str | Styled]:
@@ -167,8 +172,8 @@ def _tail(logs: list[str], place: RunLocation, message: str) -> list[str | Style
     return [f"its logs are empty: {place.display_path(log)}\n" for log in logs[:1]]
 
 
-def _changed(step: api.StepReport, *, failed: bool) -> str:
-    ways = f"oraclepack undo PACK {step.step_id}, or --allow-dirty-rerun"
+def _changed(step: api.StepReport, pack: str, *, failed: bool) -> str:
+    ways = f"oraclepack undo {quote(pack)} {step.step_id}, or --allow-dirty-rerun"
     before = f"\n  before it runs again: {ways}" if failed else ""
     return f"step {step.step_id} changed {some_of(step.changed_files)}{before}\n"
 

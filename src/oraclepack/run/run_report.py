@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
-from shlex import join
+from shlex import join, quote
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -143,12 +143,12 @@ def forecast_report(
     )
 
 
-def ways_on(steps: Sequence[str]) -> str:
+def ways_on(pack: str, steps: Sequence[str]) -> str:
     """The three ways on from answers that miss their contracts: they were paid for."""
     return (
-        f"`oraclepack accept PACK {steps[0]} --reason …` takes the answer as it is; "
+        f"`oraclepack accept {quote(pack)} {steps[0]} --reason …` takes the answer as it is; "
         "or correct the file and run again; "
-        f"or `oraclepack run PACK --rerun {','.join(steps)} --refresh` asks again"
+        f"or `oraclepack run {quote(pack)} --rerun {','.join(steps)} --refresh` asks again"
     )
 
 
@@ -240,16 +240,15 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
         """The failed steps with a complete answer that misses its contract."""
         return tuple(step.step_id for step in self._failed if step.error in UNMET)
 
-    @property
-    def ways_on(self) -> str | None:
-        """What a person can do where only such answers are left to deal with."""
+    def ways_on(self, pack: str) -> str | None:
+        """What a person can do where only such answers are left to deal with; `pack` is a path."""
         if not self.unmet_steps or set(self.unmet_steps) != set(self.failed_steps):
             return None
-        return ways_on(self.unmet_steps)
+        return ways_on(pack, self.unmet_steps)
 
-    def ways_on_from(self, step_id: str) -> str:
+    def ways_on_from(self, pack: str, step_id: str) -> str:
         """What a person can do about the answer of one step."""
-        return ways_on((step_id,))
+        return ways_on(pack, (step_id,))
 
     @property
     def _failed(self) -> list[StepReport]:

@@ -85,8 +85,8 @@ def test_an_answer_that_still_misses_its_contract_is_not_asked_for_again(
     (lack,) = data(ran)["output_failures"]
     assert (lack["path"], lack["missing_sections"]) == (ANSWER, ["risks-unknowns"])
     suggestion = ran.envelope["error"]["suggestion"]
-    assert "oraclepack accept PACK 01 --reason" in suggestion
-    assert "oraclepack run PACK --rerun 01 --refresh" in suggestion
+    assert "pack.md 01 --reason" in suggestion
+    assert "pack.md --rerun 01 --refresh" in suggestion
 
 
 def test_the_ways_to_continue_are_printed_and_shown_by_why(tmp_path: Path, zygote: Zygote) -> None:
@@ -97,7 +97,7 @@ def test_the_ways_to_continue_are_printed_and_shown_by_why(tmp_path: Path, zygot
 
     assert f"step 01: {ANSWER}: missing sections: risks-unknowns" in ran.out
     assert "not asked again, because it was paid for" in ran.out
-    assert "`oraclepack accept PACK 01 --reason …` takes the answer" in ran.err
+    assert "`oraclepack accept pack.md 01 --reason …` takes the answer" in ran.err
     assert (ran.out + ran.err).count("correct the file and run again") == 1
     assert f"step 01 is held: {ANSWER} lacks risks-unknowns; it was paid for" in why.out
 
@@ -113,7 +113,7 @@ def test_the_ways_to_continue_are_printed_although_another_step_failed_too(
 
     assert ran.code == 3
     assert "to continue: " in ran.err
-    assert (ran.out + ran.err).count("`oraclepack accept PACK 01 --reason …` takes") == 1
+    assert (ran.out + ran.err).count("`oraclepack accept pack.md 01 --reason …` takes") == 1
 
 
 def test_refresh_asks_again_and_the_first_answer_goes_to_quarantine(

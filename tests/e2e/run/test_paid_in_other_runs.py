@@ -82,7 +82,7 @@ def test_an_answer_that_misses_its_contract_is_held(
     assert (project.root / ANSWER).read_bytes() == before
     (lack,) = ran.data["output_failures"]
     assert (lack["path"], lack["missing_sections"]) == (ANSWER, ["risks-unknowns"])
-    assert "oraclepack accept PACK 01 --reason" in ran.envelope["error"]["suggestion"]
+    assert "pack.md 01 --reason" in ran.envelope["error"]["suggestion"]
     (outcome,) = (one for one in newest(project, ran) if isinstance(one, j.InvocationOutcome))
     assert (outcome.source_run, outcome.unmet_sha256 is not None) == (first, True)
     # The new run knows the ways on by itself.

@@ -112,8 +112,8 @@ def pipeline(
         settings, rs.MIN_COMPLETION, rs.MIN_YIELD
     )
     way_on = outcome.continue_command
-    error = failure_of(report, code, way_on, outcome.suggestion) if code else None
-    place = RunLocation(outcome.root, Path.cwd())
+    error = failure_of(report, pack, code, way_on, outcome.suggestion) if code else None
+    place = RunLocation(outcome.root, Path.cwd(), pack)
     text = pipeline_text(single_lines(report), outcome.checked, place, junit, error)
     if settings[api.OUTPUT] != "text":
         # Stdout is one envelope; GitHub reads workflow commands from stderr as well.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 import click
 
 from oraclepack import api
@@ -50,7 +52,7 @@ def verify(packs: tuple[str, ...], run_dir: str | None, settings: api.Settings) 
     listed = report.packs
     ok = all(pack.ok for pack in listed)
     totals = report.totals
-    error = None if ok else _failure(totals)
+    error = None if ok else _failure(report)
     code = ExitCode.DONE if ok else ExitCode.CONTRACT
     warnings = tuple(warning for pack in listed for warning in pack.warnings)
     text = "".join(map(_text, listed)) + _totals(totals)
@@ -91,18 +93,21 @@ def _totals(totals: api.Totals) -> str:
     )
 
 
-_ASK = "ask for real: oraclepack run PACK without --engine rehearsal"
-_ASK_AGAIN = (
-    "correct the files, `oraclepack accept PACK NN`, or ask again: "
-    "oraclepack run PACK --rerun NN --refresh"
-)
-
-
-def _failure(totals: api.Totals) -> ReplyError:
+def _failure(report: api.VerifyReport | api.VerifyPacksReport) -> ReplyError:
+    totals = report.totals
     count = totals.outputs - totals.ok
+    failed = [pack.path for pack in report.packs if not pack.ok]
+    path = quote(failed[0]) if len(failed) == 1 else "PACK"
+    if totals.rehearsed == count:
+        hint = f"ask for real: oraclepack run {path} without --engine rehearsal"
+    else:
+        hint = (
+            f"correct the files, `oraclepack accept {path} NN`, or ask again: "
+            f"oraclepack run {path} --rerun NN --refresh"
+        )
     return ReplyError(
         "CONTRACT",
         f"{count} of {totals.outputs} outputs do not meet their contract",
         phase="verify",
-        suggestion=_ASK if totals.rehearsed == count else _ASK_AGAIN,
+        suggestion=hint,
     )
