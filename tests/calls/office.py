@@ -92,9 +92,11 @@ class ScriptedShim:
 class Office:
     """A project, a run, and the calls made in it."""
 
-    def __init__(self, root: Path, bash: str = "", *, day: int = 1, **options: Any) -> None:
+    def __init__(
+        self, root: Path, bash: str = "", *, day: int = 1, run: str = "r", **options: Any
+    ) -> None:
         self.root = root / "project"
-        self.run_dir = self.root / ".oraclepack/runs/r"
+        self.run_dir = self.root / ".oraclepack/runs" / run
         self.oracle_home = root / "oracle-home"
         for folder in (self.root, self.run_dir, self.oracle_home):
             folder.mkdir(parents=True, exist_ok=True)
@@ -104,7 +106,7 @@ class Office:
         self.context = CallContext(
             root=self.root,
             run_dir=self.run_dir,
-            run_id="r",
+            run_id=run,
             pack=a_pack(bash or "# 01) step\ntrue\n"),
             journal=self.journal,
             store=file_store(

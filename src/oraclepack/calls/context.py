@@ -1,7 +1,7 @@
 """What all calls of a run share: the ports, the options, and what they must not do twice."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -56,8 +56,75 @@ class CallOptions(msgspec.Struct, frozen=True):
     budget: BudgetPolicy = msgspec.field(default_factory=BudgetPolicy)
 
 
+_MOST_HELD = 128
+"""Files; each needs a descriptor, of which a process often has 1024."""
 Place = tuple[str, int, int]
 """A call: its step, its attempt, its number."""
+
+
+class _HeldOutput(msgspec.Struct):
+    claim: Claim
+    steps: set[str]
+    """Those that have not recorded their outputs yet."""
+    calls: int
+    """Those that may still write; a call may outlive its step."""
+
+
+class HeldOutputs:
+    """The files to which this command alone writes now. Safe in several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: dict[Path, _HeldOutput] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether this command holds so many files that the next one is not locked."""
+        with self._lock:
+            return len(self._held) >= _MOST_HELD
+
+    def join(self, step: str, path: Path) -> bool:
+        """Use a file that this command holds already; False when it does not."""
+        with self._lock:
+            held = self._held.get(path)
+            if held is not None:
+                held.steps.add(step)
+                held.calls += 1
+            return held is not None
+
+    def add(self, step: str, path: Path, claim: Claim) -> None:
+        """Hold a file for a call, and until its step has recorded its outputs."""
+        with self._lock:
+            self._held[path] = _HeldOutput(claim, {step}, 1)
+
+    def may_wait_for(self, step: str, path: Path) -> bool:
+        """Whether the step holds no file that comes after this one.
+
+        Every step waits for files in the same order, so no two can wait for each other.
+        """
+        with self._lock:
+            return all(other < path for other, held in self._held.items() if step in held.steps)
+
+    def leave(self, paths: Iterable[Path]) -> None:
+        """A call is over."""
+        with self._lock:
+            for path in paths:
+                self._held[path].calls -= 1
+            self._free_unused()
+
+    def release(self, step: str | None) -> None:
+        """A step, or every step, has recorded its outputs."""
+        with self._lock:
+            for held in self._held.values():
+                if step is None:
+                    held.steps.clear()
+                held.steps.discard(step or "")
+            self._free_unused()
+
+    def _free_unused(self) -> None:
+        unused = [path for path, one in self._held.items() if not one.steps and not one.calls]
+        for path in unused:
+            self._held.pop(path).claim.release()
 
 
 class SharedCallState:
@@ -68,7 +135,6 @@ class SharedCallState:
         self._spent = RetryUsage()
         self._written: set[str] = set()
         self._waits: dict[Place, int] = {}
-        self._outputs: dict[Path, tuple[str, Claim]] = {}
         self.live: set[Place] = set()
         """Calls that this command is answering; they are not leftovers of a crash."""
         self.answered: set[str] = set()
@@ -76,6 +142,7 @@ class SharedCallState:
         self.attached: dict[tuple[str, int], dict[str, str]] = {}
         """Attached files and their SHA-256, by step and attempt."""
         self.budget = CommandLedger()
+        self.outputs = HeldOutputs()
 
     @contextmanager
     def answering(self, place: Place) -> Iterator[None]:
@@ -98,22 +165,6 @@ class SharedCallState:
             before = len(self._written)
             self._written.add(path)
             return len(self._written) > before
-
-    def holds_output(self, path: Path) -> bool:
-        """Whether this command holds a file, so that no other run writes to it."""
-        with self._lock:
-            return path in self._outputs
-
-    def hold_output(self, step: str, path: Path, claim: Claim) -> None:
-        with self._lock:
-            self._outputs[path] = step, claim
-
-    def release_outputs(self, step: str | None) -> None:
-        """Release the files that calls of a step hold, or all files."""
-        with self._lock:
-            paths = [path for path, (holder, _) in self._outputs.items() if step in {None, holder}]
-            for path in paths:
-                self._outputs.pop(path)[1].release()
 
     def attach(self, step: str, attempt: int, files: dict[str, str]) -> None:
         with self._lock:

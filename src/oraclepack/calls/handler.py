@@ -49,7 +49,7 @@ from oraclepack.calls.unmet_answers import (
     paid_answer,
     unmet_answer,
 )
-from oraclepack.calls.waiting import asking_alone, asking_unkeyed, hold_outputs, wait_for_slot
+from oraclepack.calls.waiting import asking_alone, asking_unkeyed, holding_outputs, wait_for_slot
 from oraclepack.calls.worst_case import WorstCase
 from oraclepack.errors import InputError, Refusal, StepError
 from oraclepack.journal.statuses import OUTPUT_PATH, UNDECIDED, Cache, OutputRetry
@@ -94,7 +94,7 @@ class CallHandler:
 
     def release_outputs(self, step: str | None = None) -> None:
         """Let other runs write to the files of a step, which has recorded them, or of all steps."""
-        self._context.shared.release_outputs(step)
+        self._context.shared.outputs.release(step)
 
     def answer(self, call: LiveCall, shim: Shim) -> int:
         """Answer one call; returns its exit code for the step."""
@@ -105,15 +105,13 @@ class CallHandler:
                 return reading
             context, prepared = reading
             try:
-                with asking_alone(context, prepared, shim) as claim:
-                    if claim is None or not hold_outputs(context, prepared, shim):
+                # Files before the claim of the question: nobody waits for files with a claim.
+                with holding_outputs(context, prepared, shim) as held:
+                    if isinstance(held, Refusal):
+                        return _not_asked(context, prepared, shim, held)
+                    if not held:
                         return _end(context, prepared, STOPPED, STOPPED_EXIT)
-                    unanswered = _unanswered(context, prepared, shim, claim)
-                    if isinstance(unanswered, int):
-                        return unanswered
-                    asking, force = unanswered
-                    with _settled(asking, claim):
-                        return asking.ask(force=force)
+                    return _answer(context, prepared, shim)
             except StoreError as trouble:
                 error = _without_store(shim, trouble)
                 return _end(context, prepared, error, _REFUSED_EXIT)
@@ -127,6 +125,26 @@ class CallHandler:
             error = _without_store(shim, trouble)
             ledger.conclude_other(context, call, OF_TOOL.get(call.tool), error, _REFUSED_EXIT)
             return _REFUSED_EXIT
+
+
+def _answer(context: CallContext, prepared: PreparedCall, shim: Shim) -> int:
+    """Answer a question while no other process asks it. Raises StoreError."""
+    with asking_alone(context, prepared, shim) as claim:
+        if claim is None:
+            return _end(context, prepared, STOPPED, STOPPED_EXIT)
+        unanswered = _unanswered(context, prepared, shim, claim)
+        if isinstance(unanswered, int):
+            return unanswered
+        asking, force = unanswered
+        with _settled(asking, claim):
+            return asking.ask(force=force)
+
+
+def _not_asked(context: CallContext, prepared: PreparedCall, shim: Shim, busy: Refusal) -> int:
+    """Another run writes to the files of the call, and it cannot wait any longer."""
+    error = StepError(code=OUTPUT_PATH, message=f"not asked: {busy}", transient=True)
+    shim.write_stderr(context.redactor.clean(f"oraclepack: {error.code}: {error.message}\n"))
+    return _end(context, prepared, error, _REFUSED_EXIT)
 
 
 def _unanswered(

@@ -11,12 +11,13 @@ from oraclepack.calls.limits import limit_for, slot_reason
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.store import Claim, Slot, StoreError, Unclaimed
-from oraclepack.errors import MachineError, OraclePackError
+from oraclepack.errors import MachineError, OraclePackError, Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CallWait, Wait
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.environment import state_directory
 from oraclepack.system.machine import ProcessLocation, process_location, this_machine
+from oraclepack.system.path_jail import AllowedPath, jail
 from oraclepack.tools.tool_names import ORACLE
 
 _POLL_SECONDS = 0.2
@@ -187,39 +188,69 @@ def asking_alone(
             claim.release()
 
 
-def hold_outputs(context: CallContext, prepared: PreparedCall, shim: Shim) -> bool:
-    """Let no other run write to the promised files until the step has recorded its outputs.
+@contextmanager
+def holding_outputs(
+    context: CallContext, prepared: PreparedCall, shim: Shim
+) -> Iterator[bool | Refusal]:
+    """Let no other run write to the files of a step until it has recorded its outputs.
 
     Two packs that run at once may promise the same file; the answer of one would be recorded and
     cached for the question of the other. False: the call was given up while it waited.
     """
-    # Sorted, so that two calls with the same files do not wait for each other.
-    paths = sorted(output.path for output in prepared.outputs)
-    return all(_hold_output(context, prepared.call, shim, path) for path in paths)
+    held: list[Path] = []
+    result: bool | Refusal = True
+    try:
+        for path in _files_to_hold(context, prepared):
+            result = _hold_output(context, prepared.call, shim, path, held)
+            if result is not True:
+                break
+        yield result
+    finally:
+        context.shared.outputs.leave(held)
 
 
-def _hold_output(context: CallContext, call: LiveCall, shim: Shim, path: Path) -> bool:
+def _files_to_hold(context: CallContext, prepared: PreparedCall) -> list[Path]:
+    """The files of a call and all that its step declares, in the order in which all wait."""
+    if not prepared.outputs:
+        return []
+    step = context.pack.step(prepared.call.step)
+    named = (output.path.value for output in step.outputs) if step else ()
+    declared = (jail(context.root, path) for path in named if path)
+    places = {place.path for place in declared if isinstance(place, AllowedPath)}
+    return sorted(places | {output.path for output in prepared.outputs})
+
+
+def _hold_output(
+    context: CallContext, call: LiveCall, shim: Shim, path: Path, held: list[Path]
+) -> bool | Refusal:
     """Wait for a file; False when the call is given up. Without a lock where none can be made."""
-    shared = context.shared
-    if shared.holds_output(path):
-        return True
+    outputs = context.shared.outputs
+    deadline: WaitDeadline | None = None
+    is_joined = outputs.join(call.step, path)
+    refused: Refusal | None = None
+
+    def go_on(seconds: float) -> bool:
+        nonlocal deadline, is_joined, refused
+        deadline = deadline or WaitDeadline(context)
+        is_joined = outputs.join(call.step, path)  # another call of this command may have it now
+        if not is_joined and (deadline.is_at_its_end or not outputs.may_wait_for(call.step, path)):
+            refused = Refusal(f"another run writes to {path.name}; run again when it has ended")
+        return not is_joined and refused is None and pause(seconds)
+
     reason = f"another run writes to {path.name}"
     wait = CallWait(call=call.number, reason=reason)
     message = f"{reason}; waiting for the end of its step"
-    deadline: WaitDeadline | None = None
-    with recorded_wait(context, call, shim, Wait.SAME_OUTPUT, message, wait) as pause:
-
-        def go_on(seconds: float) -> bool:
-            nonlocal deadline
-            deadline = deadline or WaitDeadline(context)
-            is_over = shared.holds_output(path) or deadline.is_at_its_end
-            return not is_over and pause(seconds)
-
-        name = sha256_bytes(os.fsencode(path))
-        try:
-            claim = wait_for_claim(state_directory() / "outputs", name, go_on)
-        except MachineError:
-            return True
-    if claim is not None:
-        shared.hold_output(call.step, path, claim)
-    return shared.holds_output(path)
+    if not is_joined and not outputs.is_full:
+        with recorded_wait(context, call, shim, Wait.SAME_OUTPUT, message, wait) as pause:
+            name = sha256_bytes(os.fsencode(path))
+            try:
+                claim = wait_for_claim(state_directory() / "outputs", name, go_on)
+            except MachineError:
+                return True
+        if claim is not None:
+            outputs.add(call.step, path, claim)
+            is_joined = True
+        if not is_joined:
+            return refused or False
+    held += [path] if is_joined else []
+    return True

@@ -110,12 +110,14 @@ def _intercepting(session: RunSession, calls: CallHandler) -> Iterator[None]:
         grace=options.grace,
         every_tool=bool(options.answered),
     )
-    with gateway:
-        session.gateway = gateway
-        try:
-            yield
-        finally:
-            session.gateway = None
-            calls.release_outputs()
+    try:
+        with gateway:
+            session.gateway = gateway
+            try:
+                yield
+            finally:
+                session.gateway = None
+    finally:  # the calls that outlived their steps have ended
+        calls.release_outputs()
     for fault in gateway.faults:
         raise fault

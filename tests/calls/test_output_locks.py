@@ -1,0 +1,106 @@
+"""Runs at once that write to the same files: one waits for the other, and none for ever."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from oraclepack.calls.live_call import LiveCall, ToolEnd, ToolRun
+from oraclepack.calls.store import Unclaimed
+from tests.calls.office import Office, ScriptedShim, answering
+
+STOPPED = 130
+IMPATIENT = 20
+"""How many pauses a call bears whose wait would never end."""
+
+
+class Runner:
+    """A run of its own in the project, whose step goes on until it is ended."""
+
+    def __init__(self, folder: Path, run: str, bash: str = "", **options: Any) -> None:
+        self.office = Office(folder, bash, run=run, **options)
+
+    def ask(self, question: str, output: str, shim: ScriptedShim | None = None) -> int:
+        office, argv = self.office, ("-p", question, "-e", "api", "--write-output", output)
+        office.number += 1
+        env = {"HOME": str(office.root.parent), "ORACLE_HOME_DIR": str(office.oracle_home)}
+        call = LiveCall("oracle", argv, str(office.root), env, "01", 1, office.number)
+        return office.calls.answer(call, shim or ScriptedShim(answering(), patience=IMPATIENT))
+
+    def end_step(self) -> None:
+        self.office.calls.release_outputs("01")
+
+
+def two_runs(folder: Path, bash: str = "", **options: Any) -> tuple[Runner, Runner]:
+    return Runner(folder, "1", bash, **options), Runner(folder, "2", bash, **options)
+
+
+def test_two_steps_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    first, second = two_runs(tmp_path)
+
+    assert first.ask("One?", "out/a.md") == 0
+    assert second.ask("Two?", "out/b.md") == 0
+    assert second.ask("Three?", "out/a.md") == 1
+    error = second.office.last.error
+    assert error is not None
+    assert (error.code, error.transient) == ("OUTPUT_PATH", True)
+    assert "another run writes to a.md" in error.message
+    second.end_step()
+    assert first.ask("Four?", "out/b.md") == 0
+
+
+def test_a_step_holds_all_files_that_it_declares_from_its_first_call_on(tmp_path: Path) -> None:
+    lines = [f'oracle -p "{name}?" --write-output "out/{name}.md"' for name in ("b", "a")]
+    first, second = two_runs(tmp_path, "\n".join(["# 01) step", *lines, ""]))
+
+    assert first.ask("b?", "out/b.md") == 0
+    assert second.ask("Two?", "out/a.md") == STOPPED  # it waited, and was given up
+    assert first.ask("a?", "out/a.md") == 0
+    first.end_step()
+    assert second.ask("Two?", "out/a.md") == 0
+
+
+def test_who_waits_for_a_file_keeps_nobody_from_its_question(tmp_path: Path) -> None:
+    first, second = two_runs(tmp_path)
+    waiting = ScriptedShim(answering(), patience=1_000_000)
+    assert second.ask("Two?", "out/a.md") == 0
+    thread = threading.Thread(target=first.ask, args=("One?", "out/a.md", waiting))
+    thread.start()
+    while not waiting.pauses:
+        threading.Event().wait(0.001)
+
+    code = second.ask("One?", "out/b.md")
+    second.end_step()
+    thread.join()
+
+    assert (code, len(waiting.orders)) == (0, 0)  # the answer is in the cache
+
+
+def test_a_call_that_outlives_its_step_still_holds_its_file(tmp_path: Path) -> None:
+    first, second = two_runs(tmp_path)
+
+    def meanwhile(order: ToolRun) -> ToolEnd:
+        first.end_step()
+        assert second.ask("Two?", "out/a.md") == STOPPED
+        return answering()(order)
+
+    assert first.ask("One?", "out/a.md", ScriptedShim(meanwhile)) == 0
+    assert second.ask("Two?", "out/a.md") == 0
+
+
+def test_a_wait_that_takes_too_long_says_why_nothing_was_asked(tmp_path: Path) -> None:
+    first, second = two_runs(tmp_path, call_timeout=0.0)
+    shim = ScriptedShim(answering())
+    assert first.ask("One?", "out/a.md") == 0
+
+    assert second.ask("Two?", "out/a.md", shim) == 1
+    assert "OUTPUT_PATH: not asked: another run writes to a.md" in shim.stderr
+    assert shim.orders == []
+
+
+def test_a_step_of_many_files_leaves_descriptors_for_its_tools(tmp_path: Path) -> None:
+    first, second = two_runs(tmp_path)
+    for number in range(128):
+        first.office.context.shared.outputs.add("01", tmp_path / str(number), Unclaimed())
+
+    assert first.ask("One?", "out/a.md") == 0
+    assert second.ask("Two?", "out/a.md") == 0  # nobody holds it
