@@ -4,8 +4,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from oraclepack.calls.live_call import LiveCall, ToolEnd, ToolRun
 from oraclepack.calls.store import Unclaimed
+from tests.calls.crashed import DyingShim, KilledError, living
 from tests.calls.office import Office, ScriptedShim, answering
 
 STOPPED = 130
@@ -104,3 +107,14 @@ def test_a_step_of_many_files_leaves_descriptors_for_its_tools(tmp_path: Path) -
 
     assert first.ask("One?", "out/a.md") == 0
     assert second.ask("Two?", "out/a.md") == 0  # nobody holds it
+
+
+def test_the_tool_of_a_killed_command_is_waited_for(tmp_path: Path) -> None:
+    first, second = two_runs(tmp_path)
+    with living() as (tool, end_tool):
+        with pytest.raises(KilledError):
+            first.ask("One?", "out/a.md", DyingShim(tool))
+        first.end_step()
+        assert second.ask("Two?", "out/a.md") == STOPPED
+        end_tool()
+        assert second.ask("Two?", "out/a.md") == 0

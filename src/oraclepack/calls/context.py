@@ -17,7 +17,7 @@ from oraclepack.calls.overrides import Overrides
 from oraclepack.calls.retry import GiveUp, RetryAfter, RetryPolicy, RetryUsage, next_try
 from oraclepack.calls.store import CallStore, Claim
 from oraclepack.calls.worst_case import BudgetPolicy
-from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.events import InvocationIntent, KnownEvent
 from oraclepack.journal.run_state import Ask, Journal
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
@@ -104,6 +104,19 @@ class HeldOutputs:
         """
         with self._lock:
             return all(other < path for other, held in self._held.items() if step in held.steps)
+
+    def note(self, paths: Iterable[Path], intent: InvocationIntent) -> None:
+        """Write down a tool that may write to files, for the case that it outlives this process."""
+        with self._lock:
+            for path in paths:
+                if path in self._held:
+                    self._held[path].claim.note(intent)
+
+    def settle(self, paths: Iterable[Path]) -> None:
+        """The tool that was noted has ended."""
+        with self._lock:
+            for path in paths:
+                self._held[path].claim.settle()
 
     def leave(self, paths: Iterable[Path]) -> None:
         """A call is over."""

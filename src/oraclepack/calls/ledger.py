@@ -134,7 +134,11 @@ def intend(
             reservation=tally.reservation if tally else None,
         )
     )
-    if claim is not None and isinstance(recorded, j.InvocationIntent):
+    if not isinstance(recorded, j.InvocationIntent):
+        return
+    if process is not None:
+        context.shared.outputs.note((output.path for output in prepared.outputs), recorded)
+    if claim is not None:
         claim.note(recorded)
 
 

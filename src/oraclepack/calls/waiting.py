@@ -18,6 +18,7 @@ from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.environment import state_directory
 from oraclepack.system.machine import ProcessLocation, process_location, this_machine
 from oraclepack.system.path_jail import AllowedPath, jail
+from oraclepack.tools.oracle_sessions import is_alive
 from oraclepack.tools.tool_names import ORACLE
 
 _POLL_SECONDS = 0.2
@@ -201,10 +202,11 @@ def holding_outputs(
     result: bool | Refusal = True
     try:
         for path in _files_to_hold(context, prepared):
-            result = _hold_output(context, prepared.call, shim, path, held)
+            result = _hold_output(context, prepared, shim, path, held)
             if result is not True:
                 break
         yield result
+        context.shared.outputs.settle(held)
     finally:
         context.shared.outputs.leave(held)
 
@@ -221,10 +223,10 @@ def _files_to_hold(context: CallContext, prepared: PreparedCall) -> list[Path]:
 
 
 def _hold_output(
-    context: CallContext, call: LiveCall, shim: Shim, path: Path, held: list[Path]
+    context: CallContext, prepared: PreparedCall, shim: Shim, path: Path, held: list[Path]
 ) -> bool | Refusal:
     """Wait for a file; False when the call is given up. Without a lock where none can be made."""
-    outputs = context.shared.outputs
+    outputs, call = context.shared.outputs, prepared.call
     deadline: WaitDeadline | None = None
     is_joined = outputs.join(call.step, path)
     refused: Refusal | None = None
@@ -247,10 +249,30 @@ def _hold_output(
                 claim = wait_for_claim(state_directory() / "outputs", name, go_on)
             except MachineError:
                 return True
+            if claim is not None and not _await_writer(claim.open_call, prepared, go_on):
+                claim.release()
+                claim = None
         if claim is not None:
             outputs.add(call.step, path, claim)
             is_joined = True
         if not is_joined:
             return refused or False
     held += [path] if is_joined else []
+    return True
+
+
+def _await_writer(
+    earlier: j.InvocationIntent | None, prepared: PreparedCall, go_on: Callable[[float], bool]
+) -> bool:
+    """Wait for the tool of a killed command that may still write to a file; False when given up.
+
+    One that asks the same question is not waited for here: its answer is adopted.
+    """
+    if earlier is None or earlier.process is None:
+        return True
+    if earlier.key is not None and earlier.key == prepared.key_value:
+        return True
+    while is_alive(earlier.process):
+        if not go_on(_POLL_SECONDS):
+            return False
     return True
