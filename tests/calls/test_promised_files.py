@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def crashed(
 
 
 def asked_again(
-    tmp_path: Path, then: Callable[[Office], None], bash: str = "", **options: object
+    tmp_path: Path, then: Callable[[Office], None], bash: str = "", **options: Any
 ) -> tuple[Office, int]:
     """What the next command does, once something happened to the file; how often it asks."""
     office = Office(tmp_path, bash, day=2, **options)
