@@ -13,7 +13,9 @@ _TIMES = frozenset({"created_at", "started_at", "finished_at", "duration_ms", "w
 _ATTEMPTS = frozenset({"attempts", "stdout_log", "stderr_log", "sessions", "heads"})
 _CACHE = frozenset({"cache", "from_cache", "session", "usage", "cost", "saved"})
 """An answer that was paid for before the kill comes from the cache or a session afterwards."""
-_BY_THE_WAY = frozenset({"orphans", "rollback", "retry", "slot", "same_question", "earlier_call"})
+_BY_THE_WAY = frozenset(
+    {"orphans", "rollback", "retry", "slot", "same_question", "same_output", "earlier_call"}
+)
 """Warnings about what was killed, and about waiting."""
 
 
