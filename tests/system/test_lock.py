@@ -1,5 +1,7 @@
 """The lock of a run directory."""
 
+import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.errors import MachineError
-from oraclepack.system.locks import NAME, Holder, RunLock, acquire, holder_of
+from oraclepack.system.locks import NAME, Holder, RunLock, acquire, hold, holder_of
 from tests.faults import failing
 
 ME = Holder(pid=os.getpid(), host="box", started_at="2026-03-01T10:00:00Z", command="run pack.md")
@@ -110,3 +112,15 @@ def test_a_refusing_disk_is_reported_and_leaves_no_lock(tmp_path: Path, number: 
         acquire(tmp_path, ME)
 
     assert isinstance(acquire(tmp_path, ME), RunLock)
+
+
+def test_a_file_system_without_locks_is_trouble_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+
+    with pytest.raises(MachineError, match="cannot lock"):
+        hold(tmp_path / "a")

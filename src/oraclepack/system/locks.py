@@ -75,13 +75,19 @@ class RunLock:
 
 
 def hold(path: Path) -> int | None:
-    """A descriptor that holds the lock of a file; None when another process does."""
+    """A descriptor that holds the lock of a file; None when another process does.
+
+    Raises MachineError where no lock can be had.
+    """
     descriptor = _opened(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
         return None
+    except OSError as trouble:  # some network file systems have no locks
+        os.close(descriptor)
+        raise files.cannot("lock", path, trouble) from trouble
     return descriptor
 
 
