@@ -106,12 +106,12 @@ class WorkerStarter:
             retries=0,
             resources={RESOURCE: 1},
         )
-        self._idle.clear()
         self._running.append(future)
         future.add_done_callback(self._look)
 
     def pause(self, seconds: float) -> None:
         """Wait so long; where workers are at work, at most until all of them have ended."""
+        self._idle.clear()  # before counting: what ends afterwards sets it again
         if self.count():
             self._idle.wait(seconds)
         else:
