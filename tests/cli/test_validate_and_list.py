@@ -39,6 +39,7 @@ def test_each_format_ends_with_the_same_code(
 
     assert got.code == code
     assert ("OP201" in got.out) == (name == "faulty.md" or form == "sarif")
+    assert bool(got.out) == (name == "faulty.md" or form != "github")
 
 
 @pytest.mark.parametrize("form", ["sarif", "github"])

@@ -35,7 +35,7 @@ def validate(
     """Check packs against every rule, without running them.
 
     Errors end with exit code 2; warnings and advice do not. `oraclepack explain RULE` explains a
-    rule.
+    rule. `--format github` prints one annotation per finding, and nothing where there is none.
 
     With --fix the exit code is 0 when no error remains, and 2 when one does; the fixes that can be
     made are written in both cases. Each changed file is named with the number of its fixes; in JSON
