@@ -191,10 +191,18 @@ def test_central_files_do_not_displace_what_a_profile_prefers(tmp_path: Path) ->
     )
 
 
-def test_nothing_changed_is_said_so(tmp_path: Path) -> None:
-    result, _ = made(build("library", tmp_path / "r"), since="HEAD")
+@pytest.mark.parametrize("deleted", [False, True], ids=["no commit", "a deletion"])
+def test_nothing_edited_is_said_so(tmp_path: Path, *, deleted: bool) -> None:
+    root = build("library", tmp_path / "r")
+    git(root, "tag", "base")
+    if deleted:
+        git(root, "rm", "-q", "README.md")
+        git(root, "commit", "-qm", "Remove a file")
 
-    assert "nothing changed since the fork point from HEAD; no pack was written" in result.warnings
+    result, _ = made(root, since="base")
+
+    said = "no file that exists was edited since the fork point from base; no pack was written"
+    assert said in result.warnings
 
 
 def test_a_number_of_questions_can_be_asked_for(tmp_path: Path) -> None:

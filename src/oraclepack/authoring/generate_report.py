@@ -161,7 +161,7 @@ def notices_of(
     if request.group and packs and silent:
         notices.append(f"no question about the tickets of: {', '.join(sorted(silent))}")
     if request.since and not survey.changed:
-        since = f"nothing changed since the fork point from {request.since}"
+        since = f"no file that exists was edited since the fork point from {request.since}"
         notices.append(f"{since}; no pack was written")
     elif not packs:
         notices.append(
