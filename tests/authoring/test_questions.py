@@ -809,7 +809,14 @@ def test_modules_loaded_by_name_count_as_tested() -> None:
     ],
 )
 def test_commits_that_fix_behaviour(subject: str, fix: bool) -> None:
-    assert is_fix(subject) is fix
+    assert is_fix(Commit("0" * 40, subject, ("shop/total.py",))) is fix
+
+
+def test_a_commit_of_many_files_is_no_single_correction() -> None:
+    paths = tuple(f"shop/a{number}.py" for number in range(13))
+
+    assert is_fix(Commit("0" * 40, "Fix wrong totals", paths[:12]))
+    assert not is_fix(Commit("0" * 40, "Fix wrong totals", paths))
 
 
 def test_a_file_that_is_fixed_again_and_again_is_asked_about() -> None:
@@ -823,6 +830,18 @@ def test_a_file_that_is_fixed_again_and_again_is_asked_about() -> None:
     (one,) = [c for c in candidates if c.key == "fixed-again"]
     assert [place.line for place in one.evidence] == [1, 2, 3, 4]
     assert one.facts == tuple(f"fix {sha[:10]}: Fix a wrong total" for sha in shas[:3])
+
+
+def test_the_same_corrections_are_asked_about_once() -> None:
+    shas = [f"{n:040x}" for n in range(4)]
+    text = "def f(a):\n    if a:\n        return g(a)\n    return h(a)\n"
+    files = {"shop/total.py": text, "shop/price.py": text}
+    commits = tuple(Commit(sha, "Fix a wrong total", tuple(files)) for sha in shas[:3])
+    lines = [shas[3], shas[0], shas[1], shas[2]]
+
+    candidates = candidates_of(surveyed(files, commits), dict.fromkeys(files, lines))
+
+    assert [c.reference for c in candidates if c.key == "fixed-again"] == ["shop/total.py"]
 
 
 def test_the_score_says_where_its_numbers_come_from() -> None:

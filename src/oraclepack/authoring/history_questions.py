@@ -29,6 +29,7 @@ def history_questions(
 
     `line_commits` says for each line of some files which commit changed it last.
     """
+    quoted: set[str] = set()
     for path, commits in line_commits.items():
         fixes = {commit.sha: commit for commit in survey.fixes_of(path)}
         source = survey.files[path].source
@@ -45,6 +46,10 @@ def history_questions(
             fixed, key=lambda i: (-len({commits[n - 1] for n in fixed[i]}), -len(fixed[i]), i)
         )
         for index in ranked[:1]:
+            behind = {commits[number - 1] for number in fixed[index]}
+            if behind <= quoted:
+                continue  # a question about the same corrections
+            quoted |= behind
             yield from _fixed_again(survey, path, source.definitions[index], fixed[index], commits)
 
 

@@ -115,10 +115,7 @@ def survey_repository(
     }
     graph = ImportGraph(sources, others, _go_modules(texts))
     fixes = Counter(
-        path
-        for commit in repository.commits
-        if is_fix(commit.subject)
-        for path in set(commit.paths)
+        path for commit in repository.commits if is_fix(commit) for path in set(commit.paths)
     )
     files = {
         file.path: SurveyedFile(

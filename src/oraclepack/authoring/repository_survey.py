@@ -52,6 +52,8 @@ _FIX = re.compile(
     r"|races?|leaks?|reverts?|incorrect(?:ly)?|wrong(?:ly)?|vulnerab\w+|CVE-\d+)\b",
     re.IGNORECASE,
 )
+_MOST_FIXED_FILES = 12
+"""A commit of more files, with its tests and pages, corrects several things at once."""
 _NO_FIX = re.compile(
     r"\b(?:typos?|lint\w*|docs?|docstrings?|readme|changelog|tests?|ci|formatting|format|style"
     r"|mypy|ruff|flake8|spelling|comments?|links?|wording|whitespace)\b",
@@ -330,16 +332,17 @@ class RepositorySurvey:
         return changed is not None and any(a <= last and first <= b for a, b in changed.ranges)
 
     def fixes_of(self, path: str) -> list[Commit]:
-        return [c for c in self.commits if is_fix(c.subject) and path in c.paths]
+        return [c for c in self.commits if is_fix(c) and path in c.paths]
 
 
 def _is_in(path: str, folder: str) -> bool:
     return dirname(path).rpartition("/")[2] == folder
 
 
-def is_fix(subject: str) -> bool:
-    """Whether the subject of a commit says that it corrects behaviour."""
-    return _FIX.search(subject) is not None and _NO_FIX.search(subject) is None
+def is_fix(commit: Commit) -> bool:
+    """Whether a commit says that it corrects behaviour, and touches few enough files for that."""
+    says_so = _FIX.search(commit.subject) is not None and _NO_FIX.search(commit.subject) is None
+    return says_so and len(commit.paths) <= _MOST_FIXED_FILES
 
 
 def shows_condition(file: SurveyedFile, mark: Mark) -> bool:
