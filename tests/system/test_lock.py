@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from oraclepack.errors import MachineError
+from oraclepack.system.digests import canonical_line
 from oraclepack.system.locks import NAME, Holder, RunLock, acquire, hold, holder_of
 from tests.faults import failing
 
@@ -124,3 +126,20 @@ def test_a_file_system_without_locks_is_trouble_of_the_machine(
 
     with pytest.raises(MachineError, match="cannot lock"):
         hold(tmp_path / "a")
+
+
+def test_what_a_killed_holder_was_starting_frees_the_lock_in_a_moment(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    note = Holder(pid=ended.pid, host=os.uname().nodename, started_at="t", command="run")
+    (tmp_path / NAME).write_bytes(canonical_line(note))
+    inherited = os.open(tmp_path / NAME, os.O_RDWR)
+    fcntl.flock(inherited, fcntl.LOCK_EX)
+    timer = threading.Timer(0.5, os.close, [inherited])
+    timer.start()
+
+    taken = acquire(tmp_path, ME)
+    timer.join()
+
+    assert isinstance(taken, RunLock)
+    taken.release()

@@ -16,7 +16,7 @@ from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.digests import canonical_line
 
 NAME = "lock"
-_LOOKS, _PAUSE = 20, 0.01
+_LOOKS, _PAUSE = 100, 0.02
 """How often, and with how many seconds in between, the holder of a lock is read."""
 
 
@@ -141,17 +141,30 @@ def _wait_for(descriptor: int, path: Path, patience: float) -> None:
 
 
 def acquire(directory: Path, holder: Holder) -> RunLock | Holder:
-    """Lock a run directory, or say who has it. Never waits."""
+    """Lock a run directory, or say who has it.
+
+    Waits only while the noted holder is dead: a process that it was starting when it was killed
+    has its descriptors until it becomes another program.
+    """
     path = directory / NAME
     descriptor = _opened(path)
+    other = Holder()
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _read_and_close(descriptor)
+        for _ in range(_LOOKS):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                other = _read(descriptor)
+            else:
+                return _sign(RunLock(descriptor, path), descriptor, path, holder)
+            if other.pid is not None and _may_live(other.pid, other.host):
+                break
+            time.sleep(_PAUSE)
     except OSError as trouble:
         os.close(descriptor)
         raise files.cannot("lock", path, trouble) from trouble
-    return _sign(RunLock(descriptor, path), descriptor, path, holder)
+    os.close(descriptor)
+    return other
 
 
 def holder_of(directory: Path) -> Holder | None:
