@@ -109,9 +109,15 @@ class CallHandler:
                 with holding_outputs(context, prepared, shim) as held:
                     if isinstance(held, Refusal):
                         return _not_asked(context, prepared, shim, held)
-                    if not held:
-                        return _end(context, prepared, STOPPED, STOPPED_EXIT)
-                    return _answer(context, prepared, shim)
+                    with asking_alone(context, prepared, shim) as claim:
+                        if claim is None or not held:
+                            return _end(context, prepared, STOPPED, STOPPED_EXIT)
+                        unanswered = _unanswered(context, prepared, shim, claim)
+                        if isinstance(unanswered, int):
+                            return unanswered
+                        asking, force = unanswered
+                        with _settled(asking, claim):
+                            return asking.ask(force=force)
             except StoreError as trouble:
                 error = _without_store(shim, trouble)
                 return _end(context, prepared, error, _REFUSED_EXIT)
@@ -125,19 +131,6 @@ class CallHandler:
             error = _without_store(shim, trouble)
             ledger.conclude_other(context, call, OF_TOOL.get(call.tool), error, _REFUSED_EXIT)
             return _REFUSED_EXIT
-
-
-def _answer(context: CallContext, prepared: PreparedCall, shim: Shim) -> int:
-    """Answer a question while no other process asks it. Raises StoreError."""
-    with asking_alone(context, prepared, shim) as claim:
-        if claim is None:
-            return _end(context, prepared, STOPPED, STOPPED_EXIT)
-        unanswered = _unanswered(context, prepared, shim, claim)
-        if isinstance(unanswered, int):
-            return unanswered
-        asking, force = unanswered
-        with _settled(asking, claim):
-            return asking.ask(force=force)
 
 
 def _not_asked(context: CallContext, prepared: PreparedCall, shim: Shim, busy: Refusal) -> int:
