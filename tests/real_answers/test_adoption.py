@@ -108,7 +108,7 @@ def test_another_process_waits_while_the_first_one_is_killed(
     first = project.start("run", "pack.md")
     provider.await_requests(1)
     second = project.start("run", "pack.md", "--json", "--new-run")
-    until(lambda: "is being asked already" in str(_waits(project)))
+    until(lambda: "another run writes to" in str(_waits(project)))
     first.signal(signal.SIGKILL)
     first.wait()
     until(lambda: "still runs; waiting for it" in str(_waits(project)))
