@@ -16,8 +16,10 @@ from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.digests import canonical_line
 
 NAME = "lock"
-_LOOKS, _PAUSE = 100, 0.02
+_LOOKS, _PAUSE = 20, 0.01
 """How often, and with how many seconds in between, the holder of a lock is read."""
+_LOOKS_AT_DEAD = 200
+"""How often a lock is tried whose holder is dead."""
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,14 +152,14 @@ def acquire(directory: Path, holder: Holder) -> RunLock | Holder:
     descriptor = _opened(path)
     other = Holder()
     try:
-        for _ in range(_LOOKS):
+        for look in range(_LOOKS_AT_DEAD):
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 other = _read(descriptor)
             else:
                 return _sign(RunLock(descriptor, path), descriptor, path, holder)
-            if other.pid is not None and _may_live(other.pid, other.host):
+            if look >= _LOOKS if other.pid is None else _may_live(other.pid, other.host):
                 break
             time.sleep(_PAUSE)
     except OSError as trouble:
