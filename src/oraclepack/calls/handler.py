@@ -105,7 +105,7 @@ class CallHandler:
                 return reading
             context, prepared = reading
             try:
-                # Files before the claim of the question: nobody waits for files with a claim.
+                # Files before the claim: no call waits for files while it claims a question.
                 with holding_outputs(context, prepared, shim) as held:
                     if isinstance(held, Refusal):
                         return _not_asked(context, prepared, shim, held)
