@@ -1,7 +1,7 @@
 """What all calls of a run share: the ports, the options, and what they must not do twice."""
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -12,12 +12,13 @@ from msgspec.structs import replace
 from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.calls.call_budget import CommandLedger
 from oraclepack.calls.file_budget import command_name
+from oraclepack.calls.held_outputs import HeldOutputs
 from oraclepack.calls.limits import Limit
 from oraclepack.calls.overrides import Overrides
 from oraclepack.calls.retry import GiveUp, RetryAfter, RetryPolicy, RetryUsage, next_try
-from oraclepack.calls.store import CallStore, Claim
+from oraclepack.calls.store import CallStore
 from oraclepack.calls.worst_case import BudgetPolicy
-from oraclepack.journal.events import InvocationIntent, KnownEvent
+from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import Ask, Journal
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
@@ -56,88 +57,8 @@ class CallOptions(msgspec.Struct, frozen=True):
     budget: BudgetPolicy = msgspec.field(default_factory=BudgetPolicy)
 
 
-_MOST_HELD = 128
-"""Files; each needs a descriptor, of which a process often has 1024."""
 Place = tuple[str, int, int]
 """A call: its step, its attempt, its number."""
-
-
-class _HeldOutput(msgspec.Struct):
-    claim: Claim
-    steps: set[str]
-    """Those that have not recorded their outputs yet."""
-    calls: int
-    """Those that may still write; a call may outlive its step."""
-
-
-class HeldOutputs:
-    """The files to which this command alone writes now. Safe in several threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._held: dict[Path, _HeldOutput] = {}
-
-    @property
-    def is_full(self) -> bool:
-        """Whether this command holds so many files that the next one is not locked."""
-        with self._lock:
-            return len(self._held) >= _MOST_HELD
-
-    def join(self, step: str, path: Path) -> bool:
-        """Use a file that this command holds already; False when it does not."""
-        with self._lock:
-            held = self._held.get(path)
-            if held is not None:
-                held.steps.add(step)
-                held.calls += 1
-            return held is not None
-
-    def add(self, step: str, path: Path, claim: Claim) -> None:
-        """Hold a file for a call, and until its step has recorded its outputs."""
-        with self._lock:
-            self._held[path] = _HeldOutput(claim, {step}, 1)
-
-    def may_wait_for(self, step: str, path: Path) -> bool:
-        """Whether the step holds no file that comes after this one.
-
-        Every step waits for files in the same order, so no two can wait for each other.
-        """
-        with self._lock:
-            return all(other < path for other, held in self._held.items() if step in held.steps)
-
-    def note(self, paths: Iterable[Path], intent: InvocationIntent) -> None:
-        """Write down a tool that may write to files, for the case that it outlives this process."""
-        with self._lock:
-            for path in paths:
-                if path in self._held:
-                    self._held[path].claim.note(intent)
-
-    def settle(self, paths: Iterable[Path]) -> None:
-        """The tool that was noted has ended."""
-        with self._lock:
-            for path in paths:
-                self._held[path].claim.settle()
-
-    def leave(self, paths: Iterable[Path]) -> None:
-        """A call is over."""
-        with self._lock:
-            for path in paths:
-                self._held[path].calls -= 1
-            self._free_unused()
-
-    def release(self, step: str | None) -> None:
-        """A step, or every step, has recorded its outputs."""
-        with self._lock:
-            for held in self._held.values():
-                if step is None:
-                    held.steps.clear()
-                held.steps.discard(step or "")
-            self._free_unused()
-
-    def _free_unused(self) -> None:
-        unused = [path for path, one in self._held.items() if not one.steps and not one.calls]
-        for path in unused:
-            self._held.pop(path).claim.release()
 
 
 class SharedCallState:

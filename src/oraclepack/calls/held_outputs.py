@@ -1,0 +1,91 @@
+"""The output files that the calls of one command hold, so that no other run writes to them."""
+
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from oraclepack.calls.store import Claim
+from oraclepack.journal.events import InvocationIntent
+
+_MOST_HELD = 128
+"""Files; each needs a descriptor, of which a process often has 1024."""
+
+
+class _HeldOutput(msgspec.Struct):
+    claim: Claim
+    steps: set[str]
+    """Those that have not recorded their outputs yet."""
+    calls: int
+    """Those that may still write; a call may outlive its step."""
+
+
+class HeldOutputs:
+    """The files to which this command alone writes now. Safe in several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: dict[Path, _HeldOutput] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether this command holds so many files that the next one is not locked."""
+        with self._lock:
+            return len(self._held) >= _MOST_HELD
+
+    def join(self, step: str, path: Path) -> bool:
+        """Use a file that this command holds already; False when it does not."""
+        with self._lock:
+            held = self._held.get(path)
+            if held is not None:
+                held.steps.add(step)
+                held.calls += 1
+            return held is not None
+
+    def add(self, step: str, path: Path, claim: Claim) -> None:
+        """Hold a file for a call, and until its step has recorded its outputs."""
+        with self._lock:
+            self._held[path] = _HeldOutput(claim, {step}, 1)
+
+    def may_wait_for(self, step: str, path: Path) -> bool:
+        """Whether the step holds no file that comes after this one.
+
+        Every step waits for files in the same order, so no two can wait for each other.
+        """
+        with self._lock:
+            return all(other < path for other, held in self._held.items() if step in held.steps)
+
+    def note(self, paths: Iterable[Path], intent: InvocationIntent) -> None:
+        """Write down a tool that may write to files, for the case that it outlives this process."""
+        with self._lock:
+            for path in paths:
+                if path in self._held:
+                    self._held[path].claim.note(intent)
+
+    def settle(self, paths: Iterable[Path]) -> None:
+        """The tool that was noted has ended."""
+        with self._lock:
+            for path in paths:
+                self._held[path].claim.settle()
+
+    def leave(self, paths: Iterable[Path]) -> None:
+        """A call is over."""
+        with self._lock:
+            for path in paths:
+                self._held[path].calls -= 1
+            self._free_unused()
+
+    def release(self, step: str | None) -> None:
+        """A step, or every step, has recorded its outputs."""
+        with self._lock:
+            for held in self._held.values():
+                if step is None:
+                    held.steps.clear()
+                held.steps.discard(step or "")
+            self._free_unused()
+
+    def _free_unused(self) -> None:
+        unused = [path for path, one in self._held.items() if not one.steps and not one.calls]
+        for path in unused:
+            self._held.pop(path).claim.release()
