@@ -520,11 +520,12 @@ def test_a_client_cannot_raise_the_users_limit(
     monkeypatch.setenv("ORACLEPACK_MAX_COST", "2")
     made = services(project, allow_run=True)
 
-    more = called(made, "plan_run", pack="pack.md", max_cost="3")
-    less = called(made, "plan_run", pack="pack.md", max_cost="1.50")
-
-    assert error_of(more) == "BUDGET"
-    assert not less.is_error
+    for more in ("3", 3, 2.01, "none"):
+        assert error_of(called(made, "plan_run", pack="pack.md", max_cost=more)) == "BUDGET"
+    for less in ("1.50", 1.5, 1, 0):
+        assert not called(made, "plan_run", pack="pack.md", max_cost=less).is_error
+    for wrong in (-1, "much", True):
+        assert error_of(called(made, "plan_run", pack="pack.md", max_cost=wrong)) == "USAGE"
 
 
 def test_resources_say_what_their_tools_say(project: Path) -> None:

@@ -78,7 +78,11 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
             allowed = own[setting]
             if allowed is None or wanted is None:
                 continue
-            if setting.kind.read(wanted) > allowed:
+            try:
+                limit = setting.kind.read(wanted)
+            except ValueError as reason:
+                raise api.UsageError(f"{setting.name}: {reason}, not {wanted!r}") from None
+            if limit is None or limit > allowed:  # `none` would be no limit at all
                 raise BudgetRaisedError(
                     f"{setting.name} {wanted} is more than the {allowed} that the user allows",
                     hint="leave it out, or take less",

@@ -61,7 +61,9 @@ class PlanRun(ToolInput, frozen=True, kw_only=True):
     new_run: bool = False
     max_parallel: Annotated[int, Meta(ge=1, le=64)] | None = None
     keep_going: bool | None = None
-    max_cost: Annotated[str | None, Meta(description="US dollars the calls may cost.")] = None
+    max_cost: Annotated[str | int | float | None, Meta(description="US dollars for the calls.")] = (
+        None
+    )
     max_calls: Annotated[int, Meta(ge=0)] | None = None
     engine: Literal["pack", "api", "browser", "rehearsal"] | None = None
     refresh: Annotated[bool | None, Meta(description="Ask again what was answered.")] = None
