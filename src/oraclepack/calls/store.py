@@ -3,8 +3,8 @@
 The files of one machine are the first implementation (`file_store` puts them together). A store
 that several machines share must keep the same promises:
 
-* An answer is verified before it is put. The first one stays until a refresh is requested;
-  any process may put one, even one that has lost its claim.
+* An answer is verified before it is put. Any process may put one, even one that has lost its
+  claim; so where claims can be lost, the first answer stays until a refresh is requested.
 * A claim is *held* (nothing is paid for yet; the death of its holder frees it) or *asking* (a tool
   was started; only an answer, a known end or a decision of the user frees it). `note` moves it from
   one to the other, so it is the gate: a store that can lose a claim compares its fencing token
@@ -152,7 +152,10 @@ class Limits(Protocol):
     """Hands out the slots of providers, in the order they were asked for within this process."""
 
     def acquire(self, name: str, limit: Limit, pause: Callable[[float], bool]) -> Slot | None:
-        """A slot of a provider, after waiting for it; None when `pause` says to give up."""
+        """A slot of a provider, after waiting for it; None when `pause` says to give up.
+
+        A call without a limit waits for nothing, and takes no place of a call with one.
+        """
 
 
 class Budget(Protocol):

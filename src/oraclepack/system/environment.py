@@ -268,8 +268,9 @@ MARKER_VARIABLE = "ORACLEPACK_ATTEMPT"
 
 
 TRUST_KEY_VARIABLE = "ORACLEPACK_TRUST_KEY"
-STORE_VARIABLE = "ORACLEPACK_STORE"
 """Holds a key that several machines share; read from the environment alone, never from a file."""
+STORE_VARIABLE = "ORACLEPACK_STORE"
+"""The address of the shared store, with its password; steps and tools do not get it."""
 DETACHED_VARIABLE = "ORACLEPACK_DETACHED"
 """The descriptor of the pipe on which a detached command reports to the one that started it."""
 WEBHOOK_SIGNER_VARIABLE = "ORACLEPACK_NOTIFY_SECRET"

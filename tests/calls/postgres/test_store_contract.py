@@ -1,9 +1,13 @@
 """The promises of `calls/store.py`, on files and on PostgreSQL: the same tests for both."""
 
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import ExitStack, contextmanager
 from decimal import Decimal
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -24,6 +28,7 @@ from oraclepack.calls.limits import Limit
 from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.calls.postgres.postgres_store import postgres_store
 from oraclepack.calls.store import CallStore, Claim, Slot
+from oraclepack.errors import OraclePackError
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.clock import SystemClock
@@ -46,30 +51,35 @@ def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@contextmanager
+def store_at(kind: str, address: str, folder: Path, runner: str) -> Iterator[CallStore]:
+    """The store of one runner, also of one in a process of its own. Files need no address."""
+    root = folder / "project"
+    run_dir = root / f".oraclepack/runs/{runner}"
+    if kind == "files":
+        places = {"limits": folder / "limits", "budget": folder / "budget"}
+        yield file_store(root, run_dir, SystemClock(), use_cache=True, **places)
+        return
+    with postgres_store(address, root, run_dir) as store:
+        yield store
+
+
 @pytest.fixture
-def opened(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
-    root = tmp_path / "project"
-    root.mkdir()
-    leaving: list[AbstractContextManager[CallStore] | None] = []
+def address(kind: str, request: pytest.FixtureRequest) -> str:
+    """Where an empty store of the kind is."""
+    if kind == "files":
+        return ""
+    request.getfixturevalue("database")
+    server: PostgresServer = request.getfixturevalue("server")
+    return server.dsn
 
-    def open_files() -> CallStore:
-        run_dir = root / f".oraclepack/runs/{len(leaving)}"
-        leaving.append(None)
-        places = {"limits": tmp_path / "limits", "budget": tmp_path / "budget"}
-        return file_store(root, run_dir, SystemClock(), use_cache=True, **places)
 
-    def open_database() -> CallStore:
-        request.getfixturevalue("database")
-        server: PostgresServer = request.getfixturevalue("server")
-        run_dir = root / f".oraclepack/runs/{len(leaving)}"
-        entered = postgres_store(server.dsn, root, run_dir)
-        leaving.append(entered)
-        return entered.__enter__()
-
-    yield open_files if kind == "files" else open_database
-    for entered in leaving:
-        if entered is not None:
-            entered.__exit__(None, None, None)
+@pytest.fixture
+def opened(kind: str, address: str, tmp_path: Path) -> Iterator[Open]:
+    (tmp_path / "project").mkdir()
+    with ExitStack() as leaving:
+        runners = count()
+        yield lambda: leaving.enter_context(store_at(kind, address, tmp_path, str(next(runners))))
 
 
 def an_intent(*, started: bool = True, because: str = "") -> InvocationIntent:
@@ -149,6 +159,84 @@ def test_what_was_withdrawn_leaves_the_earlier_call_known(opened: Open) -> None:
     second.withdraw()
     second.release()
     assert claimed(three).open_call == an_intent()
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from tests.calls.postgres.test_store_contract import *
+kind, address, folder = sys.argv[1:]
+with store_at(kind, address, Path(folder), "killed") as store:
+    held, asking = claimed(store), claimed(store, OTHER)
+    held.note(an_intent(started=False))
+    asking.note(an_intent())
+    assert slot_of(store, Limit(max_concurrent=1)) is not None
+    assert reserved(store, "unopened") and reserved(store, "open") and store.budget.open("open")
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_killed_runner_leaves_what_it_may_have_paid_for_and_nothing_else(
+    opened: Open, kind: str, address: str, tmp_path: Path
+) -> None:
+    heir, limit = opened(), Limit(max_concurrent=1)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, kind, address, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[3],
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        assert heir.claims.acquire(KEY, never) is None
+        assert heir.claims.acquire(OTHER, never) is None
+        assert slot_of(heir, limit) is None
+        assert not reserved(heir, "third")
+        holder.kill()
+    deadline = time.monotonic() + 30
+
+    def pause(seconds: float) -> bool:
+        time.sleep(min(seconds, 0.1))
+        return time.monotonic() < deadline
+
+    free = heir.claims.acquire(KEY, pause)
+    assert free is not None
+    assert free.open_call is None or free.open_call.process is None, "nothing was paid for"
+    asked = heir.claims.acquire(OTHER, pause)
+    assert asked is not None
+    assert asked.open_call == an_intent(), "it may have been paid for"
+    assert heir.limits.acquire("openai", limit, pause) is not None
+    assert reserved(heir, "third"), "what was not opened is free"
+    assert not reserved(heir, "fourth"), "what was opened is not"
+
+
+@pytest.mark.parametrize("kind", KINDS[1:], indirect=True)
+def test_the_first_answer_stays(opened: Open) -> None:
+    """On files a claim cannot be lost, so a second answer comes from a refresh alone."""
+    one, two = opened(), opened()
+    one.cache.put(an_entry(b"first\n"), b"first\n")
+    two.cache.put(an_entry(b"second\n"), b"second\n")
+    for store in (one, two):
+        stored = store.cache.get(KEY)
+        assert stored is not None
+        assert (stored.data, stored.state) == (b"first\n", GOOD)
+
+
+@pytest.mark.parametrize("kind", KINDS[1:], indirect=True)
+def test_a_claim_that_another_has_is_neither_settled_nor_released(opened: Open) -> None:
+    one, two, three = opened(), opened(), opened()
+    first = claimed(one)
+    first.note(an_intent())
+    first.release()
+    second = claimed(two)
+    with pytest.raises(OraclePackError):
+        first.note(an_intent())
+    first.settle()
+    first.release()
+    assert three.claims.acquire(KEY, never) is None, "the second still has it"
+    second.release()
+    assert claimed(three).open_call == an_intent(), "and the call is still open"
 
 
 def an_entry(data: bytes, key: str = KEY, session: str | None = None) -> CacheEntry:
