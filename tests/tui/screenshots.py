@@ -21,12 +21,22 @@ SCREENS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "tui-findings": (FAULTY_PACK, ("v",), "with a fix"),
     "tui-steps": (PACK, ("down", "4"), "Yes: a quantity"),
     "tui-prepare": (PACK, ("space", "p"), "selected: 01"),
-    "tui-watch": (PACK, ("w",), "step 01: line 2"),
+    "tui-watch": (PACK, ("w",), "4 files attached"),
     "tui-read": (PACK, ("r", "down"), "Yes: a quantity"),
     "tui-backlog": (PACK, ("b", "space"), "1 ticked"),
     "tui-help": (PACK, ("question_mark",), "Keys of this screen"),
 }
 """By the name of a picture: what is opened, the keys, and what is shown then."""
+LOG = """\
+4 files attached, 11,204 tokens of input
+asking gpt-5.2-pro
+waiting for the answer: 10 s
+waiting for the answer: 20 s
+waiting for the answer: 30 s
+answer complete: 1,412 tokens, $0.43
+saved to answers/01-order-schema.md
+"""
+"""What the tool of a step prints."""
 
 
 def draw(name: str) -> str:
@@ -55,7 +65,8 @@ def draw(name: str) -> str:
 def make_example(root: Path) -> None:
     """The project that the pictures show."""
     root.mkdir()
-    a_run(root)
+    run = a_run(root)
+    (run.path / "logs/01.1.stdout.log").write_text(LOG)
     (root / FAULTY_PACK).write_text(FAULTY)
 
 
