@@ -5,7 +5,7 @@ import sys
 
 from oraclepack import __version__
 
-_VALUES_BETWEEN_COLLECTIONS = 50_000
+_VALUES_BETWEEN_COLLECTIONS = 200_000
 
 
 def main() -> int:
