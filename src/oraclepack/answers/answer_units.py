@@ -12,21 +12,24 @@ import msgspec
 
 from oraclepack.answers.sentences import word_set
 from oraclepack.pack.answer_sections import Section, numbered
+from oraclepack.system.patterns import late_pattern
 
-_MARKER = re.compile(r"(?P<indent>[ \t]*)(?P<mark>[-*+•‣◦–]|\(?(?:\d{1,2}|[a-z])[.)])[ \t]+(?=\S)")
-_BELONGS_BEFORE = re.compile(
+_MARKER = late_pattern(
+    r"(?P<indent>[ \t]*)(?P<mark>[-*+•‣◦–]|\(?(?:\d{1,2}|[a-z])[.)])[ \t]+(?=\S)"
+)
+_BELONGS_BEFORE = late_pattern(
     r"[\s*_]*(?:\(|\[|(?i:evidence|sources?|see|refs?|references?|citations?)\b[*_]*\s*[:(]"
     r"|[a-z,;.)\]](?![.)]\s))",
 )
 """Continues what is above: its evidence, an aside, the rest of a sentence."""
-_SAYS = re.compile(r"\w")
-_ROW = re.compile(r"\s*\|.*\|\s*")
-_RULE = re.compile(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*")
-_BAR = re.compile(r"(?<!\\)\|")
-_BROKEN_OFF = re.compile(r"[a-z]")
-_CHIP = re.compile(r"\+\d{1,3}|copy code|[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+", re.IGNORECASE)
+_SAYS = late_pattern(r"\w")
+_ROW = late_pattern(r"\s*\|.*\|\s*")
+_RULE = late_pattern(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*")
+_BAR = late_pattern(r"(?<!\\)\|")
+_BROKEN_OFF = late_pattern(r"[a-z]")
+_CHIP = late_pattern(r"\+\d{1,3}|copy code|[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+", re.IGNORECASE)
 """Captions that a chat page puts beside text: names of its sources, its buttons."""
-_LONE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_LONE_WORD = late_pattern(r"[A-Za-z][A-Za-z0-9]*")
 _REPLIES = word_set("yes no none partly partially mostly unknown unclear")
 _WIDE = 130
 """Characters; where a line is longer, lines are not wrapped by hand."""
@@ -74,12 +77,12 @@ def body_lines(lines: Iterable[str], first: int = 1) -> list[BodyLine]:
 
 def is_caption(line: str) -> bool:
     """A line that only names a source or a button of the page it was copied from."""
-    return _CHIP.fullmatch(line.strip()) is not None
+    return _CHIP().fullmatch(line.strip()) is not None
 
 
 def _is_lone_word(text: str) -> bool:
     """A single word is a caption too, unless it is an answer or a point below a lead-in."""
-    return _LONE_WORD.fullmatch(text) is not None and text.lower() not in _REPLIES
+    return _LONE_WORD().fullmatch(text) is not None and text.lower() not in _REPLIES
 
 
 def units_of(section: Section, body: Sequence[BodyLine], *, wrapped: bool) -> tuple[Unit, ...]:
@@ -116,9 +119,9 @@ def _table_lines(body: Sequence[BodyLine]) -> tuple[set[int], set[int]]:
     heads: set[int] = set()
     rows: set[int] = set()
     for position, line in enumerate(body):
-        if line.in_code or not _ROW.fullmatch(line.text):
+        if line.in_code or not _ROW().fullmatch(line.text):
             continue
-        if _RULE.fullmatch(line.text) and position and _ROW.fullmatch(body[position - 1].text):
+        if _RULE().fullmatch(line.text) and position and _ROW().fullmatch(body[position - 1].text):
             heads |= {position - 1, position}
         elif {position - 1} & (heads | rows):
             rows.add(position)
@@ -127,9 +130,9 @@ def _table_lines(body: Sequence[BodyLine]) -> tuple[set[int], set[int]]:
 
 def row_cells(text: str) -> tuple[str, ...]:
     """The cells of a row of a table, or nothing where a text is none."""
-    if "\n" in text or not _ROW.fullmatch(text):
+    if "\n" in text or not _ROW().fullmatch(text):
         return ()
-    return tuple(cell.strip() for cell in _BAR.split(text.strip())[1:-1] if cell.strip())
+    return tuple(cell.strip() for cell in _BAR().split(text.strip())[1:-1] if cell.strip())
 
 
 def is_wrapped(lines: Sequence[str]) -> bool:
@@ -139,7 +142,7 @@ def is_wrapped(lines: Sequence[str]) -> bool:
 
 def without_marker(line: str) -> str:
     """A line without its list marker and the spaces around it."""
-    marker = _MARKER.match(line)
+    marker = _MARKER().match(line)
     return (line[marker.end() :] if marker is not None else line).strip()
 
 
@@ -150,7 +153,7 @@ class _Draft:
         self._is_row = is_row
         self._lines: list[list[BodyLine]] = [[line]]
         self.split = False
-        marker = None if line.in_code else _MARKER.match(line.text)
+        marker = None if line.in_code else _MARKER().match(line.text)
         self._has_marker = marker is not None
         self._indent = _indent(line.text)
         self._content = _width(marker[0]) if marker is not None else self._indent
@@ -160,7 +163,7 @@ class _Draft:
         if line.in_code or self._is_row or is_row:
             return line.in_code or (not self._is_row and self.leads())
         indent = _indent(line.text)
-        marker = _MARKER.match(line.text)
+        marker = _MARKER().match(line.text)
         text = line.text.strip()
         leads = self.leads()
         if marker is not None:
@@ -170,8 +173,8 @@ class _Draft:
             return True
         if leads and (not gap or len(text) <= _SHORT_CHILD):
             return True
-        if _BELONGS_BEFORE.match(text):
-            return not gap or not _BROKEN_OFF.match(text) or self._unfinished()
+        if _BELONGS_BEFORE().match(text):
+            return not gap or not _BROKEN_OFF().match(text) or self._unfinished()
         return not gap and (wrapped or self._unfinished())
 
     def add(self, line: BodyLine) -> None:
@@ -182,7 +185,7 @@ class _Draft:
 
     def unit(self, section: Section) -> Unit:
         first, *more = self._lines
-        pieces = [first, *(one for one in more if any(_SAYS.search(line.text) for line in one))]
+        pieces = [first, *(one for one in more if any(_SAYS().search(line.text) for line in one))]
         return Unit(
             section,
             tuple("\n".join(_slice(lines, first=lines is first)) for lines in pieces),

@@ -11,6 +11,7 @@ from oraclepack.answers.outline import OutlinePart, parts_of
 from oraclepack.answers.work_lines import asks_for_work, parse_work_line
 from oraclepack.pack.answer_sections import Section, is_rehearsed, normalise, numbered
 from oraclepack.pack.contract import requested_format
+from oraclepack.system.patterns import late_pattern
 from oraclepack.system.text_limits import ANSWER
 
 
@@ -96,11 +97,11 @@ PAGE_WORDS = (
 )
 """How a chat page begins when it has no answer to show, folded."""
 
-_REFUSAL = re.compile(
+_REFUSAL = late_pattern(
     r"(?:i m|i am|sorry|unfortunately)?\b.{0,20}\bi?\s?(?:can t|cannot|can not|won t|am unable to"
     r"|m unable to)\s(?:\w+ )?(?:help|assist|give|provide|answer|access|open|read|comply)\b"
 )
-_TEMPLATE = re.compile(
+_TEMPLATE = late_pattern(
     r"^\W*[\[<{][^\]>}]*\b(?:here|your|insert|todo|tbd|fill)\b[^\]>}]*[\]>}]\W*$", re.IGNORECASE
 )
 _SHORT = 600
@@ -137,7 +138,7 @@ def _is_placeholder(lines: Sequence[str], *, alone: bool) -> bool:
     if len(lines) > 1:
         return False
     known = _ALONE if alone else PLACEHOLDERS
-    return normalise(lines[0]) in known or _TEMPLATE.match(lines[0]) is not None
+    return normalise(lines[0]) in known or _TEMPLATE().match(lines[0]) is not None
 
 
 def _refusal(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
@@ -148,7 +149,7 @@ def _refusal(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
     opening = normalise(first[0][1])
     if opening.startswith(PAGE_WORDS):
         yield Suspicion("placeholder", "the words of an error page, not of an answer", first[0][0])
-    elif _REFUSAL.match(opening):
+    elif _REFUSAL().match(opening):
         yield Suspicion("refusal", "it begins by refusing to answer", first[0][0])
 
 

@@ -9,14 +9,16 @@ from enum import StrEnum
 
 import msgspec
 
-_LINE = re.compile(r"[\s>*_`-]*(?:\d{1,2}[.)]\s*)?[*_`]*WORK[*_`]*\s*:[*_`]*\s*(?P<rest>\S.*)")
-_FIELD = re.compile(
+from oraclepack.system.patterns import late_pattern
+
+_LINE = late_pattern(r"[\s>*_`-]*(?:\d{1,2}[.)]\s*)?[*_`]*WORK[*_`]*\s*:[*_`]*\s*(?P<rest>\S.*)")
+_FIELD = late_pattern(
     r"\s*(?P<name>files?|done when|effort|evidence)\s*:\s*(?P<value>.*?)\s*", re.IGNORECASE
 )
 _LONGEST_MARKS = 40
 """Characters before the title: marks of a list, of bold, of code."""
-_ASKED = re.compile(r"^[\s>*-]*WORK:\s*<", re.MULTILINE)
-_COMMA = re.compile(r"\s*[,;]\s*")
+_ASKED = late_pattern(r"^[\s>*-]*WORK:\s*<", re.MULTILINE)
+_COMMA = late_pattern(r"\s*[,;]\s*")
 
 
 class Effort(StrEnum):
@@ -53,12 +55,12 @@ class WorkLine(msgspec.Struct, frozen=True):
 
 def asks_for_work(prompt: str) -> bool:
     """Whether a prompt shows the form of these lines."""
-    return _ASKED.search(prompt) is not None
+    return _ASKED().search(prompt) is not None
 
 
 def parse_work_line(line: str, number: int) -> WorkLine | None:
     """A line that states work, or None for any other line."""
-    match = _LINE.fullmatch(line.rstrip()) if "WORK" in line[:_LONGEST_MARKS] else None
+    match = _LINE().fullmatch(line.rstrip()) if "WORK" in line[:_LONGEST_MARKS] else None
     if match is None:
         return None
     source = match["rest"].strip().rstrip("*_`").rstrip()
@@ -66,7 +68,7 @@ def parse_work_line(line: str, number: int) -> WorkLine | None:
     values: dict[str, str] = {}
     faults: list[str] = []
     for field in fields:
-        parsed = _FIELD.fullmatch(field)
+        parsed = _FIELD().fullmatch(field)
         if parsed is None:
             faults.append(f"no known field: {field.strip()!r}")
             continue
@@ -87,4 +89,4 @@ def parse_work_line(line: str, number: int) -> WorkLine | None:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip("`") for name in _COMMA.split(text.strip()) if name.strip("`"))
+    return tuple(name.strip("`") for name in _COMMA().split(text.strip()) if name.strip("`"))

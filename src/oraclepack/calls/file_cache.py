@@ -6,7 +6,6 @@ tracked by git is foreign even if it is signed.
 
 import functools
 import os
-import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -37,12 +36,13 @@ from oraclepack.system.ownership import (
     foreign_folder,
     tracked,
 )
+from oraclepack.system.patterns import late_pattern
 from oraclepack.system.trust_key import find_key, make_key
 
 _LOCK = "lock"
 _UNMET = "unmet"
-_KEY = re.compile(r"[0-9a-f]{64}")
-_OWN_NAME = re.compile(r"([0-9a-f]{64})(?:\.changed)?\.md")
+_KEY = late_pattern(r"[0-9a-f]{64}")
+_OWN_NAME = late_pattern(r"([0-9a-f]{64})(?:\.changed)?\.md")
 _UNSIGNED_VERSION = 1
 
 
@@ -159,7 +159,7 @@ class FileAnswerCache:
         if self.foreign is not None:
             return ()
         names = (path.stem for path in self.directory.glob("*.json"))
-        matching = (name for name in names if name.startswith(beginning) and _KEY.fullmatch(name))
+        matching = (name for name in names if name.startswith(beginning) and _KEY().fullmatch(name))
         return tuple(sorted(matching))
 
     def remove(self, key: str) -> None:
@@ -188,7 +188,7 @@ class FileAnswerCache:
 
     def _is_stray(self, path: Path) -> bool:
         """A regular file with a name of ours that has no entry."""
-        named = _OWN_NAME.fullmatch(path.name)
+        named = _OWN_NAME().fullmatch(path.name)
         if named is None or path.is_symlink() or not path.is_file():
             return False
         return not os.path.lexists(self._path(named[1], ".json")) and not self._tracked(named[1])

@@ -8,6 +8,7 @@ import msgspec
 from oraclepack.journal.statuses import DETACHED
 from oraclepack.pack.contract import ChunkMode, ContractMode, DeclaredOutput, OutputContract, infer
 from oraclepack.pack.model import CONTRACT, Step
+from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.oracle_failures import Failure, FailureClass, classify
 from oraclepack.tools.oracle_sessions import UNFINISHED, SessionRecord
 
@@ -43,12 +44,12 @@ COMPLETED = "completed"
 TIMED_OUT = Failure(
     "CALL_TIMEOUT", FailureClass.TRANSIENT, "the call took longer than --call-timeout allows"
 )
-_WRITE_FALLBACK = re.compile(r"^write-output fallback to (.+?) \(original failed: ", re.MULTILINE)
-_WRITE_FAILED = re.compile(r"^write-output failed \((?P<why>[^)]*)", re.MULTILINE)
-_WRITE_SKIPPED = re.compile(r"^write-output skipped: no assistant content", re.MULTILINE)
-_NO_TEXT = re.compile(r"^\(no text output\)$", re.MULTILINE)
-_NO_TOKENS = re.compile(r"^.*· .*↑0 ↓0 .*Δ0\b.*$", re.MULTILINE)
-_DETACHED = re.compile(r"^Detach: yes", re.MULTILINE)
+_WRITE_FALLBACK = late_pattern(r"^write-output fallback to (.+?) \(original failed: ", re.MULTILINE)
+_WRITE_FAILED = late_pattern(r"^write-output failed \((?P<why>[^)]*)", re.MULTILINE)
+_WRITE_SKIPPED = late_pattern(r"^write-output skipped: no assistant content", re.MULTILINE)
+_NO_TEXT = late_pattern(r"^\(no text output\)$", re.MULTILINE)
+_NO_TOKENS = late_pattern(r"^.*· .*↑0 ↓0 .*Δ0\b.*$", re.MULTILINE)
+_DETACHED = late_pattern(r"^Detach: yes", re.MULTILINE)
 
 
 class CallEvidence(msgspec.Struct, frozen=True):
@@ -78,7 +79,7 @@ def judge(proof: CallEvidence) -> Failure | None:
 
 def _detached(proof: CallEvidence) -> Failure | None:
     running = proof.record is not None and proof.record.status in UNFINISHED
-    if running or (_DETACHED.search(proof.out) and proof.answer_bytes is None):
+    if running or (_DETACHED().search(proof.out) and proof.answer_bytes is None):
         message = "the tool left its question running in the background and ended"
         return Failure(DETACHED, FailureClass.FINAL, message)
     return None
@@ -93,11 +94,15 @@ def _without_file(proof: CallEvidence) -> Failure | None:
     if redirected is not None:
         message = f"the tool could not write the answer and put it at {redirected}"
         return Failure("REDIRECTED_WRITE", FailureClass.FINAL, message)
-    failed = _WRITE_FAILED.search(last_line)
+    failed = _WRITE_FAILED().search(last_line)
     if failed is not None:
         message = f"the tool could not write the answer: {failed['why']}"
         return Failure("WRITE_FAILED", FailureClass.FINAL, message)
-    if proof.answer_bytes == 0 or _WRITE_SKIPPED.search(last_line) or _NO_TEXT.search(last_line):
+    if (
+        proof.answer_bytes == 0
+        or _WRITE_SKIPPED().search(last_line)
+        or _NO_TEXT().search(last_line)
+    ):
         return _transient("EMPTY_ANSWER", "the model answered nothing")
     if proof.promised and proof.answer_bytes is None:
         message = "the tool said it was done, but there is no file at the promised path"
@@ -109,7 +114,7 @@ def _incomplete(proof: CallEvidence) -> Failure | None:
     """An answer that looks whole and is not: the stream ended before its end mark."""
     record = proof.record
     if record is None:
-        return _truncated() if _NO_TOKENS.search(_last_words(proof.out)) else None
+        return _truncated() if _NO_TOKENS().search(_last_words(proof.out)) else None
     if record.status != COMPLETED:
         failure = classify(proof.out, proof.err, record)
         if failure.kind is not FailureClass.UNKNOWN:
@@ -138,7 +143,7 @@ def _contract(proof: CallEvidence) -> Failure | None:
 
 def redirected_to(out: str) -> str | None:
     """Where the tool says it has put an answer that it could not write to its path."""
-    paths = _WRITE_FALLBACK.findall(_last_words(out))
+    paths = _WRITE_FALLBACK().findall(_last_words(out))
     return paths[-1] if paths else None  # what is before it may be of the answer
 
 

@@ -11,6 +11,7 @@ import msgspec
 from oraclepack.pack.model import HEADER_FIELDS, META_BLOCK, META_OPENS, Step
 from oraclepack.pack.script import Span
 from oraclepack.pack.tool_call import Prompt, ToolCall
+from oraclepack.system.patterns import late_pattern
 
 SIMILAR = 0.9
 """The share of words, in their order, that two questions have in common when they are alike."""
@@ -21,11 +22,11 @@ _EXACT = 1e-9
 _FEWEST_PROMPTS = 3
 """With fewer prompts nothing can be said about what most of them share."""
 
-_FIELD = re.compile(rf"\s*(?:{'|'.join((*HEADER_FIELDS, 'QuestionId'))})\s*[:=]", re.IGNORECASE)
-_TOKEN = re.compile(r"[\w./:#-]*\w")
-_NAME = re.compile(r"[/_.:]|(?<=[a-z])[A-Z]|[a-zA-Z]\d")
+_FIELD = late_pattern(rf"\s*(?:{'|'.join((*HEADER_FIELDS, 'QuestionId'))})\s*[:=]", re.IGNORECASE)
+_TOKEN = late_pattern(r"[\w./:#-]*\w")
+_NAME = late_pattern(r"[/_.:]|(?<=[a-z])[A-Z]|[a-zA-Z]\d")
 """What makes a token a name from the code: a path, a symbol, a version."""
-_DIGITS = re.compile(r"\d+")
+_DIGITS = late_pattern(r"\d+")
 _SMALL_WORDS = frozenset(
     [
         "a",
@@ -147,9 +148,9 @@ def _questions(
 
 
 def _rows(text: str) -> list[_Row]:
-    own = META_BLOCK.sub("", text) if META_OPENS in text else text
+    own = META_BLOCK().sub("", text) if META_OPENS in text else text
     # The whole text at once: a prompt has many lines.
-    masked = _DIGITS.sub("0", own.lower())
+    masked = _DIGITS().sub("0", own.lower())
     return [
         (line, " ".join(folded.split()))
         for line, folded in zip(own.splitlines(), masked.splitlines(), strict=True)
@@ -158,7 +159,7 @@ def _rows(text: str) -> list[_Row]:
 
 
 def _is_field(line: str) -> bool:
-    return ("=" in line or ":" in line) and _FIELD.match(line) is not None
+    return ("=" in line or ":" in line) and _FIELD().match(line) is not None
 
 
 def _shared(texts: Sequence[Sequence[_Row]]) -> frozenset[str]:
@@ -174,14 +175,14 @@ def _question(
 ) -> QuestionWords:
     own = _tokens(line for line, masked in rows if masked not in shared)
     files = tuple(sorted(attachment.value for attachment in call.attachments))
-    names = frozenset(token for token in set(own) if _NAME.search(token))
+    names = frozenset(token for token in set(own) if _NAME().search(token))
     words = _words(own)
     text = "\n".join(line for line, _ in rows)
     return QuestionWords(step, prompt.span, words, frozenset(words), names, text, files)
 
 
 def _tokens(lines: Iterable[str]) -> list[str]:
-    return _TOKEN.findall("\n".join(lines))
+    return _TOKEN().findall("\n".join(lines))
 
 
 def _words(tokens: Sequence[str]) -> tuple[str, ...]:
@@ -195,7 +196,7 @@ def _words(tokens: Sequence[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=MOST_QUESTIONS)
 def _whole(text: str) -> tuple[str, ...]:
-    return _words(_TOKEN.findall(text))
+    return _words(_TOKEN().findall(text))
 
 
 def _number(token: str) -> bool:

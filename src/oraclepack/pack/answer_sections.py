@@ -9,6 +9,7 @@ from functools import cache
 import msgspec
 
 from oraclepack.errors import UsageError
+from oraclepack.system.patterns import late_pattern
 
 
 class Section(StrEnum):
@@ -134,19 +135,19 @@ SPELLINGS = {
 
 ALL_SECTIONS = tuple(Section)
 
-_FOLDED = re.compile(r"[\W_]+")
-FENCE = re.compile(r" {0,3}(?P<mark>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
+_FOLDED = late_pattern(r"[\W_]+")
+FENCE = late_pattern(r" {0,3}(?P<mark>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
 """The first or last line of a code block."""
-_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]+(?P<text>.*))?$")
-_UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
-_BOLD = re.compile(r"\s*(?:[-*+]\s+)?(?:\d{1,3}[.)]\s*)?(?P<mark>\*\*|__)(?P<text>.+?)(?P=mark)")
-_LIST = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
-_NUMBERED = re.compile(r"\s*\d{1,3}[.)]\s+(?P<text>.*)")
-_NUMBER = re.compile(r"[\s*_]*\(?\d{1,2}\s*[.):、][\s*_]*")
-_PARENTHESIS = re.compile(r"\s*(?:\([^()]{0,120}\)|\[[^\[\]]{0,120}\])(?=\W*$)")
+_ATX = late_pattern(r" {0,3}#{1,6}(?:[ \t]+(?P<text>.*))?$")
+_UNDERLINE = late_pattern(r" {0,3}(?:=+|-{2,})[ \t]*$")
+_BOLD = late_pattern(r"\s*(?:[-*+]\s+)?(?:\d{1,3}[.)]\s*)?(?P<mark>\*\*|__)(?P<text>.+?)(?P=mark)")
+_LIST = late_pattern(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
+_NUMBERED = late_pattern(r"\s*\d{1,3}[.)]\s+(?P<text>.*)")
+_NUMBER = late_pattern(r"[\s*_]*\(?\d{1,2}\s*[.):、][\s*_]*")
+_PARENTHESIS = late_pattern(r"\s*(?:\([^()]{0,120}\)|\[[^\[\]]{0,120}\])(?=\W*$)")
 _LONGEST_HEADING = 300
 """Characters; a longer line is a paragraph."""
-_AFTER = re.compile(
+_AFTER = late_pattern(
     r"[*_]{0,2}\s*(?:\([^)]{0,120}\)|\[[^\]]{0,120}\])?[*_]{0,2}"
     r"(?:\s*[:：]|\s*[—–]|\s+-(?=\s)|(?<=insufficient),|\s*$)[*_]{0,2}\s*"
 )
@@ -154,7 +155,7 @@ _AFTER = re.compile(
 
 def normalise(text: str) -> str:
     """Lower case, with every run of punctuation and spaces folded into one space."""
-    return _FOLDED.sub(" ", unicodedata.normalize("NFKC", text).lower()).strip()
+    return _FOLDED().sub(" ", unicodedata.normalize("NFKC", text).lower()).strip()
 
 
 def mentions(folded: str, wordings: Iterable[str]) -> bool:
@@ -186,11 +187,11 @@ def opening_of(line: str, *, any_language: bool = False) -> SectionOpening | Non
 
     A spelling with which many sentences begin opens a section only if nothing follows it.
     """
-    start = _NUMBER.match(line)
+    start = _NUMBER().match(line)
     rest = line[start.end() :] if start is not None else line.lstrip(" \t*_")
     for section, pattern in _openings(any_language=any_language):
         match = pattern.match(rest)
-        after = _AFTER.match(rest, match.end()) if match is not None else None
+        after = _AFTER().match(rest, match.end()) if match is not None else None
         if match is None or after is None:
             continue
         words, label = normalise(match[0]), rest[after.end() :]
@@ -206,8 +207,8 @@ def section_of_heading(text: str) -> Section | None:
     """
     if len(text) > _LONGEST_HEADING:
         return None
-    number = _NUMBER.match(text)
-    plain = _PARENTHESIS.sub("", text[number.end() :] if number is not None else text)
+    number = _NUMBER().match(text)
+    plain = _PARENTHESIS().sub("", text[number.end() :] if number is not None else text)
     return _titles(any_language=False).get(normalise(plain))
 
 
@@ -252,11 +253,11 @@ def _headings(text: str) -> Iterator[str]:
     lines = ["" if block else line for _, line, block in numbered(text.splitlines())]
     for position, line in enumerate(lines):
         following = lines[position + 1] if position + 1 < len(lines) else ""
-        if (marked := _ATX.match(line) or _BOLD.match(line)) is not None:
+        if (marked := _ATX().match(line) or _BOLD().match(line)) is not None:
             yield marked["text"] or ""
-        elif normalise(line) and _UNDERLINE.match(following):
+        elif normalise(line) and _UNDERLINE().match(following):
             yield line
-        elif (item := _NUMBERED.match(line)) is not None:
+        elif (item := _NUMBERED().match(line)) is not None:
             words = normalise(item["text"])
             begins = any(words.startswith(w) for part in Section for w in part.wordings)
             if begins or section_of_heading(item["text"]) is not None:
@@ -269,7 +270,7 @@ def _stands_apart(lines: Sequence[str], position: int) -> bool:
     """An empty line, or none, before and after it; a list may follow at once."""
     before = lines[position - 1] if position else ""
     after = lines[position + 1] if position + 1 < len(lines) else ""
-    return not before.strip() and (not after.strip() or _LIST.match(after) is not None)
+    return not before.strip() and (not after.strip() or _LIST().match(after) is not None)
 
 
 def is_bare_heading(line: str) -> bool:
@@ -300,7 +301,7 @@ def numbered(lines: Iterable[str]) -> Iterator[tuple[int, str, int]]:
     """Each line with its number, and that of the line which opens its code block; 0 for none."""
     fence, opened = "", 0
     for number, line in enumerate(lines, start=1):
-        mark = FENCE.match(line)
+        mark = FENCE().match(line)
         if mark is not None and not opened:
             fence, opened = mark["mark"], number
             yield number, line, opened

@@ -4,7 +4,6 @@ Ours has a schema of its own that includes the keys of the Go tool, and reading 
 shape that names a step and its result.
 """
 
-import re
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
@@ -16,10 +15,11 @@ from oraclepack.journal.statuses import Status, Verification
 from oraclepack.run.manifests import StepEntry, StepsManifest
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_text
+from oraclepack.system.patterns import late_pattern
 
 SCHEMA_VERSION = 1
 
-_ID = re.compile(r"0*[1-9][0-9]?")
+_ID = late_pattern(r"0*[1-9][0-9]?")
 _WORDS = {
     Status.PENDING: "pending",
     Status.RUNNING: "running",
@@ -315,7 +315,7 @@ def _number(step: object) -> object:
 
 def _step_id(key: object) -> str:
     text = str(key).strip() if isinstance(key, str | int) else ""
-    return text[-2:].zfill(2) if _ID.fullmatch(text) else ""
+    return text[-2:].zfill(2) if _ID().fullmatch(text) else ""
 
 
 def _status(step: object) -> Status | None:

@@ -1,7 +1,6 @@
 """Gathers every layer of settings and resolves them once per command."""
 
 import os
-import re
 from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
@@ -24,6 +23,7 @@ from oraclepack.system import files
 from oraclepack.system.environment import config_directory, project_root
 from oraclepack.system.ownership import is_tracked
 from oraclepack.system.path_jail import refuse_own_links_out
+from oraclepack.system.patterns import late_pattern
 
 NO_COLOR = "NO_COLOR"
 COMPLETION_VARIABLE = "_ORACLEPACK_COMPLETE"
@@ -52,7 +52,7 @@ def named_user_file() -> str | None:
 
 MOST_DOTS = 100
 """In one line, outside quotes; keys of ours have at most three."""
-_QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
+_QUOTED = late_pattern(rb"\"[^\"]*\"|'[^']*'")
 
 PROJECT_FILE = "oraclepack.toml"
 LARGEST = 1024 * 1024
@@ -139,7 +139,7 @@ def _content(path: Path) -> bytes | None:
 def _refuse_long_keys(path: Path, raw: bytes) -> None:
     """The time that the parser takes grows with the square of the parts of a key."""
     for number, line in enumerate(raw.split(b"\n"), start=1):
-        if line.count(b".") > MOST_DOTS and _QUOTED.sub(b"", line).count(b".") > MOST_DOTS:
+        if line.count(b".") > MOST_DOTS and _QUOTED().sub(b"", line).count(b".") > MOST_DOTS:
             raise InputError(f"{path}: line {number} has a key of more than {MOST_DOTS} parts")
 
 

@@ -9,6 +9,7 @@ from posixpath import basename, normpath
 
 import msgspec
 
+from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.oracle_attachments import FileListing, is_plain
 
 IGNORED_DIRECTORIES = frozenset(
@@ -105,7 +106,7 @@ def glob(pattern: str) -> re.Pattern[str]:
     return re.compile(_translated(pattern))
 
 
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"(?P<deep>\*\*/)|(?P<rest>\*\*)|(?P<star>\*)|(?P<one>\?)"
     r"|\[(?P<not>[!^]?)(?P<set>[^\]]+)\]|\{(?P<choice>[^{}]*)\}|\\?(?P<plain>.)",
     re.DOTALL,
@@ -113,7 +114,7 @@ _TOKEN = re.compile(
 
 
 def _translated(pattern: str) -> str:
-    return "".join(_piece(token) for token in _TOKEN.finditer(pattern))
+    return "".join(_piece(token) for token in _TOKEN().finditer(pattern))
 
 
 def _piece(token: re.Match[str]) -> str:

@@ -1,12 +1,12 @@
 """Parses bash into a syntax tree. The only module that imports tree-sitter."""
 
-import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from oraclepack.errors import InputError
+from oraclepack.system.patterns import late_pattern
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree
@@ -29,10 +29,10 @@ the text are parsed first, until there are too many errors.
 _OPERATORS_PER_PART = 1_000
 MOST_NODES = 60_000
 """Nodes of the trees of one pack; the largest real pack has 5,000."""
-_OPENER = re.compile(rb"[|<(\[]|\$\{|;;")
+_OPENER = late_pattern(rb"[|<(\[]|\$\{|;;")
 _OPENER_SIGNS = b"|<([$;"
 """Every opener holds one of these."""
-_OPERATOR = re.compile(rb"[|<(\[)>&;?@!{}\0`\]]|\$(?![A-Za-z_\"'(])|\b(?:for|case|function)\b")
+_OPERATOR = late_pattern(rb"[|<(\[)>&;?@!{}\0`\]]|\$(?![A-Za-z_\"'(])|\b(?:for|case|function)\b")
 _OPERATOR_SIGNS = b"|<([)>&;?@!{}\0`]$"
 _OPERATOR_WORDS = (b"for", b"case", b"function")
 """Every operator holds one of these signs or words."""
@@ -54,7 +54,7 @@ def syntax_tree(source: bytes) -> "Tree":
     """
     if (
         _count_signs(source, _OPENER_SIGNS) > MOST_OPENERS
-        and sum(1 for _ in _OPENER.finditer(source)) > MOST_OPENERS
+        and sum(1 for _ in _OPENER().finditer(source)) > MOST_OPENERS
     ):
         raise _too_complex(f"more than {MOST_OPENERS} opening operators (| < ( [ ${{)")
     # Counting signs is far cheaper than the pattern, and nearly every text has few.
@@ -71,7 +71,7 @@ def _count_signs(source: bytes, signs: bytes) -> int:
 
 
 def _check_errors(source: bytes) -> None:
-    ends = [one.start() for one in islice(_OPERATOR.finditer(source), MOST_OPERATORS + 1)]
+    ends = [one.start() for one in islice(_OPERATOR().finditer(source), MOST_OPERATORS + 1)]
     if len(ends) > MOST_OPERATORS:
         raise _too_complex(f"more than {MOST_OPERATORS} operators (| < > ( ) & ; ? and others)")
     for end in ends[_OPERATORS_PER_PART::_OPERATORS_PER_PART]:

@@ -13,12 +13,13 @@ from oraclepack.pack.parse.effects import without_prose
 from oraclepack.pack.parse.grammar import everywhere, syntax_tree, text_of
 from oraclepack.pack.parse.locate import Locator
 from oraclepack.pack.parse.word_values import is_quoted
+from oraclepack.system.patterns import late_pattern
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-_OPENING = re.compile(rb"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w.-]*))")
+_OPENING = late_pattern(rb"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w.-]*))")
 
 _MOST_READ = 500_000
 """Bytes that are read again and again, until each heredoc has the right end."""
@@ -42,13 +43,13 @@ def _single(place: Locator) -> Locator:
     doubled = [
         row
         for row, line in enumerate(place.lines)
-        if line.count(b"<<") > 1 and len(_OPENING.findall(line)) > 1
+        if line.count(b"<<") > 1 and len(_OPENING().findall(line)) > 1
     ]
     if not doubled or not syntax_tree(b"\n".join(place.lines)).root_node.has_error:
         return place
     lines, ends = list(place.lines), _Ends(place.lines)
     for row in doubled:
-        openings = list(_OPENING.finditer(lines[row]))
+        openings = list(_OPENING().finditer(lines[row]))
         end = row
         for number, opening in enumerate(openings):
             start, end = end + 1, _end_of(ends, end + 1, opening)
@@ -134,7 +135,7 @@ def knows_all_heredocs(root: "Node", lines: Sequence[bytes]) -> bool:
     """Whether the tree knows of each heredoc that a line seems to open."""
     known = {row for node in _redirects(root) for row in _rows_of(node)}
     return all(
-        row in known or b"<<" not in line or not _OPENING.search(line)
+        row in known or b"<<" not in line or not _OPENING().search(line)
         for row, line in enumerate(lines)
     )
 
