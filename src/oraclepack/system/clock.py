@@ -1,6 +1,5 @@
 """The system clock."""
 
-import random
 import time
 from datetime import UTC, datetime
 from typing import Protocol
@@ -8,6 +7,8 @@ from typing import Protocol
 
 def draw() -> float:
     """A number from [0, 1)."""
+    import random
+
     return random.random()  # noqa: S311 - spreads retries; nothing secret hangs on it
 
 
