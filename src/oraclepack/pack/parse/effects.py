@@ -1,8 +1,8 @@
 """What a step reads and writes, as far as its text shows."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from oraclepack.pack.model import OUTPUTS, Directive, Output
@@ -26,7 +26,7 @@ _FILLER = ord("x")
 _NEWLINE = ord("\n")
 
 
-class ExpansionPiece(NamedTuple):
+class ExpansionPiece(msgspec.Struct, frozen=True):
     """One expansion of a text, as offsets of bytes."""
 
     kind: ExpansionKind

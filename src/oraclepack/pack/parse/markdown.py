@@ -1,6 +1,5 @@
 """Markdown to code blocks and headings."""
 
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
@@ -20,8 +19,7 @@ _LONGEST_LINE = 2000
 """No key of ours is that long, and the patterns above take the square of a line's length."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
+class FrontMatter(msgspec.Struct, frozen=True):
     """The keys in lower case with their values, and where the text below begins."""
 
     values: dict[str, tuple[str, ...]]
