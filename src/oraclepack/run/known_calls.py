@@ -5,13 +5,14 @@ rehearsal by `plan`, or an earlier run. Where nothing is recorded, the text of t
 many calls there are at least.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 
 import msgspec
 
 from oraclepack.calls.answer_history import past_figures
+from oraclepack.calls.key import InvocationKey
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
@@ -31,7 +32,10 @@ from oraclepack.run.forecast import (
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import read_content
+from oraclepack.tools.oracle_config import OracleContext
+from oraclepack.tools.oracle_question import OracleQuestion
 from oraclepack.tools.prices import TokenPrice
+from oraclepack.tools.providers import BROWSER, provider_of
 from oraclepack.tools.tool_names import ORACLE
 
 _MOST_RECORDS = 8
@@ -99,7 +103,7 @@ def run_forecast(
     `current` is the run that goes on, `stored` tells whether a key has an answer, `usual` is how
     oracle is called where the pack does not say. None where the steps ask nothing.
     """
-    records = tuple(_records(root, pack))
+    records = tuple(one for one in _records(root, pack) if _is_comparable(one, usual))
     open_keys = {
         call.intent.key
         for step in current.steps.values()
@@ -112,7 +116,9 @@ def run_forecast(
     for step_id in steps:
         recorded = _recorded_calls(records, step_id)
         if recorded:
-            calls += [_known(root, step_id, one, stored, open_keys, hashes) for one in recorded]
+            calls += [
+                _known(root, step_id, one, stored, open_keys, hashes, usual) for one in recorded
+            ]
         elif (step := pack.step(step_id)) is not None:
             written = list(_written(root, step, usual))
             calls += written
@@ -166,6 +172,21 @@ def _recorded_calls(records: Sequence[RunState], step_id: str) -> tuple[Invocati
     return ()
 
 
+def forced_choice(engine: object, flags: Iterable[str]) -> tuple[str, str]:
+    """The engine and the model that settings choose for every call; empty where they do not."""
+    words = dict(one.partition("=")[::2] for one in flags)
+    chosen = str(engine) if engine in {"api", BROWSER} else ""
+    return chosen or words.get("--engine", ""), words.get("--model", "")
+
+
+def _is_comparable(record: RunState, usual: UsualCall) -> bool:
+    """Whether its settings left to the pack what ours leave to it: else its keys are not ours."""
+    given = record.created.settings if record.created else {}
+    flags = given.get("oracle_flag")
+    engine, model = forced_choice(given.get("engine"), flags if isinstance(flags, list) else ())
+    return (not engine or bool(usual.forced_engine)) and (not model or bool(usual.forced_model))
+
+
 def _tool(call: Invocation) -> str:
     said = call.outcome or call.intent
     return said.tool if said else ""
@@ -178,12 +199,17 @@ def _known(
     stored: Callable[[str], bool],
     open_keys: Collection[str],
     hashes: dict[str, str | None],
+    usual: UsualCall,
 ) -> RehearsedCall:
     intent, outcome = call.intent, call.outcome
     said = outcome or intent
     size = intent.question if intent else None
     key = said.key if said else None
     parts = dict(intent.key_parts) if intent else {}
+    forced = {"engine": usual.forced_engine, "model": usual.forced_model}
+    changed = {part: now for part, now in forced.items() if now and parts.get(part, now) != now}
+    if changed:
+        key = InvocationKey.of(parts | changed).value
     files = {name.removeprefix(_FILE): sha for name, sha in parts.items() if name[:5] == _FILE}
     fate = CallFate.ASK
     if key is not None and all(_hash(root, path, hashes) == sha for path, sha in files.items()):
@@ -191,12 +217,18 @@ def _known(
         fate = CallFate.CACHED if key not in open_keys and stored(key) else fate
     usage = outcome.usage or outcome.saved if outcome else None
     provider = size.provider if size else (said.provider if said else None)
+    model = changed.get("model", said.model if said else None)
+    if changed:
+        provider = provider_of(
+            OracleQuestion("", model=model, engine=changed.get("engine", parts.get("engine"))),
+            OracleContext(),
+        )
     return RehearsedCall(
         step_id=step_id,
         call=call.call,
         fate=fate,
         provider=None if provider == REHEARSAL else provider,
-        model=said.model if said else None,
+        model=model,
         files=size.files if size else {},
         input_tokens=size.input_tokens if size else (usage.input_tokens if usage else None),
     )

@@ -27,7 +27,7 @@ from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import RedirectedPack, directed, read_pack
 from oraclepack.pack.questions import asking_calls
-from oraclepack.run.known_calls import RunForecast, UsualCall, run_forecast
+from oraclepack.run.known_calls import RunForecast, UsualCall, forced_choice, run_forecast
 from oraclepack.run.open_run import IN_PLACE, RunSelector
 from oraclepack.run.planning.schedule import OnFailure, on_failure
 from oraclepack.run.planning.selection import RoiMode, RunArguments, Selection
@@ -48,7 +48,7 @@ from oraclepack.system.secrets import Redactor
 from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.oracle_config import OracleContext, around_call
 from oraclepack.tools.oracle_question import OracleQuestion
-from oraclepack.tools.providers import BROWSER, engine_of, model_of
+from oraclepack.tools.providers import engine_of, model_of
 from oraclepack.tools.tool_names import ORACLE, TOOLS
 
 if TYPE_CHECKING:
@@ -120,13 +120,11 @@ def _forecast(
         around = around_call(str(root), environment.environment())
     except InputError:
         around = OracleContext()
-    words = dict(word.partition("=")[::2] for word in settings[cs.ORACLE_FLAG])
-    engine = settings[cs.ENGINE] if settings[cs.ENGINE] in {"api", BROWSER} else ""
+    flags: tuple[str, ...] = settings[cs.ORACLE_FLAG]
     usual = UsualCall(
         engine_of(OracleQuestion(""), around),
         model_of(OracleQuestion(""), around),
-        engine or words.get("--engine", ""),
-        words.get("--model", ""),
+        *forced_choice(settings[cs.ENGINE], flags),
     )
     stored = stored_answers(root, run.path, settings)
     return run_forecast(root, pack, steps, state, stored, settings[cs.PRICES], usual)

@@ -59,6 +59,19 @@ def test_a_dry_run_says_what_is_cached(project: Project) -> None:
     assert calls_of(project, "--new-run") == {"01": (2, 0, 0), "02": (1, 0, 0)}
 
 
+@pytest.mark.parametrize("flag", ["--engine=browser", "--oracle-flag=--model=gpt-5.1"])
+def test_another_engine_or_model_is_asked_again_and_forecast_so(
+    project: Project, flag: str
+) -> None:
+    asked, cached = {"01": (2, 0, 0), "02": (1, 0, 0)}, {"01": (0, 2, 0), "02": (0, 1, 0)}
+    assert project.run().code == 0
+    assert calls_of(project, "--new-run", flag) == asked
+    other = project.run("--new-run", flag).data
+    assert (other["forecast"]["to_ask"], other["cost"]["calls"]) == (3, 3)
+    assert calls_of(project, "--new-run", flag) == cached
+    assert calls_of(project, "--new-run") == cached
+
+
 def test_after_plan_the_line_is_the_figure_of_plan(project: Project) -> None:
     planned = project.start("plan", "pack.md", "--json").wait().data
 
