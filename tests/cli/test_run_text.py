@@ -248,3 +248,17 @@ def test_the_envelope_has_the_command_that_continues(
     suggestion = got.envelope["error"]["suggestion"]
     assert suggestion.startswith("to continue: oraclepack run ")
     assert suggestion.endswith("--quiet --json")
+
+
+def test_the_first_line_names_the_directory_of_the_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pack.md").write_text(LOUD)
+    flags = ("--cwd", ".", "--display", "plain", "--new-run")
+
+    answer(capsys, "run", "pack.md", *flags)
+    (first,) = Path(".oraclepack/runs").iterdir()
+    again = answer(capsys, "run", "pack.md", *flags)
+
+    assert f"--  run {first.name}__2: 0 of 2 steps already done\n" in again.err

@@ -87,11 +87,15 @@ class Lines(NullDisplay):
         """`cancel` says how a stop that waits for calls is made urgent."""
         self._write = write
         self._cancel = cancel
+        self._run = ""
         self._lock = threading.Lock()
         self._pulse = Heartbeat(self._say, clock or api.SystemClock(), every)
 
+    def begin(self, preview: api.RunPreview) -> None:
+        self._run = preview.run_id
+
     def event(self, event: api.KnownEvent, state: api.RunState) -> None:
-        line = line_of(event, state, self._cancel)
+        line = line_of(event, state, self._cancel, self._run)
         if line is not None:
             self._say(line)
         self._pulse.observe(event, state)
@@ -107,9 +111,12 @@ class Lines(NullDisplay):
 
 
 def line_of(  # noqa: PLR0911 - one per kind
-    event: api.KnownEvent, state: api.RunState, cancel: str = CTRL_C
+    event: api.KnownEvent, state: api.RunState, cancel: str = CTRL_C, run: str = ""
 ) -> str | None:
-    """The line of an event; None for those that only the journal needs."""
+    """The line of an event; None for those that only the journal needs.
+
+    `run` is the name of its directory, which the events do not have.
+    """
     match event:
         case (
             j.SessionStarted()
@@ -118,7 +125,7 @@ def line_of(  # noqa: PLR0911 - one per kind
             | j.PreludeStarted()
             | j.PreludeFinished()
         ):
-            return _about_run(event, state)
+            return _about_run(event, state, run)
         case j.StepStarted():
             again = f", attempt {event.attempt}" if event.attempt > 1 else ""
             return f"{event.step}  started{again}: {event.reason}"
@@ -167,11 +174,12 @@ def _about_run(
     | j.PreludeStarted
     | j.PreludeFinished,
     state: api.RunState,
+    run: str,
 ) -> str | None:
     match event:
         case j.SessionStarted():
             settled, total = tally(state)
-            name = state.created.pack_id if state.created else "without a name"
+            name = run or (state.created.pack_id if state.created else "without a name")
             return f"--  run {name}: {settled} of {total} steps already done"
         case j.ForecastRecorded():
             return f"--  forecast: {api.forecast_text(event)}"
