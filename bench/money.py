@@ -16,17 +16,17 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from bench.flaky_oracle import whole_answer
 from bench.machine import described
+from bench.money_runners import ASK, FAST, FORMAT, OURS, QUESTIONS, RUNNERS, Runner, numbers
 from bench.page import MONEY, number, renew_fragments
 from bench.scene import Place, clean_place
 
-QUESTIONS = 40
 FAULTS = {"rate": 0.15, "busy": 0.10, "cut": 0.10, "empty": 0.05}
 KILLS = (10, 20, 30)
 """The runner is killed when so many of the questions have been asked."""
@@ -34,28 +34,6 @@ SECONDS = 0.4
 """What a good answer takes."""
 AGAIN = 3
 """How often a runner is started again for failures that it reports itself."""
-FORMAT = (
-    "Answer format:\\n1) Direct answer\\n2) Risks/unknowns\\n"
-    "3) Next smallest concrete experiment\\n4) If evidence is insufficient, name it."
-)
-ASK = """\
-#!/usr/bin/env bash
-# ask.sh NN: one question, its answer in out/NN.md
-exec oracle --write-output "out/$1.md" -p "Question $1?"$'\\n\\n'$'{format}'
-"""
-
-
-@dataclass(frozen=True)
-class Runner:
-    """A way to ask forty questions."""
-
-    name: str
-    write: Callable[[Path], list[str]]
-    """Lays out its files and says how it is called."""
-    remembers: bool = True
-    """Whether it knows on its next start what is done already."""
-    program: str = "bash"
-    env: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,81 +48,6 @@ class Bill:
     commands: int
     parts: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Of our seconds: a tool was at work, calls only waited for their next try, neither."""
-
-
-def _numbers() -> list[str]:
-    return [f"{number:02}" for number in range(1, QUESTIONS + 1)]
-
-
-def _loop(where: Path) -> list[str]:
-    return _script(where, f"for n in {' '.join(_numbers())}; do ./ask.sh $n; done")
-
-
-def _skipping(where: Path) -> list[str]:
-    body = "[ -e out/$n.md ] || ./ask.sh $n || failed=1"
-    return _script(
-        where, f"failed=0\nfor n in {' '.join(_numbers())}; do {body}; done\nexit $failed"
-    )
-
-
-def _xargs(where: Path) -> list[str]:
-    return _script(where, f"printf '%s\\n' {' '.join(_numbers())} | xargs -P4 -n1 ./ask.sh")
-
-
-def _parallel(where: Path) -> list[str]:
-    options = "--will-cite -j4 --retries 5 --resume-failed --joblog jobs.log"
-    return _script(where, f"parallel {options} ./ask.sh ::: {' '.join(_numbers())}")
-
-
-def _make(where: Path) -> list[str]:
-    files = " ".join(f"out/{number}.md" for number in _numbers())
-    rule = "out/%.md:\n\t./ask.sh $*\n"
-    (where / "Makefile").write_text(f".DELETE_ON_ERROR:\nall: {files}\n{rule}")
-    return ["make", "-s", "-k", "-j4"]
-
-
-def _snakemake(where: Path) -> list[str]:
-    names = json.dumps(_numbers())
-    (where / "Snakefile").write_text(
-        f'rule all:\n    input: expand("out/{{n}}.md", n={names})\n'
-        'rule ask:\n    output: "out/{n}.md"\n    shell: "./ask.sh {wildcards.n}"\n'
-    )
-    options = ["--retries", "5", "--keep-going", "--rerun-incomplete", "--nolock"]
-    return ["snakemake", "--quiet", "all", "-c4", *options]
-
-
-def _ours(where: Path) -> list[str]:
-    steps = "".join(
-        f"# {n}) Question {n}\noracle --write-output out/{n}.md"
-        f" -p \"Question {n}?\"$'\\n\\n'$'{FORMAT}'\n"
-        for n in _numbers()
-    )
-    (where / "pack.md").write_text(f"# p\n\n```bash\nmkdir -p out\n{steps}```\n", encoding="utf-8")
-    options = ["--max-parallel", "4", "--keep-going", "--output-retries", "3", "--quiet"]
-    return ["oraclepack", "run", "pack.md", *options]
-
-
-def _script(where: Path, body: str) -> list[str]:
-    (where / "run.sh").write_text(f"{body}\n")
-    return ["bash", "run.sh"]
-
-
-OURS, FAST = "oraclepack", "oraclepack, waits of retries cut to 10 ms"
-RUNNERS = (
-    Runner("bash loop, run again", _loop, remembers=False),
-    Runner("bash loop that skips existing files", _skipping),
-    Runner("xargs, `-P4`", _xargs, remembers=False, program="xargs"),
-    Runner("GNU parallel, `--retries 5 --resume-failed`", _parallel, program="parallel"),
-    Runner("make, `-k -j4`", _make, program="make"),
-    Runner("snakemake, `-c4 --retries 5`", _snakemake, program="snakemake"),
-    Runner(OURS, _ours, program="oraclepack"),
-    Runner(
-        FAST,
-        _ours,
-        program="oraclepack",
-        env=(("ORACLEPACK_RETRY_BASE_SECONDS", "0.01"),),
-    ),
-)
 
 
 def measured_bill(runner: Runner, place: Place, seed: int) -> Bill:
@@ -162,7 +65,7 @@ def measured_bill(runner: Runner, place: Place, seed: int) -> Bill:
     finally:
         shutil.rmtree(provider)
     good = Counter(call["question"] for call in calls if not call["fault"])
-    kinds = Counter(_kind(where, number) for number in _numbers())
+    kinds = Counter(_kind(where, number) for number in numbers())
     return Bill(
         paid=sum(call["billed"] for call in calls),
         twice=sum(count - 1 for count in good.values()),
