@@ -55,10 +55,10 @@ def value(words: list[str], name: str) -> str:
 
 def whole_answer(question: str) -> str:
     return (
-        f"## Direct answer\n\n{question} Yes: `lock.py` holds it, and the second reader waits.\n\n"
-        "## Risks/unknowns\n\nA reader on another machine is not covered by this lock.\n\n"
-        "## Next smallest concrete experiment\n\nStart two readers and stop the first.\n\n"
-        "## Missing evidence\n\nThe deployment of the second machine.\n"
+        f"### Direct answer\n\n{question} Yes: `lock.py` holds it, and the second reader waits.\n\n"
+        "### Risks and unknowns\n\nA reader on another machine is not covered by this lock.\n\n"
+        "### Next experiment\n\nStart two readers and stop the first.\n\n"
+        "### Missing evidence\n\nThe deployment of the second machine.\n"
     )
 
 

@@ -4,7 +4,8 @@
 
 Forty questions; 15 % of the calls meet a rate limit, 10 % a 503, 10 % a cut answer and 5 % an
 empty one, and the runner is killed three times. A runner is started again after each kill. One
-that remembers what is done is also started again while it reports failures, three times at most.
+that remembers what is done is also started again while it reports failures, three times at most,
+or until it reports none where it stops at the first one.
 `--write` puts the table into bench/money.md and on the pages that show it.
 """
 
@@ -23,7 +24,7 @@ from pathlib import Path
 
 from bench.flaky_oracle import whole_answer
 from bench.machine import described
-from bench.money_runners import ASK, FAST, FORMAT, OURS, QUESTIONS, RUNNERS, Runner, numbers
+from bench.money_runners import AGAIN, ASK, FAST, FORMAT, OURS, QUESTIONS, RUNNERS, Runner, numbers
 from bench.page import MONEY, number, renew_fragments
 from bench.scene import Place, clean_place
 
@@ -32,8 +33,6 @@ KILLS = (10, 20, 30)
 """The runner is killed when so many of the questions have been asked."""
 SECONDS = 0.4
 """What a good answer takes."""
-AGAIN = 3
-"""How often a runner is started again for failures that it reports itself."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ def _until_done(
         if code < 0:
             continue
         failures += code != 0
-        if code == 0 or not runner.remembers or failures > AGAIN:
+        if code == 0 or not runner.remembers or failures > runner.again:
             return commands
 
 
@@ -188,7 +187,8 @@ one. The fault of a call depends on the question and on how often it was asked, 
 meets the same ones. A good answer takes {seconds} s. The runner's process group is killed with
 SIGKILL when a quarter, half and three quarters of the questions have been asked, and started
 again. Runners that remember what is done are also started again while they report failures,
-{again} times at most; loop and xargs, which would ask everything again, are not. The loops ask
+{again} times at most; loop and xargs, which would ask everything again, are not. The Go tool stops
+at the first failure and is started again until it reports none. The loops and the Go tool ask
 one at a time, the others four. An answer is paid for when its question arrives. Least and most
 over the seeds {seeds}."""
 PARTS = """\

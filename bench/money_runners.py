@@ -1,15 +1,22 @@
 """Who asks the questions of `bench.money`: each runner with its files and its command."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 QUESTIONS = 40
+AGAIN = 3
+"""How often a runner is started again for failures that it reports itself."""
+UNTIL_DONE = 100
+"""More often than a runner needs that gets an answer further each time."""
+GO_STEPS = 20
+"""The Go tool takes packs with this many steps and no others."""
 FORMAT = (
-    "Answer format:\\n1) Direct answer\\n2) Risks/unknowns\\n"
-    "3) Next smallest concrete experiment\\n4) If evidence is insufficient, name it."
+    "Answer format:\\n### Direct answer\\n### Risks and unknowns\\n"
+    "### Next experiment\\n### Missing evidence"
 )
+"""Spelled as the Go tool looks for it: the headings letter by letter."""
 ASK = """\
 #!/usr/bin/env bash
 # ask.sh NN: one question, its answer in out/NN.md
@@ -26,6 +33,8 @@ class Runner:
     """Lays out its files and says how it is called."""
     remembers: bool = True
     """Whether it knows on its next start what is done already."""
+    again: int = AGAIN
+    """How often it is started again for failures that it reports itself."""
     program: str = "bash"
     env: tuple[tuple[str, str], ...] = ()
 
@@ -71,15 +80,36 @@ def _snakemake(where: Path) -> list[str]:
     return ["snakemake", "--quiet", "all", "-c4", *options]
 
 
-def _ours(where: Path) -> list[str]:
-    steps = "".join(
-        f"# {n}) Question {n}\noracle --write-output out/{n}.md"
-        f" -p \"Question {n}?\"$'\\n\\n'$'{FORMAT}'\n"
-        for n in numbers()
+def _go(where: Path) -> list[str]:
+    """Its steps are login shells, which find the tools by a profile, as on a user's machine."""
+    names = []
+    for first in range(0, QUESTIONS, GO_STEPS):
+        names.append(f"pack{first // GO_STEPS + 1}.md")
+        (where / names[-1]).write_text(_pack(numbers()[first : first + GO_STEPS]))
+    (where / "home").mkdir()
+    (where / "home" / ".profile").write_text(f'PATH="{where}/tools:$PATH"\n')
+    body = "oraclepack-go run $pack --no-tui --yes --resume || failed=1"
+    return _script(
+        where,
+        f'export HOME="$PWD/home"\nfailed=0\nfor pack in {" ".join(names)}; do {body}; done\n'
+        "exit $failed",
     )
-    (where / "pack.md").write_text(f"# p\n\n```bash\nmkdir -p out\n{steps}```\n", encoding="utf-8")
+
+
+def _ours(where: Path) -> list[str]:
+    (where / "pack.md").write_text(_pack(numbers()), encoding="utf-8")
     options = ["--max-parallel", "4", "--keep-going", "--output-retries", "3", "--quiet"]
     return ["oraclepack", "run", "pack.md", *options]
+
+
+def _pack(questions: Sequence[str]) -> str:
+    """These questions as steps, numbered from 1."""
+    steps = "".join(
+        f"# {step:02}) Question {n}\noracle --write-output out/{n}.md"
+        f" -p \"Question {n}?\"$'\\n\\n'$'{FORMAT}'\n"
+        for step, n in enumerate(questions, 1)
+    )
+    return f"# p\n\n```bash\nmkdir -p out\n{steps}```\n"
 
 
 def _script(where: Path, body: str) -> list[str]:
@@ -95,6 +125,8 @@ RUNNERS = (
     Runner("GNU parallel, `--retries 5 --resume-failed`", _parallel, program="parallel"),
     Runner("make, `-k -j4`", _make, program="make"),
     Runner("snakemake, `-c4 --retries 5`", _snakemake, program="snakemake"),
+    # It stops at the first failure: its user types the same command until nothing fails.
+    Runner("the Go tool, `--resume`", _go, program="oraclepack-go", again=UNTIL_DONE),
     Runner(OURS, _ours, program="oraclepack"),
     Runner(
         FAST,

@@ -22,7 +22,7 @@ from bench.process import Usage, spent
 from bench.scene import Contender, Place, measured
 from bench.table import Row, ratio
 
-from bench import flaky_oracle, makespan, money, scale
+from bench import flaky_oracle, makespan, money, money_runners, scale
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "performance.md"
@@ -190,6 +190,29 @@ def test_pages_are_renewed_from_the_fragments(tmp_path: Path) -> None:
 
     for name in ("README.md", "docs/performance.md"):
         assert (tmp_path / name).read_text() == (ROOT / name).read_text(), name
+
+
+def test_the_go_tool_gets_the_same_questions_in_packs_of_twenty(tmp_path: Path) -> None:
+    (go,) = [one for one in money_runners.RUNNERS if one.program == "oraclepack-go"]
+
+    assert go.write(tmp_path) == ["bash", "run.sh"]
+
+    packs = [path.read_text() for path in sorted(tmp_path.glob("pack*.md"))]
+    asked = [re.findall(r"^# (\d\d)\) Question (\d\d)$", text, re.MULTILINE) for text in packs]
+    assert [[step for step, _ in steps] for steps in asked] == [money_runners.numbers()[:20]] * 2
+    assert [question for steps in asked for _, question in steps] == money_runners.numbers()
+    assert re.findall(r"pack\d\.md", (tmp_path / "run.sh").read_text()) == ["pack1.md", "pack2.md"]
+
+
+def test_the_table_of_money_has_a_row_for_every_runner() -> None:
+    bill = money.Bill(paid=48, twice=2, bad=0, missing=0, seconds=31.8, commands=22)
+    found = [(one, [bill] if "Go tool" in one.name else []) for one in money_runners.RUNNERS]
+
+    text = money.text_of(found, [1, 2, 3], "a machine")
+
+    assert "| the Go tool, `--resume` | 48 | 2 | 0 | 0 | 31.8 | 22 |" in text
+    assert "| make, `-k -j4` | not installed |" in text
+    assert "| the Go tool, `--resume` | 48 | 2 | 0 | 0 |" in short_money(text)
 
 
 @pytest.mark.parametrize(
