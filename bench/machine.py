@@ -28,8 +28,8 @@ def described(place: Place, before: float) -> str:
 
 def names() -> list[str]:
     """The programs that are compared, each once."""
-    programs = [rivals.PROGRAMS.get(name, name) for name in rivals.ALL]
-    return list(dict.fromkeys([*programs, *STARTED]))
+    programs = (rivals.PROGRAMS.get(name, name) for name in (*rivals.ALL, *STARTED))
+    return list(dict.fromkeys(programs))
 
 
 def missing(place: Place) -> list[str]:

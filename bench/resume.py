@@ -12,7 +12,7 @@ from bench.table import Row, memories, present, ratio, ratios
 
 STEPS = 20
 OURS = "oraclepack, all done"
-OTHERS = (rivals.MAKE, rivals.PARALLEL, rivals.DOIT, rivals.SNAKEMAKE)
+OTHERS = (rivals.MAKE, rivals.PARALLEL, rivals.DOIT, rivals.SNAKEMAKE, rivals.GO)
 """Those who know what is done already."""
 
 

@@ -9,7 +9,9 @@ from bench.scene import Contender, Place
 LOOP, XARGS, MAKE, PARALLEL = "bash loop", "xargs", "make", "parallel"
 JUST, DOIT, SNAKEMAKE = "just", "doit", "snakemake"
 ALL = (LOOP, XARGS, MAKE, PARALLEL, JUST, DOIT, SNAKEMAKE)
-PROGRAMS = {LOOP: "bash"}
+GO = "the Go tool"
+"""Not among all: it takes packs of exactly 20 steps."""
+PROGRAMS = {LOOP: "bash", GO: "oraclepack-go"}
 """Where the program is not called as the rival is."""
 EVERY = {DOIT: 2, SNAKEMAKE: 3}
 
@@ -36,7 +38,7 @@ def finished(place: Place, steps: int, only: Sequence[str]) -> Iterator[Contende
     folder = place.path / "finished"
     (folder / "done").mkdir(parents=True)
     for name in only:
-        if place.found(name):
+        if place.found(PROGRAMS.get(name, name)):
             argv = KEEPERS[name](folder, steps)
             yield Contender(done(name), argv, every=EVERY.get(name, 1))
 
@@ -131,11 +133,18 @@ def _doit_once(folder: Path, steps: int) -> list[str]:
     return argv
 
 
+def _go_pack(folder: Path, steps: int) -> list[str]:
+    lines = "".join(f"# {number:02}) step\ntrue\n" for number in range(1, steps + 1))
+    (folder / "go.md").write_text(f"# p\n\n```bash\n{lines}```\n")
+    return [PROGRAMS[GO], "run", str(folder / "go.md"), "--no-tui", "--yes", "--resume"]
+
+
 KEEPERS: dict[str, Callable[[Path, int], list[str]]] = {
     MAKE: _make_files,
     PARALLEL: _parallel_log,
     DOIT: _doit_once,
     SNAKEMAKE: lambda folder, steps: _snakemake(folder, "true", steps, 1),
+    GO: _go_pack,
 }
 WRITERS: dict[str, Callable[[Path, str, int, int], list[str]]] = {
     LOOP: _loop,

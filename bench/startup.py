@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from bench.rivals import GO, PROGRAMS
 from bench.scene import Contender, Place, Times, control, controlled, ours, python
 from bench.table import Row, memories, present, ratio, ratios
 
@@ -18,7 +19,9 @@ OTHERS = {
     "`list` of a short pack": ["list", "pack.md"],
     "`validate` of a short pack": ["validate", "pack.md"],
 }
-RIVALS = ("make", "just", "parallel", "doit", "snakemake", "inspect")
+RIVALS = ("make", "just", "parallel", "doit", "snakemake", "inspect", GO)
+ASKED = {GO: "--help"}
+"""What a rival is asked instead of its version."""
 SLOW = ("snakemake", "inspect")
 LIBRARIES = {
     "import click": "import click",
@@ -46,9 +49,9 @@ def scene(place: Place) -> Sequence[Contender]:
         control(bare),
         *(ours(name, *args) for name, args in (STATIC | OTHERS).items()),
         *(
-            Contender(name, [name, "--version"], every=3 if name in SLOW else 1)
+            Contender(name, [program, ASKED.get(name, "--version")], every=3 if name in SLOW else 1)
             for name in RIVALS
-            if place.found(name)
+            if place.found(program := PROGRAMS.get(name, name))
         ),
         *(python(name, code) for name, code in LIBRARIES.items()),
         python(SMALL, "import empty"),

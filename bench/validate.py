@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench.big_pack import big_pack
+from bench.rivals import GO, PROGRAMS
 from bench.scene import BIN, Contender, Place, Times, control, controlled, ours, python
 from bench.startup import BARE, LIBRARIES
-from bench.table import Row, memories, ratio
+from bench.table import Row, memories, present, ratio, ratios
 
 BASH = "bash -n"
 PLAIN = "validate, no shellcheck"
@@ -41,8 +42,13 @@ def scene(place: Place) -> Sequence[Contender]:
         python(BARE, "pass"),
         python(ALL, LIBRARIES[ALL]),
         python(TREE, PARSE),
+        *([_go()] if place.found(PROGRAMS[GO]) else []),
         *([ours(FULL, "validate", "pack.md"), _shellcheck()] if place.found("shellcheck") else []),
     ]
+
+
+def _go() -> Contender:
+    return Contender(GO, [PROGRAMS[GO], "validate", "pack.md"])
 
 
 def _shellcheck() -> Contender:
@@ -62,6 +68,7 @@ def _bare_program(place: Path) -> list[str]:
 
 def rows(times: Times) -> list[Row]:
     noise = ratio(times, controlled(BASH), BASH)
+    others = present(times, {GO: GO})
     pack = big_pack()
     size = f"{pack.count(chr(10)):,}-line, {pack.count('oracle ' + chr(92))}-call"
     floors = {
@@ -76,13 +83,14 @@ def rows(times: Times) -> list[Row]:
         "one `bash -n` of its block",
         ratio(times, PLAIN, BASH),
         goal=50.0,
+        rivals=ratios(times, others, BASH),
         control=noise,
-        memory=memories(times, PLAIN),
+        memory=memories(times, PLAIN, others),
     )
     return [
         row,
         *(
-            replace(row, what=what, ours=ratio(times, name, BASH), goal=None, memory={})
+            replace(row, what=what, ours=ratio(times, name, BASH), goal=None, rivals={}, memory={})
             for what, name in floors.items()
             if name in times
         ),
