@@ -54,6 +54,8 @@ class FleetInit(msgspec.Struct, frozen=True, kw_only=True):
 
     before: int
     after: int
+    missing_roles: tuple[str, ...] = ()
+    """Roles that this login may not create; only the owner can use the store without them."""
 
 
 class FleetUnknown(msgspec.Struct, frozen=True, kw_only=True):

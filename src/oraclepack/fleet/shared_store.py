@@ -6,7 +6,12 @@ from contextlib import closing
 import psycopg
 
 from oraclepack.calls.postgres.database import Database, Row
-from oraclepack.calls.postgres.migrations import SCHEMA_VERSION, installed_version, migrate
+from oraclepack.calls.postgres.migrations import (
+    SCHEMA_VERSION,
+    installed_version,
+    migrate,
+    missing_roles,
+)
 from oraclepack.calls.postgres.postgres_budget import PostgresBudget
 from oraclepack.errors import InputError, UsageError
 from oraclepack.fleet.fleet_reports import (
@@ -243,7 +248,8 @@ class SharedStore:
         """Create the schema, or bring it to this version."""
         with closing(Database(self._dsn)) as database:
             before, after = migrate(database)
-        return FleetInit(before=before, after=after)
+            missing = missing_roles(database)
+        return FleetInit(before=before, after=after, missing_roles=missing)
 
     def examine(self) -> StoreHealth:
         """Whether the database is durable, and what to change."""

@@ -1,5 +1,6 @@
 """The promises of `calls/store.py`, kept by a real PostgreSQL server."""
 
+import json
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 from msgspec.structs import replace
+from psycopg import sql
 
 from oraclepack.calls.budget import (
     BudgetRequest,
@@ -31,7 +33,7 @@ from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.limits import Limit
 from oraclepack.calls.postgres import migrations
 from oraclepack.calls.postgres.database import Database, Row, check_dsn
-from oraclepack.calls.postgres.migrations import SCHEMA_VERSION, check_version, migrate
+from oraclepack.calls.postgres.migrations import ROLES, SCHEMA_VERSION, check_version, migrate
 from oraclepack.calls.postgres.postgres_answers import PostgresAnswers
 from oraclepack.calls.postgres.postgres_budget import PostgresBudget
 from oraclepack.calls.postgres.postgres_claims import ClaimLostError, PostgresClaims
@@ -46,6 +48,7 @@ from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.machine import Machine, this_machine
 from tests.calls.office import ANSWER, Office, ScriptedShim, answering
+from tests.cli.answers import answer
 from tests.postgres_server import PostgresServer, serving_postgres
 
 pytestmark = pytest.mark.heavy
@@ -587,3 +590,25 @@ def test_a_commit_that_was_lost_on_its_way_is_found_again(
     assert one.limits.acquire("openai", Limit(max_concurrent=1), never) is not None
     assert len(database.rows("select * from slot")) == 1
     assert len(lost) == 4
+
+
+def test_init_says_which_roles_its_login_may_not_create(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving_postgres() as server:
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            connection.execute("create role plain login")
+            connection.execute("create database plain owner plain")
+        dsn = server.dsn.replace("///postgres?", "///plain?").replace("user=owner", "user=plain")
+        monkeypatch.setenv("ORACLEPACK_STORE", dsn)
+
+        first = answer(capsys, "fleet", "init")
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            for role in ROLES:
+                connection.execute(sql.SQL("create role {} nologin").format(sql.Identifier(role)))
+        second = json.loads(answer(capsys, "fleet", "init", "--json").out)
+
+    assert first.code == 0
+    assert f"there is no {', '.join(ROLES)}" in first.err
+    assert second["data"]["missing_roles"] == []
+    assert second["warnings"] == []

@@ -109,6 +109,12 @@ def migrate(database: Database) -> tuple[int, int]:
     return before, installed_version(database)
 
 
+def missing_roles(database: Database) -> tuple[str, ...]:
+    """The roles that do not exist, since no login with the right to create them ran `migrate`."""
+    rows = database.rows("select rolname from pg_roles where rolname = any(%s)", (list(ROLES),))
+    return tuple(role for role in ROLES if role not in {row[0] for row in rows})
+
+
 def _grant(cursor: psycopg.Cursor[Row]) -> None:
     """Make the roles where we may, and give them what they need."""
     cursor.execute("select rolcreaterole or rolsuper from pg_roles where rolname = current_user")

@@ -416,11 +416,20 @@ def init(*, settings: api.Settings) -> Reply:
     """Create the tables of the shared store.
 
     Tables of an earlier version are brought to this one. Run it once as the owner of the
-    database. It also makes the roles oraclepack_worker and oraclepack_observer; grant them to the
-    logins of your machines.
+    database. If that login may create roles, it also makes oraclepack_worker, oraclepack_admin and
+    oraclepack_observer; grant them to the logins of your machines.
     """
     report = api.shared_store(settings).init()
-    return Reply(report, f"the store has version {report.after} (before: {report.before})\n")
+    missing = ", ".join(report.missing_roles)
+    warning = (
+        f"this login may not create roles, so there is no {missing}: only the owner can use the"
+        " store. Let a superuser create them (`create role NAME nologin`), then run this again"
+    )
+    return Reply(
+        report,
+        f"the store has version {report.after} (before: {report.before})\n",
+        warnings=(warning,) if missing else (),
+    )
 
 
 @command(
