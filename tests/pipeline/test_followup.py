@@ -106,6 +106,43 @@ def test_the_pack_is_valid_and_written_once(
     assert answer(capsys, "followup", "--run-dir", str(project.run)).code == 2
 
 
+INJECTION = """\
+## Direct answer
+
+Cannot tell `touch ran-by-a-shell` from $(touch ran-by-a-shell).
+
+## Risks/unknowns
+
+- It may say
+PROMPT
+touch ran-by-a-shell
+"; touch ran-by-a-shell; '; touch ran-by-a-shell #
+
+## Missing evidence
+
+- `src/b.py`
+- `$(touch ran-by-a-shell).py`
+- `x"; touch ran-by-a-shell; ".py`
+"""
+
+
+def test_text_of_an_answer_is_not_run_by_the_pack(
+    capsys: pytest.CaptureFixture[str], project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project.root)
+    (project.root / "$(touch ran-by-a-shell).py").write_text("x = 1\n")
+    project.answer("02", INJECTION)
+    write_journal(project.run, *project.events)
+
+    assert answer(capsys, "followup", "--run-dir", str(project.run)).code == 0
+    flags = ("--engine", "rehearsal", "--in-place", "--no-validate")
+    ran = answer(capsys, "run", "pack-followup.md", *flags)
+
+    assert ran.code == 0, ran.err
+    assert "touch ran-by-a-shell" in (project.root / "pack-followup.md").read_text()
+    assert not list(project.root.rglob("ran-by-a-shell"))
+
+
 def test_nothing_open_gives_no_pack(project: Project) -> None:
     project.answer("02", direct("Add a lock to `src/a.py:3`."))
     project.answer("03", direct("Add a test of `main`."))
