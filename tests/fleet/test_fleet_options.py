@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.errors import InsufficientPrivilege
 
 from oraclepack.calls.postgres.database import Database
 from oraclepack.calls.postgres.migrations import migrate
@@ -234,6 +235,11 @@ def test_an_observer_sees_how_a_fleet_stands_and_cannot_run_one(shared: FleetWor
     assert shared.command("fleet", "limits") == 0
     assert shared.command(*words, "--name", "other") == 2
     assert "permission denied" in shared.log()
+    results = shared.folder / "results"
+    assert shared.command("fleet", "collect", "--to", str(results)) == 3
+    assert not list(results.rglob("journal.jsonl")), "run directories hold answers"
+    with psycopg.connect(shared.dsn) as connection, pytest.raises(InsufficientPrivilege):
+        connection.execute("select archive from job")
 
 
 def test_the_store_can_be_named_on_the_command_line(shared: FleetWorld) -> None:

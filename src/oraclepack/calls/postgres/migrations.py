@@ -20,6 +20,7 @@ _ALL_TABLES = (
 )
 _ADMIN = "oraclepack_admin"
 _WORKER = "oraclepack_worker"
+_OBSERVER = "oraclepack_observer"
 _OF_THEIR_OWNERS = ("runner", "claim", "slot", "job")
 """Tables whose rows only their owners change, and the admin."""
 _REPORTED = {
@@ -47,10 +48,10 @@ ROLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "UPDATE": ("runner", "provider", "job", "fleet_request", "budget_ledger"),
         "DELETE": ("claim", "slot", "provider", "job", "fleet_request"),
     },
-    "oraclepack_observer": {
+    _OBSERVER: {
         "SELECT": (
             *("runner", "claim", "verdict", "provider", "slot", "request_start"),
-            *("job", "fleet_request", "budget_ledger", "schema_version"),
+            *("fleet_request", "budget_ledger", "schema_version"),
         ),
     },
 }
@@ -137,6 +138,8 @@ def _grant(cursor: psycopg.Cursor[Row]) -> None:
             _let_admin_change(cursor)
         if role == _WORKER:
             _let_worker_report(cursor)
+        if role == _OBSERVER:
+            _let_observer_read_jobs(cursor)
         if "INSERT" in rights:
             cursor.execute(
                 sql.SQL("grant usage on all sequences in schema public to {}").format(
@@ -168,3 +171,15 @@ def _let_worker_report(cursor: psycopg.Cursor[Row]) -> None:
                 sql.SQL(", ").join(map(sql.Identifier, columns)), name, worker
             )
         )
+
+
+def _let_observer_read_jobs(cursor: psycopg.Cursor[Row]) -> None:
+    """All of a job but its packed run directory, which holds the answers."""
+    observer = sql.Identifier(_OBSERVER)
+    cursor.execute(
+        "select attname from pg_attribute where attrelid = 'job'::regclass and attnum > 0"
+        " and not attisdropped and attname <> 'archive' order by attnum"
+    )
+    columns = sql.SQL(", ").join(sql.Identifier(row[0]) for row in cursor.fetchall())
+    cursor.execute(sql.SQL("revoke select on job from {}").format(observer))
+    cursor.execute(sql.SQL("grant select ({}) on job to {}").format(columns, observer))
