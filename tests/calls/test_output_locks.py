@@ -1,13 +1,18 @@
 """Runs at once that write to the same files: one waits for the other, and none for ever."""
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from oraclepack.calls.held_outputs import sweep_output_locks, wait_for_output
 from oraclepack.calls.live_call import LiveCall, ToolEnd, ToolRun
-from oraclepack.calls.store import Unclaimed
+from oraclepack.calls.store import Claim, Unclaimed
+from oraclepack.system.environment import state_directory
 from tests.calls.crashed import DyingShim, KilledError, living
 from tests.calls.office import Office, ScriptedShim, answering
 
@@ -118,3 +123,77 @@ def test_the_tool_of_a_killed_command_is_waited_for(tmp_path: Path) -> None:
         assert second.ask("Two?", "out/a.md") == STOPPED
         end_tool()
         assert second.ask("Two?", "out/a.md") == 0
+
+
+ROUNDS = 60
+HOLDER = f"""
+import os, sys
+from pathlib import Path
+from oraclepack.calls.held_outputs import wait_for_output
+
+output, inside = map(Path, sys.argv[1:])
+for number in range({ROUNDS}):
+    if number % 3 == 0 and not (child := os.fork()):
+        wait_for_output(output, lambda _: True)
+        os._exit(0)  # as if killed: the file stays
+    if number % 3 == 0:
+        os.waitpid(child, 0)
+    lock = wait_for_output(output, lambda _: True)
+    for _ in range(200):
+        os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
+        inside.unlink()
+    lock.release()
+"""
+
+
+def lock_files() -> list[str]:
+    return os.listdir(state_directory() / "outputs")
+
+
+def test_a_sweep_lets_no_two_processes_hold_the_same_file(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", HOLDER, str(tmp_path / "a.md"), str(tmp_path / "inside")]
+    holders = [subprocess.Popen(words, stderr=subprocess.PIPE) for _ in range(3)]
+    swept = 0
+    while any(holder.poll() is None for holder in holders):
+        swept += sweep_output_locks()
+
+    assert [holder.communicate()[1] for holder in holders] == [b""] * 3
+    assert swept
+    sweep_output_locks()
+    assert lock_files() == []
+
+
+def test_a_sweep_removes_only_what_nobody_holds(tmp_path: Path) -> None:
+    first, second = two_runs(tmp_path)
+    with living() as (tool, end_tool):
+        with pytest.raises(KilledError):
+            first.ask("One?", "out/a.md", DyingShim(tool))
+        first.end_step()
+        assert second.ask("Two?", "out/b.md") == 0
+        assert wait_for_output(tmp_path / "c.md", lambda _: True) is not None
+
+        assert (sweep_output_locks(), len(lock_files())) == (0, 3)
+        end_tool()
+        assert (sweep_output_locks(), len(lock_files())) == (1, 2)
+    assert second.ask("Three?", "out/b.md") == 0
+
+
+class ReleasingShim(ScriptedShim):
+    """The lock that it waits for is released meanwhile."""
+
+    lock: Claim
+
+    def pause(self, seconds: float) -> bool:
+        self.lock.release()
+        return super().pause(seconds)
+
+
+def test_a_lock_that_a_sweep_holds_for_a_moment_refuses_no_call(tmp_path: Path) -> None:
+    runner = Runner(tmp_path, "1")
+    assert runner.ask("One?", "out/b.md") == 0
+    lock = wait_for_output(runner.office.root / "out/a.md", lambda _: True)
+    assert lock is not None
+
+    shim = ReleasingShim(answering(), patience=1)
+    shim.lock = lock
+    assert runner.ask("Two?", "out/a.md", shim) == 0

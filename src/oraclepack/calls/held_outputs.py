@@ -1,13 +1,19 @@
 """The output files that the calls of one command hold, so that no other run writes to them."""
 
+import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
 
+from oraclepack.calls.claims import ENDING, FileClaim, take_claim, wait_for_claim
 from oraclepack.calls.store import Claim
+from oraclepack.errors import MachineError
 from oraclepack.journal.events import InvocationIntent
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.environment import state_directory
+from oraclepack.tools.oracle_sessions import is_alive
 
 _MOST_HELD = 128
 """Files; each needs a descriptor, of which a process often has 1024."""
@@ -89,3 +95,39 @@ class HeldOutputs:
         unused = [path for path, one in self._held.items() if not one.steps and not one.calls]
         for path in unused:
             self._held.pop(path).claim.release()
+
+
+def wait_for_output(path: Path, pause: Callable[[float], bool]) -> FileClaim | None:
+    """The lock of an output file; None when `pause` says to give up. Raises MachineError."""
+    return wait_for_claim(_folder(), sha256_bytes(os.fsencode(path)), pause)
+
+
+def may_still_write(claim: FileClaim) -> bool:
+    """Whether the tool of a killed command, which the lock names, may still run."""
+    noted = claim.open_call
+    return noted is not None and noted.process is not None and is_alive(noted.process) is not False
+
+
+def sweep_output_locks() -> int:
+    """Remove the lock files that killed commands left; returns how many.
+
+    A lock is removed only by its holder, and whoever gets it looks whether the file is still
+    there. So no two commands can hold the same file.
+    """
+    count = 0
+    for path in sorted(_folder().glob(f"*{ENDING}")):
+        try:
+            claim = take_claim(path.parent, path.name.removesuffix(ENDING))
+        except MachineError:
+            continue
+        if claim is None:
+            continue
+        if not claim.is_unsigned and not may_still_write(claim):
+            claim.settle()
+            count += 1
+        claim.release()
+    return count
+
+
+def _folder() -> Path:
+    return state_directory() / "outputs"

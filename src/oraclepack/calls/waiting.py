@@ -1,12 +1,11 @@
 """Waits of calls, announced once each when they begin."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from oraclepack.calls.claims import wait_for_claim
 from oraclepack.calls.context import CallContext
+from oraclepack.calls.held_outputs import wait_for_output
 from oraclepack.calls.limits import limit_for, slot_reason
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.prepare import PreparedCall
@@ -15,7 +14,6 @@ from oraclepack.errors import MachineError, OraclePackError, Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CallWait, Wait
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.environment import state_directory
 from oraclepack.system.machine import ProcessLocation, process_location, this_machine
 from oraclepack.system.path_jail import AllowedPath, jail
 from oraclepack.tools.oracle_sessions import is_alive
@@ -233,9 +231,11 @@ def _hold_output(
 
     def go_on(seconds: float) -> bool:
         nonlocal deadline, is_joined, refused
+        # A sweep holds the lock for a moment, so that the first pause is always allowed.
+        may_wait = deadline is None or outputs.may_wait_for(call.step, path)
         deadline = deadline or WaitDeadline(context)
         is_joined = outputs.join(call.step, path)  # another call of this command may have it now
-        if not is_joined and (deadline.is_at_its_end or not outputs.may_wait_for(call.step, path)):
+        if not is_joined and (deadline.is_at_its_end or not may_wait):
             refused = Refusal(f"another run writes to {path.name}; run again when it has ended")
         return not is_joined and refused is None and pause(seconds)
 
@@ -244,9 +244,8 @@ def _hold_output(
     message = f"{reason}; waiting for the end of its step"
     if not is_joined and not outputs.is_full:
         with recorded_wait(context, call, shim, Wait.SAME_OUTPUT, message, wait) as pause:
-            name = sha256_bytes(os.fsencode(path))
             try:
-                claim = wait_for_claim(state_directory() / "outputs", name, go_on)
+                claim = wait_for_output(path, go_on)
             except MachineError:
                 return True
             if claim is not None and not _await_writer(claim.open_call, prepared, go_on):

@@ -11,6 +11,7 @@ import msgspec
 
 from oraclepack.calls.cache import GOOD
 from oraclepack.calls.file_store import project_cache
+from oraclepack.calls.held_outputs import sweep_output_locks
 from oraclepack.errors import InputError, MachineError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
@@ -250,6 +251,7 @@ def prune_runs(
     """Remove the runs that may be removed, or only list them."""
     if not dry_run:
         finish_removals(root)
+        sweep_output_locks()
     before = None
     if older_than is not None:
         before = rfc3339(clock.now() - timedelta(seconds=older_than))

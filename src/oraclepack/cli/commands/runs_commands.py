@@ -94,7 +94,7 @@ def show(run: str, settings: api.Settings) -> Reply:
 @command(
     "prune",
     data="runs-prune-report",
-    changes="the directories of the runs that it names as removed",
+    changes="the directories of the runs that it names as removed, and locks of killed commands",
     effect="destructive",
     examples=(
         "oraclepack runs prune --older-than 30d --dry-run",
