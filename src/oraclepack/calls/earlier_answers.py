@@ -11,6 +11,7 @@ from oraclepack.calls.adoption_rules import (
     matching,
 )
 from oraclepack.calls.context import CallContext
+from oraclepack.calls.other_runs import others_wrote
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import is_true, missing_in
 from oraclepack.calls.truth import COMPLETED
@@ -103,7 +104,7 @@ def _answers(
         written = [data for data in _written(context, invocation) if sha256_bytes(data) == sha256]
     elif logged is not None:
         written = [data for data in _written(context, invocation) if data.strip() == logged.strip()]
-    elif record is not None:
+    elif record is not None and not _is_replaced(context, invocation):
         written = list(_written(context, invocation, fresh=True))
     else:
         return ()
@@ -117,7 +118,7 @@ def promised_file(
 
     The file is the only evidence, so every condition must hold: the call is one of this
     run and its tool was started; the file was written after that, and is none of those that were
-    moved or copied away before; no other call and no other step writes there; the contract
+    moved or copied away before; no other call, step or run writes there; the contract
     demands sections; and the file is whole to its very end. Where it lacks some of the sections it
     is an answer that misses its contract. A clock that was set back in between makes it look older
     than the call: then nothing is sure, and the question is asked.
@@ -127,7 +128,8 @@ def promised_file(
         return None
     if not context.options.verify or not prepared.contracts[0].sections:
         return None
-    if any(_later(context, intent)) or _writers(context, intent.output_path) - {intent.step}:
+    others = _writers(context, intent.output_path) - {intent.step}
+    if others or any(_later(context, intent)) or _is_replaced(context, invocation):
         return None
     displaced = set(_moved_away(context, intent))
     fresh_files = (
@@ -143,6 +145,13 @@ def promised_file(
         if missing := missing_in(context, prepared, data):
             return PaidAnswer(data, missing=missing)
     return None
+
+
+def _is_replaced(context: CallContext, invocation: Invocation) -> bool:
+    """Whether a run of another pack may have written to the file of a call since."""
+    intent = invocation.intent
+    path = posixpath.normpath(intent.output_path) if intent and intent.output_path else ""
+    return intent is not None and bool(path) and others_wrote(context, path, intent.at)
 
 
 def _writers(context: CallContext, path: str) -> set[str]:

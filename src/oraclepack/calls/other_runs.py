@@ -162,6 +162,20 @@ def _later_writers(context: CallContext, held: _RunAnswer) -> Iterator[str]:
                 yield run_id
 
 
+def others_wrote(context: CallContext, path: str, since: str) -> bool:
+    """Whether another run asked for an answer at this path, or put one there, after a moment."""
+    for run_id in run_dir.run_ids(context.root):
+        for event in () if run_id == context.run_id else _events(RunDir(context.root, run_id)):
+            written = None
+            if isinstance(event, j.InvocationIntent | j.InvocationOutcome):
+                written = event.output_path
+            elif isinstance(event, j.OutputRecorded | j.OutputRestored):
+                written = event.declared_path
+            if written and event.at > since and posixpath.normpath(written) == path:
+                return True
+    return False
+
+
 def _held_in(run: RunDir, key: str) -> _RunAnswer | None:
     """The last answer of a run to a question, unless a verified one came after it."""
     held: _RunAnswer | None = None

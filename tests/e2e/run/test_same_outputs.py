@@ -1,6 +1,8 @@
 """Two packs that declare the same output path."""
 
+import json
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from tests.e2e.calls.office import Gate, ask, step, until, warnings
 from tests.e2e.program import Ran
 from tests.e2e.run.project import Project, Zygote, a_project
-from tests.packs import pack_text
+from tests.packs import ANSWER_FORMAT, pack_text
 
 ANSWER = "out/01-a.md"
 WAITING = "another run writes to 01-a.md; waiting for the end of its step"
@@ -149,3 +151,40 @@ def test_two_packs_at_once_do_not_take_each_others_answer(tmp_path: Path, zygote
 def recorded(run_dir: Path) -> str:
     (answer,) = (run_dir / "outputs").iterdir()
     return answer.read_text()
+
+
+def other_run(project: Project) -> Path:
+    (found,) = (path for path in project.run_dirs if "other.md" in _created(path))
+    return found
+
+
+def _created(run_dir: Path) -> str:
+    return "".join(journal_lines(run_dir, "pack_path")[:1])
+
+
+def journal_lines(run_dir: Path, kind: str) -> list[str]:
+    journal = run_dir / "journal.jsonl"
+    lines = journal.read_text().splitlines() if journal.exists() else []
+    return [line for line in lines if f'"{kind}"' in line]
+
+
+def test_a_killed_call_does_not_take_the_file_of_another_run_for_its_answer(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    prompt = f"[[fault=hold first=1]] Two?\n\n{ANSWER_FORMAT}"
+    killed = f"mkdir -p out\noracle -e api --write-output {ANSWER} -f two.txt -p '{prompt}'\n"
+    project = a_project(tmp_path, zygote, asking("One?"))
+    (project.root / "other.md").write_text(pack_text(step(1, killed)))
+    (project.root / "two.txt").write_text("text\n")
+    Gate(project)
+    runner = project.start("run", "other.md", "--json")
+    until(lambda: len(project.oracle.calls) == 1)
+    runner.signal(signal.SIGKILL)
+    assert runner.wait().code == -signal.SIGKILL
+    (line,) = journal_lines(project.run_dir, "start_time")[-1:]
+    os.kill(json.loads(line)["e"]["process"]["pid"], signal.SIGKILL)
+    assert run(project, "pack.md").code == 0
+
+    assert run(project, "other.md", "--take-over").code == 0
+    assert len(project.oracle.calls) == 3
+    assert "`two.txt:1`" in recorded(other_run(project))
