@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.live_call import LiveCall
@@ -63,7 +64,7 @@ def _is_there(folder: Path) -> bool:
 
 
 def keep_copy(
-    run_dir: Path, step: str, attempt: int, path: str, place: Path
+    run_dir: Path, step: str, attempt: int, path: str, place: Path, *, replacing: bool = False
 ) -> j.OutputBackedUp | None:
     """Keep a copy of a file in the run directory; None when there is no such file."""
     if not place.is_file():
@@ -72,7 +73,12 @@ def keep_copy(
     target = run_dir / backup
     files.make_private(target.parent)
     try:
-        file_moves.copy(place, target)
+        if replacing and target.exists():
+            newer = target.with_name(f"{target.name}.newer")
+            file_moves.copy(place, newer)
+            disk.rename(newer, target)
+        else:
+            file_moves.copy(place, target)
         # Hash the copy, not the file, which may have changed since; a rollback checks the copy.
         content, mode = target.read_bytes(), stat.S_IMODE(target.stat().st_mode)
     except OSError as trouble:
@@ -104,6 +110,31 @@ def back_up_existing(context: CallContext, call: LiveCall, outputs: Iterable[All
         backup = keep_copy(context.run_dir, call.step, call.attempt, path, output.path)
         if backup is not None:
             context.record(backup)
+
+
+def back_up_again(context: CallContext, call: LiveCall, place: Path) -> None:
+    """Back up what another run wrote to a file after this step had backed it up.
+
+    The copy replaces the earlier one: that is what the other run replaced, and has a copy of.
+    """
+    now = files.read(place) if place.is_file() else None
+    events = [
+        event
+        for event in context.journal.state.session_files
+        if (path := path_of(event)) is not None and context.root / _place(context, path) == place
+    ]
+    is_ours = any(isinstance(event, j.OutputRecorded) for event in events)
+    if now is None or is_ours or (events and events[-1].sha256 == sha256_bytes(now)):
+        return
+    step = context.pack.step(call.step)
+    declared = (output.path.value for output in step.outputs) if step else ()
+    relative = place.relative_to(context.root).as_posix()
+    named = (path for path in declared if path and _place(context, path) == relative)
+    path = next(named, relative)
+    backup = keep_copy(context.run_dir, call.step, call.attempt, path, place, replacing=True)
+    if backup is not None:
+        earlier = next((one for one in events if isinstance(one, j.OutputBackedUp)), None)
+        context.record(replace(backup, link=earlier.link if earlier else None))
 
 
 def _place(context: CallContext, path: str) -> str:

@@ -4,7 +4,7 @@ A question is answered from the cache, else by adopting the call of a command th
 by asking. `CallHandler.answer` holds that order; each stage is a function below it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -91,6 +91,14 @@ class CallHandler:
     def attached(self, step: str, attempt: int) -> dict[str, str]:
         """What the calls of an attempt attached: paths from the project root, and SHA-256."""
         return dict(self._context.shared.attached.get((step, attempt), {}))
+
+    def hold_outputs(self, step: str, paths: Iterable[Path]) -> frozenset[Path]:
+        """Let no other run write to the files of a step that begins; those that one uses now."""
+        return self._context.shared.outputs.hold_free(step, paths)
+
+    def is_of_another_run(self, step: str, path: Path) -> bool:
+        """Whether the step did not get a file, because another run writes there."""
+        return self._context.shared.outputs.is_of_another_run(step, path)
 
     def release_outputs(self, step: str | None = None) -> None:
         """Let other runs write to the files of a step, which has recorded them, or of all steps."""

@@ -2,7 +2,8 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -33,6 +34,7 @@ class HeldOutputs:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._held: dict[Path, _HeldOutput] = {}
+        self._given_up: set[tuple[str, Path]] = set()
 
     @property
     def is_full(self) -> bool:
@@ -53,6 +55,46 @@ class HeldOutputs:
         """Hold a file for a call, and until its step has recorded its outputs."""
         with self._lock:
             self._held[path] = _HeldOutput(claim, {step}, 1)
+
+    def hold_free(self, step: str, paths: Iterable[Path]) -> frozenset[Path]:
+        """Hold the files of a step that begins, up to the first one that another run uses.
+
+        The rest is waited for by the calls that write there, still in the order of all files.
+        Returns the files that are not held, and which the step must not touch before.
+        """
+        ordered = sorted(set(paths))
+        for at, path in enumerate(ordered):
+            if self._is_joined_by(step, path) or self.is_full:
+                continue
+            try:
+                claim = take_output(path)
+            except MachineError:
+                continue  # where no lock can be made, all do without one
+            if claim is None or may_still_write(claim):
+                if claim is not None:
+                    claim.release()
+                return frozenset(ordered[at:])
+            claim.settle()
+            with self._lock:
+                self._held[path] = _HeldOutput(claim, {step}, 0)
+        return frozenset()
+
+    def _is_joined_by(self, step: str, path: Path) -> bool:
+        with self._lock:
+            held = self._held.get(path)
+            if held is not None:
+                held.steps.add(step)
+            return held is not None
+
+    def give_up(self, step: str, path: Path) -> None:
+        """A call of the step did not get a file."""
+        with self._lock:
+            self._given_up.add((step, path))
+
+    def is_of_another_run(self, step: str, path: Path) -> bool:
+        """Whether a call of the step waited for the file, and no call of this command got it."""
+        with self._lock:
+            return (step, path) in self._given_up and path not in self._held
 
     def may_wait_for(self, step: str, path: Path) -> bool:
         """Whether the step holds no file that comes after this one.
@@ -89,6 +131,7 @@ class HeldOutputs:
                 if step is None:
                     held.steps.clear()
                 held.steps.discard(step or "")
+            self._given_up = {one for one in self._given_up if step not in {None, one[0]}}
             self._free_unused()
 
     def _free_unused(self) -> None:
@@ -100,6 +143,31 @@ class HeldOutputs:
 def wait_for_output(path: Path, pause: Callable[[float], bool]) -> FileClaim | None:
     """The lock of an output file; None when `pause` says to give up. Raises MachineError."""
     return wait_for_claim(_folder(), sha256_bytes(os.fsencode(path)), pause)
+
+
+def take_output(path: Path) -> FileClaim | None:
+    """The lock of an output file; None while another process holds it. Raises MachineError."""
+    return take_claim(_folder(), sha256_bytes(os.fsencode(path)))
+
+
+@contextmanager
+def output_alone(path: Path) -> Iterator[bool]:
+    """Whether nobody writes to an output file while this lasts."""
+    try:
+        claim = take_output(path)
+    except MachineError:
+        yield True  # where no lock can be made, all do without one
+        return
+    if claim is None:
+        yield False
+        return
+    is_free = not may_still_write(claim)
+    if is_free:
+        claim.settle()
+    try:
+        yield is_free
+    finally:
+        claim.release()
 
 
 def may_still_write(claim: FileClaim) -> bool:

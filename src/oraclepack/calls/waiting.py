@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from oraclepack.calls.answer_files import back_up_again
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.held_outputs import wait_for_output
 from oraclepack.calls.limits import limit_for, slot_reason
@@ -253,8 +254,10 @@ def _hold_output(
                 claim = None
         if claim is not None:
             outputs.add(call.step, path, claim)
+            back_up_again(context, call, path)
             is_joined = True
         if not is_joined:
+            outputs.give_up(call.step, path)
             return refused or False
     held += [path] if is_joined else []
     return True

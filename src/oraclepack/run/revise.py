@@ -8,10 +8,11 @@ import msgspec
 
 from oraclepack.answers.suspicions import INCOMPLETE
 from oraclepack.answers.verify_pack import VerifyOptions, verify_step
+from oraclepack.calls.held_outputs import output_alone
 from oraclepack.errors import InputError, Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir, attempt_name
-from oraclepack.journal.statuses import Move, Status, Verification
+from oraclepack.journal.statuses import Move, Status, Verification, Wait
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.contract import by_suffix
 from oraclepack.pack.model import Step
@@ -67,11 +68,20 @@ def _is_restored(where: RunFiles, state: StepState, output: j.OutputRecorded) ->
         return False
     if copied is None or sha256_bytes(copied) != output.sha256:
         return False
-    if there is None or not _is_backed_up(where, output, there):
-        _quarantine_edited(where, state, output.step, path)
-    put_in_place(where.root, path, copied, output.mode)
-    _record_moves(where, output, to_run=False)
-    return True
+    verdict = jail(where.root, path)
+    place = where.root / path if isinstance(verdict, Refusal) else verdict.path
+    with output_alone(place) as is_alone:
+        if is_alone:
+            if there is None or not _is_backed_up(where, output, there):
+                _quarantine_edited(where, state, output.step, path)
+            put_in_place(where.root, path, copied, output.mode)
+            _record_moves(where, output, to_run=False)
+    if not is_alone:
+        message = f"{path} is not restored: another run writes to it"
+        where.record.append(
+            j.WarningRecorded(step=output.step, code=Wait.SAME_OUTPUT, message=message)
+        )
+    return is_alone
 
 
 def _is_backed_up(where: RunFiles, output: j.OutputRecorded, there: bytes) -> bool:

@@ -99,7 +99,7 @@ def undo_list(state: RunState, *, failed: Iterable[str] = (), also: Iterable[str
     `failed` are its steps that failed; `also` are paths to leave alone besides those
     that are always protected.
     """
-    first = _by_path(state.session_files)
+    first = _first_by_path(state.session_files)
     last = _by_path(reversed(state.session_files))
     pack_path = state.created.pack_path if state.created else ""
     undos: list[UndoAction] = []
@@ -148,6 +148,22 @@ def _by_path(
         if path is not None:
             by_path.setdefault(path, event)
     return by_path
+
+
+def _first_by_path(events: Iterable[FileEvent]) -> dict[str, FileEvent]:
+    """The first event about each path; of copies at one place the last, which replaced the others.
+
+    Such a copy is made when another run wrote to a file that the step was waiting for.
+    """
+    first: dict[str, FileEvent] = {}
+    for event in events:
+        path = path_of(event)
+        if path is not None:
+            before = first.setdefault(path, event)
+            copies = isinstance(event, j.OutputBackedUp) and isinstance(before, j.OutputBackedUp)
+            if copies and before.backup == event.backup:
+                first[path] = event
+    return first
 
 
 def _unrestored(event: FileEvent) -> str | None:

@@ -22,6 +22,7 @@ from oraclepack.run.step_outputs import (
     back_up_outputs,
     backup_folder,
     declared_paths,
+    hold_outputs,
     is_same,
     place_of,
     quarantine_earlier,
@@ -123,7 +124,7 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
     step = session.pack.step(planned.step_id)
     assert step is not None
     attached = attached_hashes(session, step)
-    quarantine_earlier(session, step)
+    quarantine_earlier(session, step, hold_outputs(session, step))
     attempt = _attempt(session, step)
     back_up_outputs(session, step, attempt.number)
     stdout, stderr = log_names(step.id, attempt.number)

@@ -74,10 +74,21 @@ def place_of(session: RunSession, path: str) -> str:
     return path if isinstance(verdict, Refusal) else verdict.relative
 
 
-def quarantine_earlier(session: RunSession, step: Step) -> None:
+def hold_outputs(session: RunSession, step: Step) -> frozenset[Path]:
+    """Let no other run write to the files of a step; those that one uses now stay untouched."""
+    if session.calls is None:
+        return frozenset()
+    places = (_judged(session, path) for path in declared_paths(step))
+    return session.calls.hold_outputs(step.id, [place for place in places if place is not None])
+
+
+def quarantine_earlier(
+    session: RunSession, step: Step, in_use: frozenset[Path] = frozenset()
+) -> None:
     """Move what a failed or interrupted attempt left out of the way of the next one.
 
-    A file that still is what the attempt found there is not its output.
+    A file that still is what the attempt found there is not its output. Nor are those that
+    another run uses: the call that waits for one of them moves away what is there then.
     """
     before = session.record.state.step(step.id)
     if not before.has_bad_attempt:
@@ -89,6 +100,7 @@ def quarantine_earlier(session: RunSession, step: Step) -> None:
         path
         for path in (*declared_paths(step), *recorded)
         if (place := _judged(session, path))
+        and place not in in_use
         and not is_same(place, backups / path)
         and place_of(session, path) not in paid
     ]
@@ -218,6 +230,8 @@ def _outputs_on_disk(
         place = _judged(session, path)
         content = read_content(place).data if place is not None else None
         if place is None or content is None:
+            continue
+        if session.calls is not None and session.calls.is_of_another_run(step.id, place):
             continue
         before = replaced.get(path)
         digest = sha256_bytes(content)

@@ -153,6 +153,19 @@ def recorded(run_dir: Path) -> str:
     return answer.read_text()
 
 
+HELD = "until [[ -e go ]]; do sleep 0.02; done\n"
+
+
+def two_packs_at_once(tmp_path: Path, zygote: Zygote, second: str) -> Project:
+    """The step of `pack.md` has its answer and goes on until there is a file `go`."""
+    first = ask("One?", ANSWER, "-e api", "-f one.txt")
+    project = a_project(tmp_path, zygote, step(1, f"{first}\n{HELD}"))
+    (project.root / "other.md").write_text(pack_text(second))
+    for name in ("one.txt", "two.txt"):
+        (project.root / name).write_text("text\n")
+    return project
+
+
 def other_run(project: Project) -> Path:
     (found,) = (path for path in project.run_dirs if "other.md" in _created(path))
     return found
@@ -162,10 +175,82 @@ def _created(run_dir: Path) -> str:
     return "".join(journal_lines(run_dir, "pack_path")[:1])
 
 
+def has_waited(project: Project) -> bool:
+    runs = [path for path in project.run_dirs if "other.md" in _created(path)]
+    return bool(runs) and ("same_output", WAITING) in warnings(project, runs[0])
+
+
+def test_a_step_that_runs_again_leaves_the_file_that_another_run_uses(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    second = "[[ -e ready ]] || exit 1\n" + ask("Two?", ANSWER, "-e api", "-f two.txt")
+    project = two_packs_at_once(tmp_path, zygote, step(1, second))
+    answer = project.root / ANSWER
+    assert run(project, "other.md").code == 3
+    (project.root / "ready").touch()
+    first = project.start("run", "pack.md", "--json")
+    until(answer.exists)
+
+    other = project.start("run", "other.md", "--json", "--take-over")
+    until(lambda: has_waited(project))
+    assert answer.exists()
+    (project.root / "go").touch()
+
+    assert (first.wait().code, other.wait().code) == (0, 0)
+    assert "`two.txt:1`" in answer.read_text()
+    assert len(project.oracle.calls) == 2
+
+
+def test_a_step_that_did_not_get_its_file_records_nothing(tmp_path: Path, zygote: Zygote) -> None:
+    project = two_packs_at_once(tmp_path, zygote, step(1, ask("Two?", ANSWER, "-e api")))
+    answer = project.root / ANSWER
+    first = project.start("run", "pack.md", "--json")
+    until(lambda: has_answer(project))
+    answer.rename(tmp_path / "aside")
+    other = project.start("run", "other.md", "--json", "--call-timeout", "2")
+    until(lambda: has_waited(project))
+    (tmp_path / "aside").rename(answer)
+
+    assert other.wait().code == 3
+    assert not list((other_run(project) / "outputs").glob("*"))
+    (project.root / "go").touch()
+    assert first.wait().code == 0
+
+
+def has_answer(project: Project) -> bool:
+    return bool(project.run_dirs) and bool(journal_lines(project.run_dir, "invocation_outcome"))
+
+
 def journal_lines(run_dir: Path, kind: str) -> list[str]:
     journal = run_dir / "journal.jsonl"
     lines = journal.read_text().splitlines() if journal.exists() else []
     return [line for line in lines if f'"{kind}"' in line]
+
+
+@pytest.mark.parametrize("has_file", [True, False])
+def test_a_rollback_restores_what_the_other_run_wrote_meanwhile(
+    tmp_path: Path, zygote: Zygote, *, has_file: bool
+) -> None:
+    second = step(1, ask("Two?", ANSWER, "-e api", "-f two.txt")) + step(2, "false")
+    project = two_packs_at_once(tmp_path, zygote, second)
+    answer = project.root / ANSWER
+    first = project.start("run", "pack.md", "--json")
+    until(lambda: has_answer(project))
+    wanted = answer.read_bytes()
+    # The second run finds an older file, or none.
+    aside = tmp_path / "aside"
+    answer.rename(aside)
+    if has_file:
+        answer.write_text("older\n")
+    other = project.start("run", "other.md", "--json", "--rollback-on-failure")
+    until(lambda: has_waited(project))
+    answer.unlink(missing_ok=True)
+    aside.rename(answer)
+    (project.root / "go").touch()
+
+    assert (first.wait().code, other.wait().code) == (0, 3)
+    assert len(project.oracle.calls) == 2
+    assert answer.read_bytes() == wanted
 
 
 def test_a_killed_call_does_not_take_the_file_of_another_run_for_its_answer(
