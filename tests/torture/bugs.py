@@ -1,7 +1,7 @@
-"""Ten deliberate bugs, put into the running program by the tests alone: each must be caught.
+"""Eleven deliberate bugs, put into the running program by the tests alone: each must be caught.
 
-Five of them and their scenes stand in `bug_scenes.py`. The scenes that catch them are attacks of
-their own, in which the true program must pass.
+Five of them and their scenes stand in `bug_scenes.py`, one in `shared_outputs.py`. The scenes that
+catch them are attacks of their own, in which the true program must pass.
 """
 
 import os
@@ -19,7 +19,7 @@ from oraclepack.calls.stored_answers import keep
 from oraclepack.run import step_outputs
 from oraclepack.system import disk, locks
 from tests.e2e.run.project import asking
-from tests.torture import bug_scenes, power
+from tests.torture import bug_scenes, power, shared_outputs
 from tests.torture.bug_scenes import NotPlayedError
 from tests.torture.checker import Snapshot, check, unverified
 from tests.torture.ground import a_ground
@@ -198,6 +198,13 @@ BUGS = (
         "unasked-runs",
         Promise.UNAPPROVED,
     ),
+    Bug(
+        "lock no outputs",
+        shared_outputs.lock_no_outputs,
+        shared_outputs.two_packs,
+        "shared-outputs",
+        Promise.UNVERIFIED,
+    ),
 )
 
 
@@ -211,7 +218,8 @@ def caught(scene: Scene, bug: Bug) -> Counter[Promise]:
 
 
 def put_in_bugs(scene: Scene) -> Tally:
-    """Ten deliberate bugs are put into the running program, one at a time; each must be caught."""
+    """Eleven deliberate bugs are put into the running program, one at a time; each must be
+    caught."""
     facts: dict[str, int] = {}
     missed = []
     for bug in BUGS:

@@ -33,6 +33,7 @@ CHOSEN = (
     "paths-in-the-way",
     "power-cut",
     "recovery-asking",
+    "shared-outputs",
     "two-runners",
     "victim-runner",
     "victim-shim",
@@ -84,8 +85,8 @@ def test_a_deliberate_bug_is_caught(bug: Bug, tmp_path: Path, zygote: Zygote) ->
         pytest.skip(str(reason))
 
 
-def test_there_are_ten_deliberate_bugs() -> None:
-    assert len({bug.what for bug in BUGS}) == 10
+def test_there_are_eleven_deliberate_bugs() -> None:
+    assert len({bug.what for bug in BUGS}) == 11
 
 
 def test_an_attack_that_was_not_run_has_no_figures() -> None:
