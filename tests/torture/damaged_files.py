@@ -1,6 +1,8 @@
 """Cached answers, claims and manifests that were cut or changed: nothing of it may be believed."""
 
+import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
@@ -42,8 +44,39 @@ def read_damaged_cache(scene: Scene) -> Tally:
     question, and a cut one yields the call that it held, or none.
     """
     ground = finished(scene)
+    with _key_of(ground):
+        trials, broken = _read_entries(ground, stride(scene))
+    for name, content in damaged(_claim("k"), stride(scene)):
+        trials += 1
+        broken += [
+            Broken(Promise.ENDING, f"claim, {name}: {what}")
+            for what in _claimed(scene, content, None if name.startswith("byte") else _intent("k"))
+        ]
+    return Tally(trials, broken=tuple(broken))
+
+
+@contextmanager
+def _key_of(ground: Ground) -> Iterator[None]:
+    """Lets this process read with the key of the user who is played: without it nothing is good."""
+    name = "XDG_STATE_HOME"
+    before = os.environ.get(name)
+    os.environ[name] = ground.project.variables[name]
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+def _read_entries(ground: Ground, every: int) -> tuple[int, list[Broken]]:
+    """How many times an entry was read after damage, and what was wrong."""
     cache = project_cache(ground.root)
     one, other = sorted(path.stem for path in cache.directory.glob("*.json"))[:2]
+    intact = cache.get(one)
+    assert intact is not None, one
+    assert intact.state == GOOD, intact
     broken: list[Broken] = []
     trials = 0
     for ending in (".md", ".json"):
@@ -51,19 +84,13 @@ def read_damaged_cache(scene: Scene) -> Tally:
         whole = place.read_bytes()
         exchanged = ("that of another", (cache.directory / f"{other}{ending}").read_bytes())
         answer = b"" if ending == ".md" else cache.directory.joinpath(f"{one}.md").read_bytes()
-        for name, content in (*damaged(whole, stride(scene)), exchanged):
+        for name, content in (*damaged(whole, every), exchanged):
             trials += 1
             place.write_bytes(content)
             found = _served(cache, one, answer)
             broken += [Broken(promise, f"{ending}, {name}: {what}") for promise, what in found]
         place.write_bytes(whole)
-    for name, content in damaged(_claim(one), stride(scene)):
-        trials += 1
-        broken += [
-            Broken(Promise.ENDING, f"claim, {name}: {what}")
-            for what in _claimed(scene, content, None if name.startswith("byte") else _intent(one))
-        ]
-    return Tally(trials, broken=tuple(broken))
+    return trials, broken
 
 
 def _served(cache: AnswerCache, key: str, answer: bytes) -> Iterator[tuple[Promise, str]]:
@@ -182,7 +209,8 @@ def _entries(ground: Ground) -> list[Path]:
 def _after_entry(ground: Ground, _before: dict[str, bytes], place: Path) -> list[Broken]:
     """All is asked for in a new run: of the damaged entry perhaps again, of the others not."""
     project = ground.project
-    found = project_cache(place.parents[2]).get(place.stem)
+    with _key_of(ground):
+        found = project_cache(ground.root).get(place.stem)
     is_good = found is not None and found.state == GOOD
     content = place.read_bytes()
     billed = len(ground.billed)
