@@ -12,6 +12,7 @@ import pytest
 from oraclepack.calls.held_outputs import sweep_output_locks, wait_for_output
 from oraclepack.calls.live_call import LiveCall, ToolEnd, ToolRun
 from oraclepack.calls.store import Claim, Unclaimed
+from oraclepack.errors import MachineError
 from oraclepack.system.environment import state_directory
 from tests.calls.crashed import DyingShim, KilledError, living
 from tests.calls.office import Office, ScriptedShim, answering
@@ -123,6 +124,24 @@ def test_the_tool_of_a_killed_command_is_waited_for(tmp_path: Path) -> None:
         assert second.ask("Two?", "out/a.md") == STOPPED
         end_tool()
         assert second.ask("Two?", "out/a.md") == 0
+
+
+def test_a_file_that_cannot_be_backed_up_is_let_go(tmp_path: Path) -> None:
+    step = '# 01) step\noracle -p "One?" --write-output "out/a.md"\n'
+    first, second = two_runs(tmp_path, step)
+    assert first.ask("One?", "out/a.md") == 0
+    first.end_step()
+    backups = second.office.context.run_dir / "backups"
+    backups.parent.mkdir(parents=True, exist_ok=True)
+    backups.touch()
+    shim = ScriptedShim(answering())
+
+    with pytest.raises(MachineError, match="backups"):
+        second.ask("Two?", "out/a.md", shim)
+    second.end_step()
+
+    assert shim.orders == []
+    assert lock_files() == []
 
 
 ROUNDS = 60

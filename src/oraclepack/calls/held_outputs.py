@@ -49,12 +49,19 @@ class HeldOutputs:
             if held is not None:
                 held.steps.add(step)
                 held.calls += 1
+                self._given_up.discard((step, path))
             return held is not None
 
     def add(self, step: str, path: Path, claim: Claim) -> None:
         """Hold a file for a call, and until its step has recorded its outputs."""
         with self._lock:
             self._held[path] = _HeldOutput(claim, {step}, 1)
+            self._given_up.discard((step, path))
+
+    def use_without_lock(self, step: str, path: Path) -> None:
+        """A call of the step writes to a file for which no lock can be made."""
+        with self._lock:
+            self._given_up.discard((step, path))
 
     def hold_free(self, step: str, paths: Iterable[Path]) -> frozenset[Path]:
         """Hold the files of a step that begins, up to the first one that another run uses.
@@ -86,15 +93,17 @@ class HeldOutputs:
                 held.steps.add(step)
             return held is not None
 
-    def give_up(self, step: str, path: Path) -> None:
-        """A call of the step did not get a file."""
+    def give_up(self, step: str, paths: Iterable[Path]) -> None:
+        """A call of the step did not get these files, except those that the step holds already."""
         with self._lock:
-            self._given_up.add((step, path))
+            for path in paths:
+                if path not in self._held or step not in self._held[path].steps:
+                    self._given_up.add((step, path))
 
     def is_of_another_run(self, step: str, path: Path) -> bool:
-        """Whether a call of the step waited for the file, and no call of this command got it."""
+        """Whether a call of the step did not get the file, and no later one got it."""
         with self._lock:
-            return (step, path) in self._given_up and path not in self._held
+            return (step, path) in self._given_up
 
     def may_wait_for(self, step: str, path: Path) -> bool:
         """Whether the step holds no file that comes after this one.

@@ -200,9 +200,11 @@ def holding_outputs(
     held: list[Path] = []
     result: bool | Refusal = True
     try:
-        for path in _files_to_hold(context, prepared):
+        paths = _files_to_hold(context, prepared)
+        for at, path in enumerate(paths):
             result = _hold_output(context, prepared, shim, path, held)
             if result is not True:
+                context.shared.outputs.give_up(prepared.call.step, paths[at:])
                 break
         yield result
         context.shared.outputs.settle(held)
@@ -227,6 +229,7 @@ def _hold_output(
     """Wait for a file; False when the call is given up. Without a lock where none can be made."""
     outputs, call = context.shared.outputs, prepared.call
     deadline: WaitDeadline | None = None
+    claim: Claim | None = None
     is_joined = outputs.join(call.step, path)
     refused: Refusal | None = None
 
@@ -248,18 +251,22 @@ def _hold_output(
             try:
                 claim = wait_for_output(path, go_on)
             except MachineError:
+                outputs.use_without_lock(call.step, path)
                 return True
             if claim is not None and not _await_writer(claim.open_call, prepared, go_on):
                 claim.release()
                 claim = None
         if claim is not None:
             outputs.add(call.step, path, claim)
-            back_up_again(context, call, path)
             is_joined = True
         if not is_joined:
-            outputs.give_up(call.step, path)
             return refused or False
-    held += [path] if is_joined else []
+    if is_joined:
+        held.append(path)
+    else:
+        outputs.use_without_lock(call.step, path)
+    if claim is not None:
+        back_up_again(context, call, path)  # last: where it fails, the caller lets go of the file
     return True
 
 

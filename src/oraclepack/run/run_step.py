@@ -23,6 +23,7 @@ from oraclepack.run.step_outputs import (
     backup_folder,
     declared_paths,
     hold_outputs,
+    is_of_another_run,
     is_same,
     place_of,
     quarantine_earlier,
@@ -339,7 +340,11 @@ def _left_something(session: RunSession, step: Step, attempt: int) -> bool:
     if not step.outputs:
         return False
     backups = backup_folder(session, step.id, attempt)
-    there = [path for path in declared_paths(step) if (session.root / path).exists()]
+    there = [
+        path
+        for path in declared_paths(step)
+        if (session.root / path).exists() and not is_of_another_run(session, step, path)
+    ]
     return any(not is_same(session.root / path, backups / path) for path in there)
 
 

@@ -22,6 +22,7 @@ from oraclepack.run.quarantine import move_to_quarantine
 from oraclepack.run.run_session import RunSession, manner_of
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.files import Content
 from oraclepack.system.path_jail import content_at, hashes_of, jail, read_content
 from oraclepack.system.secrets import BLOT
 
@@ -231,7 +232,7 @@ def _outputs_on_disk(
         content = read_content(place).data if place is not None else None
         if place is None or content is None:
             continue
-        if session.calls is not None and session.calls.is_of_another_run(step.id, place):
+        if is_of_another_run(session, step, path):
             continue
         before = replaced.get(path)
         digest = sha256_bytes(content)
@@ -262,7 +263,21 @@ def verify_outputs(session: RunSession, step: Step, attempt: int = 0) -> Verific
         return Verification(passed=True)
     manner = manner_of(options)
     accepted = {one.declared_path: one for one in session.record.state.step(step.id).accepted}
-    return verify_step(step, lambda path: content_at(session.root, path), manner, written, accepted)
+
+    def read(path: str) -> Content:
+        if is_of_another_run(session, step, path):
+            return Content(trouble="another run writes to it")
+        return content_at(session.root, path)
+
+    return verify_step(step, read, manner, written, accepted)
+
+
+def is_of_another_run(session: RunSession, step: Step, path: str) -> bool:
+    """Whether a call of the step did not get the file, so that it holds no answer of the step."""
+    place = _judged(session, path)
+    if session.calls is None or place is None:
+        return False
+    return session.calls.is_of_another_run(step.id, place)
 
 
 def attached_hashes(session: RunSession, step: Step) -> dict[str, str]:
