@@ -144,6 +144,16 @@ def test_a_file_that_cannot_be_backed_up_is_let_go(tmp_path: Path) -> None:
     assert lock_files() == []
 
 
+@pytest.mark.parametrize("rehearsal", [True, False])
+def test_a_rehearsal_holds_no_file(tmp_path: Path, *, rehearsal: bool) -> None:
+    runner = Runner(tmp_path, "1", rehearsal=rehearsal)
+
+    assert not runner.office.calls.hold_outputs("01", [tmp_path / "a.md"])
+    folder = state_directory() / "outputs"
+    assert folder.exists() is not rehearsal
+    runner.end_step()
+
+
 ROUNDS = 60
 HOLDER = f"""
 import os, sys

@@ -94,6 +94,8 @@ class CallHandler:
 
     def hold_outputs(self, step: str, paths: Iterable[Path]) -> frozenset[Path]:
         """Let no other run write to the files of a step that begins; those that one uses now."""
+        if self._context.options.rehearsal:
+            return frozenset()  # its calls hold nothing either: no real run waits for a rehearsal
         return self._context.shared.outputs.hold_free(step, paths)
 
     def is_of_another_run(self, step: str, path: Path) -> bool:
