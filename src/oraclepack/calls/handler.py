@@ -102,6 +102,10 @@ class CallHandler:
         """Whether the step did not get a file, because another run writes there."""
         return self._context.shared.outputs.is_of_another_run(step, path)
 
+    def is_held_by(self, step: str, path: Path) -> bool:
+        """Whether the step may write to a file, and no other run does."""
+        return self._context.shared.outputs.is_held_by(step, path)
+
     def release_outputs(self, step: str | None = None) -> None:
         """Let other runs write to the files of a step, which has recorded them, or of all steps."""
         self._context.shared.outputs.release(step)

@@ -105,6 +105,11 @@ class HeldOutputs:
         with self._lock:
             return (step, path) in self._given_up
 
+    def is_held_by(self, step: str, path: Path) -> bool:
+        """Whether the step may write to the file, and no other run does."""
+        with self._lock:
+            return path in self._held and step in self._held[path].steps
+
     def may_wait_for(self, step: str, path: Path) -> bool:
         """Whether the step holds no file that comes after this one.
 

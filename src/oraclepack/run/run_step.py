@@ -125,7 +125,8 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
     step = session.pack.step(planned.step_id)
     assert step is not None
     attached = attached_hashes(session, step)
-    quarantine_earlier(session, step, hold_outputs(session, step))
+    in_use = hold_outputs(session, step)
+    quarantine_earlier(session, step, in_use)
     attempt = _attempt(session, step)
     back_up_outputs(session, step, attempt.number)
     stdout, stderr = log_names(step.id, attempt.number)
@@ -153,7 +154,7 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
     judged = _with_tree(_judge(session, step, attempt, outcome, stopped=stopped), session, watched)
     _record_leftovers(session, step, outcome)
     if judged.status in _UNFINISHED:
-        restore_backups(session, step, attempt.number)
+        restore_backups(session, step, attempt.number, in_use)
     session.record.append(
         j.StepFinished(
             step=step.id,

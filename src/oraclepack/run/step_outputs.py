@@ -35,15 +35,20 @@ def declared_paths(step: Step) -> tuple[str, ...]:
     return tuple(output.path.value for output in step.outputs if output.path.value is not None)
 
 
-def restore_backups(session: RunSession, step: Step, attempt: int) -> None:
+def restore_backups(
+    session: RunSession, step: Step, attempt: int, in_use: frozenset[Path] = frozenset()
+) -> None:
     """After a failed attempt: a file that was where an answer should be is there again.
 
-    What calls moved away they bring back themselves, unless they were killed in between.
+    What calls moved away they bring back themselves, unless they were killed in between. A file
+    that another run used when the step began is left to that run, unless a call got it since: the
+    run has moved it away, and would take the copy for its answer.
     """
     backups = backup_folder(session, step.id, attempt)
     before = _backups_of(session, step, attempt)
     for path in declared_paths(step):
-        if not (backups / path).is_file():
+        used = _judged(session, path) in in_use and not _is_held(session, step, path)
+        if used or not (backups / path).is_file():
             continue
         link = before[path].link if path in before else None
         if link is not None and not os.path.lexists(session.root / path):
@@ -278,6 +283,13 @@ def is_of_another_run(session: RunSession, step: Step, path: str) -> bool:
     if session.calls is None or place is None:
         return False
     return session.calls.is_of_another_run(step.id, place)
+
+
+def _is_held(session: RunSession, step: Step, path: str) -> bool:
+    place = _judged(session, path)
+    if session.calls is None or place is None:
+        return False
+    return session.calls.is_held_by(step.id, place)
 
 
 def attached_hashes(session: RunSession, step: Step) -> dict[str, str]:

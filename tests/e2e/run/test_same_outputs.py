@@ -180,6 +180,32 @@ def has_waited(project: Project) -> bool:
     return bool(runs) and ("same_output", WAITING) in warnings(project, runs[0])
 
 
+def test_a_step_that_fails_leaves_the_place_of_an_answer_that_another_run_waits_for(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    first = "until [[ -e began ]]; do sleep 0.02; done\n"
+    first += ask("[[fault=hold]] One?", ANSWER, "-e api", "-f one.txt")
+    second = f"touch began\nwhile [[ -e {ANSWER} ]]; do sleep 0.02; done\nexit 1\n"
+    second += ask("Two?", ANSWER, "-e api", "-f one.txt")
+    project = a_project(tmp_path, zygote, step(1, first))
+    (project.root / "other.md").write_text(pack_text(step(1, second)))
+    (project.root / "one.txt").write_text("text\n")
+    answer = project.root / ANSWER
+    answer.parent.mkdir(exist_ok=True)
+    answer.write_text("from before\n")
+    gate = Gate(project)
+
+    asking_first = project.start("run", "pack.md", "--json")
+    until(lambda: bool(project.run_dirs) and bool(journal_lines(project.run_dir, "step_started")))
+    failed = run(project, "other.md")
+
+    assert failed.code == 3
+    assert not answer.exists()
+    gate.open()
+    assert asking_first.wait().code == 0
+    assert "`one.txt:1`" in answer.read_text()
+
+
 def test_a_step_that_runs_again_leaves_the_file_that_another_run_uses(
     tmp_path: Path, zygote: Zygote
 ) -> None:
