@@ -179,6 +179,7 @@ def lock_files() -> list[str]:
     return os.listdir(state_directory() / "outputs")
 
 
+@pytest.mark.slow
 def test_a_sweep_lets_no_two_processes_hold_the_same_file(tmp_path: Path) -> None:
     words = [sys.executable, "-c", HOLDER, str(tmp_path / "a.md"), str(tmp_path / "inside")]
     holders = [subprocess.Popen(words, stderr=subprocess.PIPE) for _ in range(3)]

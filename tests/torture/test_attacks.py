@@ -40,6 +40,8 @@ CHOSEN = (
     "victim-tool",
 )
 """Some of them: all would take longer than the rest of a folder's tests."""
+LONG = frozenset({"detached", "recovery-asking", "shared-outputs"})
+"""Those of them that take several seconds."""
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +51,10 @@ def zygote() -> Iterator[Zygote]:
     started.close()
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in CHOSEN],
+)
 def test_the_promise_holds_under(name: str, tmp_path: Path, zygote: Zygote) -> None:
     tally = ATTACKS[name](Scene(tmp_path, zygote, seed=1, share=SHARE))
 
