@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -30,6 +31,28 @@ def test_two_new_runs_of_the_same_moment_do_not_become_one(tmp_path: Path) -> No
         opened(mine, pack, wish, clock, "run").__enter__()
 
     assert find_run(tmp_path, pack, wish, clock).run.run_id == f"{mine.run.run_id}__2"
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_run_that_another_command_begins_meanwhile_gets_no_second_name(
+    tmp_path: Path, at: int
+) -> None:
+    (tmp_path / "pack.md").write_text(pack_text("# 01) one\ntrue\n"))
+    pack, clock, wish = read_pack(tmp_path / "pack.md"), SystemClock(), RunSelector()
+    theirs = find_run(tmp_path, pack, wish, clock).run
+    theirs.path.parent.mkdir(parents=True)
+    lists: list[str] = []
+
+    def begin_theirs(event: str, args: tuple[object, ...]) -> None:
+        if event in {"os.listdir", "os.scandir"} and str(args[0]) == str(theirs.path.parent):
+            lists.append(event)
+            if len(lists) == at:
+                theirs.path.mkdir()
+
+    sys.addaudithook(begin_theirs)
+
+    assert find_run(tmp_path, pack, wish, clock).run.run_id == theirs.run_id
+    assert lists
 
 
 def test_a_run_that_goes_on_after_a_kill_removes_half_a_ledger(

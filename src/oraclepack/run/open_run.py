@@ -88,6 +88,9 @@ def find_run(root: Path, pack: Pack, wish: RunSelector, clock: Clock) -> Selecte
         return _rehearsal(root, wish, tree, name)
     if wish.run_id is not None:
         return _named(root, pack, wish, tree)
+    # Listed before the runs are read: one that another command begins meanwhile gets no second
+    # name. Both commands then want the same run, and its lock decides.
+    known = run_dir.run_ids(root)
     if not wish.new_run:
         choice = _choice(root, pack, tree.sha, wish)
         if choice.run is not None:
@@ -97,7 +100,7 @@ def find_run(root: Path, pack: Pack, wish: RunSelector, clock: Clock) -> Selecte
         notice, reason = choice.notice, choice.reason
     else:
         notice, reason = "", "--new-run was given"
-    run = RunDir(root, free_run_id(name, run_dir.run_ids(root)))
+    run = RunDir(root, free_run_id(name, known))
     _refuse_foreign_place(run)
     return SelectedRun(run, EMPTY, tree, is_new=True, reason=reason, notice=notice)
 
