@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,19 +45,32 @@ def has_memory_for_tests() -> bool:
     return has_room and not there.f_flag & os.ST_NOEXEC and os.access(MEMORY, os.W_OK)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A home for what fixtures of modules and of the session do, before a test has its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        move_home(tmp_path_factory.mktemp("session-home"), patch)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home: the real one is neither read nor written."""
     folder = tmp_path_factory.mktemp("home")
-    monkeypatch.setenv("HOME", str(folder))
+    move_home(folder, monkeypatch)
+    return folder
+
+
+def move_home(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """Make this folder the home, and hide the variables that say something else of it or of us."""
+    patch.setenv("HOME", str(folder))
     for name, place in (
         ("XDG_CONFIG_HOME", ".config"),
         ("XDG_STATE_HOME", ".local/state"),
         ("XDG_DATA_HOME", ".local/share"),
         ("XDG_CACHE_HOME", ".cache"),
     ):
-        monkeypatch.setenv(name, str(folder / place))
+        patch.setenv(name, str(folder / place))
     for name in list(os.environ):
         if name.startswith(("ORACLEPACK_", "_ORACLEPACK_")) or name == "NO_COLOR":
-            monkeypatch.delenv(name)
-    return folder
+            patch.delenv(name)
