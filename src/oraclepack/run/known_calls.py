@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.calls.answer_history import past_figures
-from oraclepack.calls.key import InvocationKey
+from oraclepack.calls.key import InvocationKey, Parts
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
@@ -94,14 +94,14 @@ def run_forecast(
     pack: Pack,
     steps: Sequence[str],
     current: RunState,
-    stored: Callable[[str], bool],
+    stored: Callable[[str], Parts | None],
     own: Mapping[str, TokenPrice],
     usual: UsualCall,
 ) -> RunForecast | None:
     """What the steps that are to run would ask and cost, from what is recorded of them.
 
-    `current` is the run that goes on, `stored` tells whether a key has an answer, `usual` is how
-    oracle is called where the pack does not say. None where the steps ask nothing.
+    `current` is the run that goes on, `stored` gives the parts of a key that has an answer, `usual`
+    is how oracle is called where the pack does not say. None where the steps ask nothing.
     """
     records = tuple(one for one in _records(root, pack) if _is_comparable(one, usual))
     open_keys = {
@@ -196,7 +196,7 @@ def _known(
     root: Path,
     step_id: str,
     call: Invocation,
-    stored: Callable[[str], bool],
+    stored: Callable[[str], Parts | None],
     open_keys: Collection[str],
     hashes: dict[str, str | None],
     usual: UsualCall,
@@ -205,7 +205,8 @@ def _known(
     said = outcome or intent
     size = intent.question if intent else None
     key = said.key if said else None
-    parts = dict(intent.key_parts) if intent else {}
+    # A call that the cache answered has no intent: what made its key is beside its answer.
+    parts = dict(intent.key_parts if intent else (stored(key) if key else None) or {})
     forced = {"engine": usual.forced_engine, "model": usual.forced_model}
     changed = {part: now for part, now in forced.items() if now and parts.get(part, now) != now}
     if changed:
@@ -214,7 +215,7 @@ def _known(
     fate = CallFate.ASK
     if key is not None and all(_hash(root, path, hashes) == sha for path, sha in files.items()):
         fate = CallFate.ADOPT if key in open_keys else fate
-        fate = CallFate.CACHED if key not in open_keys and stored(key) else fate
+        fate = CallFate.CACHED if key not in open_keys and stored(key) is not None else fate
     usage = outcome.usage or outcome.saved if outcome else None
     provider = size.provider if size else (said.provider if said else None)
     model = changed.get("model", said.model if said else None)

@@ -186,7 +186,7 @@ def _calls(
                 fate = CallFate.REFUSED
             elif key is not None and key in open_keys:
                 fate = CallFate.ADOPT
-            elif key is not None and stored(key):
+            elif key is not None and stored(key) is not None:
                 fate = CallFate.CACHED
             yield RehearsedCall(
                 step_id=step_id,

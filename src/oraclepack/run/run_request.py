@@ -15,6 +15,7 @@ from oraclepack.calls.budget import BudgetScope, Ceiling, UnknownPricePolicy
 from oraclepack.calls.cache import GOOD
 from oraclepack.calls.context import CallOptions
 from oraclepack.calls.file_store import project_cache, run_answers
+from oraclepack.calls.key import Parts
 from oraclepack.calls.limits import Limit, lanes_for
 from oraclepack.calls.overrides import Overrides, read_overrides
 from oraclepack.calls.retry import RetryPolicy
@@ -130,18 +131,19 @@ def _forecast(
     return run_forecast(root, pack, steps, state, stored, settings[cs.PRICES], usual)
 
 
-def stored_answers(root: Path, run_dir: Path, settings: Settings) -> Callable[[str], bool]:
-    """Returns a function that says whether a key has an answer that would be served."""
+def stored_answers(root: Path, run_dir: Path, settings: Settings) -> Callable[[str], Parts | None]:
+    """Returns a function that gives the parts of a key that has an answer that would be served."""
     shared, own = project_cache(root), run_answers(root, run_dir)
     places = (shared, own) if settings[cs.CACHE] else (own,)
 
-    def is_stored(key: str) -> bool:
+    def parts_of(key: str) -> Parts | None:
         if settings[cs.REFRESH]:
-            return False
+            return None
         looked = (place.get(key) for place in places)
-        return any(one is not None and one.state == GOOD for one in looked)
+        found = (one.entry.parts for one in looked if one is not None and one.state == GOOD)
+        return next(found, None)
 
-    return is_stored
+    return parts_of
 
 
 def budget_of(settings: Settings, *, can_ask: bool) -> BudgetPolicy:

@@ -72,6 +72,20 @@ def test_another_engine_or_model_is_asked_again_and_forecast_so(
     assert calls_of(project, "--new-run") == cached
 
 
+def test_after_a_run_from_the_cache_other_questions_are_forecast_as_asked(
+    project: Project,
+) -> None:
+    asked, cached = {"01": (2, 0, 0), "02": (1, 0, 0)}, {"01": (0, 2, 0), "02": (0, 1, 0)}
+    assert project.run().code == 0
+    assert project.run("--new-run").data["cost"]["calls"] == 0
+    assert calls_of(project, "--new-run") == cached
+    assert calls_of(project, "--new-run", "--engine=browser") == asked
+
+    (project.root / "notes.txt").write_text("other notes\n")
+
+    assert calls_of(project, "--new-run") == asked
+
+
 def test_after_plan_the_line_is_the_figure_of_plan(project: Project) -> None:
     planned = project.start("plan", "pack.md", "--json").wait().data
 
