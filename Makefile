@@ -49,6 +49,7 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.generated --check
+	$(MAKE) --no-print-directory site
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -p no:cacheprovider tests/keep
 	bash .ci/wheel $(BIN)/python
 
@@ -61,10 +62,12 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Renews the generated pages and builds the site.
 docs: $(READY)
 	$(BIN)/python -m tests.generated
+	@$(MAKE) --no-print-directory site
 
-# The pages as a site in build/site. Building needs no network once its tools are installed.
+# The pages as a site in build/site; whatever mkdocs warns of is an error. It needs no network once its tools are installed.
 site: $(READY)
 	@$(PIP) install -c constraints.txt --group docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
