@@ -51,7 +51,8 @@ def _asked() -> argparse.Namespace:
 
 def figures(topic: Topic, rounds: int | None, *, quick: bool = False) -> Sequence[Row]:
     with clean_place(quick=quick) as place:
-        times = measured(topic.scene(place), rounds or topic.rounds, place)
+        scene = topic.scene(place)
+        times = measured(scene, rounds or topic.rounds, place, warm_up=topic.warm_up)
     with clean_place(quick=quick) as place:
         return [*topic.rows(times), *topic.counts(place)]
 

@@ -72,15 +72,17 @@ def clean_place(*, quick: bool = False) -> Iterator[Place]:
             yield Place(Path(name), kept | {"HOME": home, "PATH": path}, quick)
 
 
-def measured(contenders: Sequence[Contender], rounds: int, place: Place) -> Times:
+def measured(
+    contenders: Sequence[Contender], rounds: int, place: Place, *, warm_up: bool = True
+) -> Times:
     """Let them take turns, so that a busy moment hits all of them.
 
     Each round begins with another one: what always follows the heaviest would look slow, and a
     slow baseline would favour all others. Round 0 is a warm-up and is not recorded; a mere test
-    of the bench leaves it out.
+    of the bench leaves it out, and so do calls so long that it would make no difference.
     """
     times: dict[str, dict[int, Usage]] = {one.name: {} for one in contenders}
-    for number in range(1 if place.quick else 0, rounds + 1):
+    for number in range(0 if warm_up and not place.quick else 1, rounds + 1):
         first = number % len(contenders)
         for one in (*contenders[first:], *contenders[:first]):
             if number and (number - 1) % one.every:

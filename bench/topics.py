@@ -32,6 +32,7 @@ class Topic:
     rows: Callable[[Times], list[Row]]
     rounds: int
     counts: Callable[[Place], list[Row]] = no_counts
+    warm_up: bool = True
 
 
 TOPICS = {
@@ -41,6 +42,7 @@ TOPICS = {
     "parallel": Topic(run.four_at_a_time, run.parallel, 15),
     "waiting": Topic(waiting.scene, waiting.rows, 5),
     "makespan": Topic(makespan.scene, makespan.rows, 3),
+    "long-makespan": Topic(makespan.long_scene, makespan.long_rows, 1, warm_up=False),
     "output": Topic(output.scene, output.rows, 5),
     "calls": Topic(interception.scene, interception.rows, 7, interception.counts),
     "resume": Topic(resume.scene, resume.rows, 11),
