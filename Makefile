@@ -70,7 +70,7 @@ docs: $(READY)
 # The pages as a site in build/site; whatever mkdocs warns of is an error. It needs no network once its tools are installed.
 site: $(READY)
 	@$(PIP) install -c constraints.txt --group docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "build/site/index.html"
 
 bench: $(READY)
