@@ -5,14 +5,16 @@ rehearsal by `plan`, or an earlier run. Where nothing is recorded, the text of t
 many calls there are at least.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.calls.answer_history import past_figures
 from oraclepack.calls.key import InvocationKey, Parts
+from oraclepack.calls.overrides import Overrides, overridden
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
@@ -32,10 +34,12 @@ from oraclepack.run.forecast import (
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import read_content
+from oraclepack.tools.argv import parse_argv
+from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.oracle_config import OracleContext
-from oraclepack.tools.oracle_question import OracleQuestion
+from oraclepack.tools.oracle_question import OracleQuestion, read_question
 from oraclepack.tools.prices import TokenPrice
-from oraclepack.tools.providers import BROWSER, provider_of
+from oraclepack.tools.providers import provider_of
 from oraclepack.tools.tool_names import ORACLE
 
 _MOST_RECORDS = 8
@@ -48,10 +52,11 @@ _FILE = "file:"
 class UsualCall(msgspec.Struct, frozen=True):
     """How oracle is called where the pack does not say, or whatever it says."""
 
-    engine: str = "api"
-    model: str | None = None
-    forced_engine: str = ""
-    forced_model: str = ""
+    engine: str
+    model: str | None
+    overrides: Overrides
+    earlier: Callable[[Mapping[str, j.Setting]], Overrides | None]
+    """The overrides of an earlier command, by the settings that it recorded."""
 
 
 class RunForecast(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +108,7 @@ def run_forecast(
     `current` is the run that goes on, `stored` gives the parts of a key that has an answer, `usual`
     is how oracle is called where the pack does not say. None where the steps ask nothing.
     """
-    records = tuple(one for one in _records(root, pack) if _is_comparable(one, usual))
+    records = tuple(_records(root, pack))
     open_keys = {
         call.intent.key
         for step in current.steps.values()
@@ -114,13 +119,14 @@ def run_forecast(
     calls: list[RehearsedCall] = []
     unrecorded: list[str] = []
     for step_id in steps:
-        recorded = _recorded_calls(records, step_id)
+        forced = _forced(usual.overrides, step_id)
+        recorded = _recorded_calls(records, step_id, forced, usual)
         if recorded:
             calls += [
-                _known(root, step_id, one, stored, open_keys, hashes, usual) for one in recorded
+                _known(root, step_id, one, stored, open_keys, hashes, forced) for one in recorded
             ]
         elif (step := pack.step(step_id)) is not None:
-            written = list(_written(root, step, usual))
+            written = list(_written(root, step, usual, forced))
             calls += written
             unrecorded += [step_id] if written else []
     if not calls:
@@ -162,29 +168,47 @@ def _records(root: Path, pack: Pack) -> Iterator[RunState]:
     yield from sorted(found, key=lambda state: state.last_at or "", reverse=True)
 
 
-def _recorded_calls(records: Sequence[RunState], step_id: str) -> tuple[Invocation, ...]:
-    """The calls of oracle in the latest attempt at a step that came to its end."""
+def _recorded_calls(
+    records: Sequence[RunState], step_id: str, forced: OracleQuestion, usual: UsualCall
+) -> tuple[Invocation, ...]:
+    """The calls of oracle in the latest attempt at a step that came to its end.
+
+    Attempts with other overrides are passed over: from their keys ours cannot be computed.
+    """
     for state in records:
         step = state.step(step_id)
         made = [call for call in step.last_invocations() if _tool(call) == ORACLE]
         if made and step.status.is_settled:
-            return tuple(sorted(made, key=lambda one: one.call))
+            overrides = usual.earlier(_settings_of(state, made[0]))
+            if overrides is not None and _is_comparable(_forced(overrides, step_id), forced):
+                return tuple(sorted(made, key=lambda one: one.call))
     return ()
 
 
-def forced_choice(engine: object, flags: Iterable[str]) -> tuple[str, str]:
-    """The engine and the model that settings choose for every call; empty where they do not."""
-    words = dict(one.partition("=")[::2] for one in flags)
-    chosen = str(engine) if engine in {"api", BROWSER} else ""
-    return chosen or words.get("--engine", ""), words.get("--model", "")
+def _settings_of(state: RunState, call: Invocation) -> Mapping[str, j.Setting]:
+    """The settings of the command that made a call."""
+    event = call.outcome or call.intent
+    seq = event.seq if event else 0
+    begun = [one.started for one in state.sessions if one.started.seq < seq]
+    return begun[-1].settings if begun else {}
 
 
-def _is_comparable(record: RunState, usual: UsualCall) -> bool:
-    """Whether its settings left to the pack what ours leave to it: else its keys are not ours."""
-    given = record.created.settings if record.created else {}
-    flags = given.get("oracle_flag")
-    engine, model = forced_choice(given.get("engine"), flags if isinstance(flags, list) else ())
-    return (not engine or bool(usual.forced_engine)) and (not model or bool(usual.forced_model))
+def _forced(overrides: Overrides, step_id: str) -> OracleQuestion:
+    """What overrides choose for every call of a step, whatever the pack says."""
+    table = table_of(ORACLE)
+    words = overridden(table, (), overrides.for_step(step_id))
+    return read_question(parse_argv(table, words), words)
+
+
+def _is_comparable(earlier: OracleQuestion, forced: OracleQuestion) -> bool:
+    """Whether the key of a call with earlier overrides says what its key is with ours.
+
+    Only the engine and the model can be exchanged in a key, and only for others that are given.
+    """
+    if (earlier.engine and not forced.engine) or (earlier.model and not forced.model):
+        return False
+    same = {"engine": None, "model": None, "output": None}
+    return replace(earlier, **same) == replace(forced, **same)
 
 
 def _tool(call: Invocation) -> str:
@@ -199,7 +223,7 @@ def _known(
     stored: Callable[[str], Parts | None],
     open_keys: Collection[str],
     hashes: dict[str, str | None],
-    usual: UsualCall,
+    forced: OracleQuestion,
 ) -> RehearsedCall:
     intent, outcome = call.intent, call.outcome
     said = outcome or intent
@@ -207,8 +231,8 @@ def _known(
     key = said.key if said else None
     # A call that the cache answered has no intent: what made its key is beside its answer.
     parts = dict(intent.key_parts if intent else (stored(key) if key else None) or {})
-    forced = {"engine": usual.forced_engine, "model": usual.forced_model}
-    changed = {part: now for part, now in forced.items() if now and parts.get(part, now) != now}
+    chosen = {"engine": forced.engine, "model": forced.model}
+    changed = {part: now for part, now in chosen.items() if now and parts.get(part, now) != now}
     if changed:
         key = InvocationKey.of(parts | changed).value
     files = {name.removeprefix(_FILE): sha for name, sha in parts.items() if name[:5] == _FILE}
@@ -243,15 +267,17 @@ def _hash(root: Path, path: str, hashes: dict[str, str | None]) -> str | None:
     return hashes[path]
 
 
-def _written(root: Path, step: Step, usual: UsualCall) -> Iterator[RehearsedCall]:
+def _written(
+    root: Path, step: Step, usual: UsualCall, forced: OracleQuestion
+) -> Iterator[RehearsedCall]:
     """The calls that the text of a step shows."""
     for number, call in enumerate(asking_calls(step), start=1):
         yield RehearsedCall(
             step_id=step.id,
             call=number,
             fate=CallFate.ASK,
-            provider=usual.forced_engine or next(iter(_values(call, "--engine")), usual.engine),
-            model=usual.forced_model or next(iter(_values(call, "--model")), usual.model),
+            provider=forced.engine or next(iter(_values(call, "--engine")), usual.engine),
+            model=forced.model or next(iter(_values(call, "--model")), usual.model),
             input_tokens=_about(root, call),
         )
 

@@ -144,13 +144,16 @@ def _rehearsed(
     request: RunRequest, settings: Settings, steps: Sequence[str], stop: Stop | None
 ) -> RunState:
     """The state of a rehearsal of these steps, with the flags of the real run."""
-    engine = settings[cs.ENGINE]
+    engine, origins = settings[cs.ENGINE], dict(settings.origins)
     flags = settings[cs.ORACLE_FLAG]
     if engine in {"api", "browser"}:
         flags = (*flags, f"--engine={engine}")
+        origins[cs.ORACLE_FLAG.name] = settings.origin(cs.ENGINE)  # what is given is recorded
     values = {**settings.values, cs.ENGINE.name: cs.REHEARSAL, cs.ORACLE_FLAG.name: flags}
     arguments = RunArguments(steps=",".join(steps), argv=request.argv)
-    rehearsal = request_for(request.pack, replace(settings, values=values), arguments)
+    rehearsal = request_for(
+        request.pack, replace(settings, values=values, origins=origins), arguments
+    )
     rehearsal = replace(
         rehearsal, options=replace(rehearsal.options, keep_going=True), check=None, command="plan"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from oraclepack.calls.overrides import Overrides, read_overrides
 from oraclepack.calls.retry import RetryPolicy
 from oraclepack.calls.worst_case import BudgetPolicy
 from oraclepack.errors import InputError, Refusal, UsageError, did_you_mean
+from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir, is_rehearsal
 from oraclepack.journal.run_state import Ask, RunState
 from oraclepack.lint.bash_syntax import start_reading
@@ -28,7 +29,7 @@ from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import RedirectedPack, directed, read_pack
 from oraclepack.pack.questions import asking_calls
-from oraclepack.run.known_calls import RunForecast, UsualCall, forced_choice, run_forecast
+from oraclepack.run.known_calls import RunForecast, UsualCall, run_forecast
 from oraclepack.run.open_run import IN_PLACE, RunSelector
 from oraclepack.run.planning.schedule import OnFailure, on_failure
 from oraclepack.run.planning.selection import RoiMode, RunArguments, Selection
@@ -121,14 +122,28 @@ def _forecast(
         around = around_call(str(root), environment.environment())
     except InputError:
         around = OracleContext()
-    flags: tuple[str, ...] = settings[cs.ORACLE_FLAG]
     usual = UsualCall(
         engine_of(OracleQuestion(""), around),
         model_of(OracleQuestion(""), around),
-        *forced_choice(settings[cs.ENGINE], flags),
+        overrides_of(settings, pack),
+        partial(_earlier_overrides, settings, pack),
     )
     stored = stored_answers(root, run.path, settings)
     return run_forecast(root, pack, steps, state, stored, settings[cs.PRICES], usual)
+
+
+def _earlier_overrides(
+    settings: Settings, pack: Pack, recorded: Mapping[str, j.Setting]
+) -> Overrides | None:
+    """The overrides of an earlier command by its recorded settings; None where one is refused."""
+    chosen = (cs.ENGINE, cs.ORACLE_FLAG, cs.OVERRIDE, cs.CHATGPT_URL)
+    given = {one.name: recorded[one.name] for one in chosen if one.name in recorded}
+    values = {name: tuple(one) if isinstance(one, list) else one for name, one in given.items()}
+    pages = settings[cs.CHATGPT_URLS]
+    try:
+        return overrides_of(Settings({**values, cs.CHATGPT_URLS.name: pages}), pack)
+    except UsageError:
+        return None
 
 
 def stored_answers(root: Path, run_dir: Path, settings: Settings) -> Callable[[str], Parts | None]:

@@ -72,18 +72,64 @@ def test_another_engine_or_model_is_asked_again_and_forecast_so(
     assert calls_of(project, "--new-run") == cached
 
 
+ASKED, CACHED = {"01": (2, 0, 0), "02": (1, 0, 0)}, {"01": (0, 2, 0), "02": (0, 1, 0)}
+OVERRIDE = "--override=02:--model=gpt-5.1"
+
+
+@pytest.mark.parametrize("flag", [OVERRIDE, "--override=02:--search=off"])
+def test_a_step_with_other_flags_is_asked_again_and_forecast_so(
+    project: Project, flag: str
+) -> None:
+    assert project.run().code == 0
+    assert calls_of(project, "--new-run", flag) == {**CACHED, "02": (1, 0, 0)}
+    planned = project.start("plan", "pack.md", "--json", "--new-run", flag).wait().data
+    assert (planned["to_ask"], planned["cached"]) == (1, 2)
+    assert calls_of(project, "--new-run") == CACHED
+    other = project.run("--new-run", flag).data
+    assert (other["forecast"]["to_ask"], other["cost"]["calls"]) == (1, 1)
+    assert calls_of(project, "--new-run", flag) == CACHED
+    assert calls_of(project, "--new-run") == CACHED
+
+
+def test_a_flag_for_all_calls_is_asked_again_and_forecast_so(project: Project) -> None:
+    flag = "--oracle-flag=--search=off"
+    assert project.run().code == 0
+    assert calls_of(project, "--new-run", flag) == ASKED
+    assert project.run("--new-run", flag).data["cost"]["calls"] == 3
+    assert calls_of(project, "--new-run", flag) == CACHED
+
+
+def test_the_calls_of_a_run_that_went_on_with_another_engine_are_distinguished(
+    project: Project,
+) -> None:
+    assert project.run("--steps=01").code == 0
+    assert project.run("--engine=browser").code == 0
+    assert (len(project.run_dirs), len(project.oracle.calls)) == (1, 3)
+
+    assert calls_of(project, "--new-run") == {**CACHED, "02": (1, 0, 0)}
+    assert calls_of(project, "--new-run", "--engine=browser") == {**ASKED, "02": (0, 1, 0)}
+
+
+def test_a_plan_with_another_engine_is_no_forecast_without_it(project: Project) -> None:
+    assert project.run("--engine=browser").code == 0
+    planned = project.start("plan", "pack.md", "--json", "--new-run", "--engine=browser").wait()
+    assert planned.data["cached"] == 3
+
+    assert calls_of(project, "--new-run") == ASKED
+    assert calls_of(project, "--new-run", "--engine=browser") == CACHED
+
+
 def test_after_a_run_from_the_cache_other_questions_are_forecast_as_asked(
     project: Project,
 ) -> None:
-    asked, cached = {"01": (2, 0, 0), "02": (1, 0, 0)}, {"01": (0, 2, 0), "02": (0, 1, 0)}
     assert project.run().code == 0
     assert project.run("--new-run").data["cost"]["calls"] == 0
-    assert calls_of(project, "--new-run") == cached
-    assert calls_of(project, "--new-run", "--engine=browser") == asked
+    assert calls_of(project, "--new-run") == CACHED
+    assert calls_of(project, "--new-run", "--engine=browser") == ASKED
 
     (project.root / "notes.txt").write_text("other notes\n")
 
-    assert calls_of(project, "--new-run") == asked
+    assert calls_of(project, "--new-run") == ASKED
 
 
 def test_after_plan_the_line_is_the_figure_of_plan(project: Project) -> None:
