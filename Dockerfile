@@ -1,9 +1,16 @@
-# oraclepack with the oracle CLI. Build: docker build -t oraclepack . Use: docs/ci.md.
+# oraclepack, and with --build-arg ORACLE_VERSION=latest the oracle CLI. Build and use: docs/ci.md.
+FROM node:24-bookworm-slim AS node
+
 FROM python:3.12-slim-bookworm
 
 RUN apt-get update \
- && apt-get install -y --no-install-recommends bash git nodejs npm \
+ && apt-get install -y --no-install-recommends bash git \
  && rm -rf /var/lib/apt/lists/*
+
+# oracle needs Node 24; Debian bookworm has 18.
+COPY --from=node /usr/local/bin/node /usr/local/bin/node
+COPY --from=node /usr/local/lib/node_modules/npm /usr/local/lib/node_modules/npm
+RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm
 
 COPY pyproject.toml constraints.txt README.md CHANGELOG.md LICENSE /opt/oraclepack/
 COPY src /opt/oraclepack/src

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from oraclepack.doctor import NEEDS
+
 ROOT = Path(__file__).parents[2]
 GOOD = "# p\n\n```bash\n# 01) one\ntrue\n```\n"
 BAD = "# p\n\nno bash\n"
@@ -155,10 +157,21 @@ def test_the_action_passes_inputs_as_variables_only() -> None:
 
 def test_the_image_copies_files_that_exist() -> None:
     lines = (ROOT / "Dockerfile").read_text().splitlines()
-    copied = [word for line in lines if line.startswith("COPY") for word in line.split()[1:-1]]
+    copies = [line.split()[1:-1] for line in lines if line.startswith("COPY")]
+    copied = [name for names in copies if "--from=node" not in names for name in names]
 
     assert [name for name in copied if not (ROOT / name).exists()] == []
     assert "USER packs" in lines
+
+
+def test_the_image_has_a_node_that_starts_oracle() -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    (major,) = re.findall(r"^FROM node:(\d+)\S* AS node$", text, re.MULTILINE)
+    (oldest,) = (need.oldest for need in NEEDS if need.name == "node")
+
+    assert int(major) >= oldest[0]
+    assert "COPY --from=node /usr/local/bin/node /usr/local/bin/node" in text
+    assert "nodejs" not in text
 
 
 def test_the_container_runs_the_program_in_a_mounted_project(tmp_path: Path) -> None:
