@@ -14,7 +14,14 @@ SCALE = Path(__file__).with_name("scale.md")
 """What `python -m bench.scale` measured last."""
 FLEETS = Path(__file__).with_name("fleets.md")
 """What `python -m bench.fleet_page` measured and simulated last."""
-FRAGMENTS = (("## Money: faults and kills", MONEY), ("## Scale", SCALE), ("## Fleets", FLEETS))
+SCREENS = Path(__file__).with_name("screens.md")
+"""What `python -m bench.screens` measured last."""
+FRAGMENTS = (
+    ("## Money: faults and kills", MONEY),
+    ("## Scale", SCALE),
+    ("## Screens and reports", SCREENS),
+    ("## Fleets", FLEETS),
+)
 FLOORS = "## Floors"
 README_HEAD = "| | calls paid | good answers paid twice | bad answers taken for good | missing |"
 BOUNDS = "## What bounds them"

@@ -1,29 +1,42 @@
-"""How fast the screens are: first paint, the longest stall and the memory while a step prints 1 GB.
+"""What people look at: the screens while a step prints 1 GB, and the report of twenty steps.
 
-    python -m bench.screens
+    python -m bench.screens [--write]
 
-Prints figures; they are worth something only on a quiet machine.
+The figures are worth something only on a quiet machine. `--write` puts them into bench/screens.md
+and on the page. The paint of the report is left out where no Chromium can be had.
 """
 
+import argparse
 import asyncio
 import os
 import pty
 import re
 import resource
 import select
+import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
+from tests.real.install import NotToBeHadError
+from tests.report.browser import OpenPage, browser
 from tests.report.example_runs import PACK, Plan, a_run
 
+from bench.machine import described
+from bench.page import SCREENS, renew_fragments
+from bench.process import spent
+from bench.scene import BIN, clean_place
 from oraclepack import api
 from oraclepack.tui.app import TuiApp
 from oraclepack.tui.log_view import LogView
 
 GIGABYTE = 1_000_000_000
+ROUNDS = 5
+INTRO = f"""\
+Medians of {ROUNDS}. A table of 10,000 steps is filled while it is shown and scrolls to its end
+(`tests/tui/test_hostile.py`)."""
+_PAINTED = "performance.getEntriesByName('first-contentful-paint')"
 _WRITER = """
 import sys
 line = b"x" * 98 + b"\\n"
@@ -84,20 +97,78 @@ async def longest_stall(root: Path, log: Path, size: int) -> tuple[float, float]
         return longest, time.monotonic() - began
 
 
+def report_seconds(run: Path, page: Path) -> float:
+    """How long the command takes that writes the report."""
+    words = [str(BIN / "oraclepack"), "report", str(run), "--out", str(page)]
+    return statistics.median(spent(words, os.environ).seconds for _ in range(ROUNDS))
+
+
+def report_paint(page: Path) -> float:
+    """Seconds from opening the report in a browser to its first text. Raises NotToBeHadError."""
+    painted: list[float] = []
+    with browser() as started:
+        for _ in range(ROUNDS):
+            opened = OpenPage(started, page)
+            opened.page.goto(opened.address)
+            opened.page.wait_for_function(f"{_PAINTED}.length > 0")
+            painted.append(opened.page.evaluate(f"{_PAINTED}[0].startTime") / 1000)
+            opened.close()
+    return statistics.median(painted)
+
+
+def measured_rows(root: Path) -> list[tuple[str, str, str]]:
+    """What, its figure, its goal."""
+    run = a_run(root, Plan(steps=2))
+    paints = sorted(first_paint(root) for _ in range(ROUNDS))
+    took, used = paints[ROUNDS // 2]
+    log = run.path / "logs/01.1.stdout.log"
+    stall, _ = asyncio.run(longest_stall(root, log, GIGABYTE))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    shop = root / "shop"
+    page = root / "report.html"
+    seconds = report_seconds(a_run(shop).path, page)
+    rows = [
+        (
+            "`tui`: from its start to its first table",
+            f"{took:.2f} s ({used:.2f} s of a core)",
+            "1 s",
+        ),
+        (
+            "`tui` while a step writes 1 GB: longest time without an answer",
+            f"{stall:.3f} s",
+            "0.15 s",
+        ),
+        ("`tui` while a step writes 1 GB: memory", f"{memory:.0f} MB", "120 MB"),
+        (f"`report` of 20 steps, {page.stat().st_size // 1000} kB", f"{seconds:.2f} s", "1 s"),
+    ]
+    try:
+        rows.append(
+            ("that report in Chromium: to its first text", f"{report_paint(page):.2f} s", "1 s")
+        )
+    except NotToBeHadError as reason:
+        print(f"the report is not shown in a browser: {reason}", file=sys.stderr)
+    return rows
+
+
+def text_of(rows: list[tuple[str, str, str]], machine: str) -> str:
+    lines = ["| what | figure | goal |", "| --- | --- | --- |"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return "\n\n".join([INTRO, "\n".join(lines), machine]) + "\n"
+
+
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        run = a_run(root, Plan(steps=2))
-        os.chdir(root)
-        paints = sorted(first_paint(root) for _ in range(5))
-        took, used = paints[2]
-        print(f"first paint: median {took:.2f} s of 5 by the clock, {used:.2f} s of a core")
-        log = run.path / "logs/01.1.stdout.log"
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        stall, took = asyncio.run(longest_stall(root, log, GIGABYTE))
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print(f"1 GB of log in {took:.1f} s: longest stall {stall * 1000:.0f} ms")
-        print(f"memory: at most {memory / 1024:.0f} MB, {before / 1024:.0f} MB before")
+    parser = argparse.ArgumentParser(prog="python -m bench.screens", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="renew the page with the table")
+    args = parser.parse_args()
+    before = os.getloadavg()[0]
+    with clean_place() as place:
+        os.environ |= place.env  # the runs are signed with the key of this home
+        text = text_of(measured_rows(place.path), described(place, before))
+    if args.write:
+        SCREENS.write_text(text, encoding="utf-8")
+        renew_fragments()
+    else:
+        print(text, end="")
 
 
 if __name__ == "__main__":
