@@ -11,7 +11,7 @@ from oraclepack.calls.adoption_rules import (
     matching,
 )
 from oraclepack.calls.context import CallContext
-from oraclepack.calls.other_runs import others_wrote
+from oraclepack.calls.path_writers import others_wrote
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import is_true, missing_in
 from oraclepack.calls.truth import COMPLETED
@@ -150,8 +150,9 @@ def promised_file(
 def _is_replaced(context: CallContext, invocation: Invocation) -> bool:
     """Whether a run of another pack may have written to the file of a call since."""
     intent = invocation.intent
-    path = posixpath.normpath(intent.output_path) if intent and intent.output_path else ""
-    return intent is not None and bool(path) and others_wrote(context, path, intent.at)
+    if intent is None or not intent.output_path:
+        return False
+    return others_wrote(context.root, context.run_id, intent.output_path, intent.at)
 
 
 def _writers(context: CallContext, path: str) -> set[str]:

@@ -14,14 +14,13 @@ from msgspec.structs import replace
 
 from oraclepack.calls.answer_files import DISPLACED
 from oraclepack.calls.context import CallContext
+from oraclepack.calls.path_writers import run_events
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import missing_in
 from oraclepack.calls.unmet_answers import PaidAnswer, is_an_answer, looks_cut
-from oraclepack.errors import InputError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
-from oraclepack.journal.line_format import AnyEvent
-from oraclepack.journal.run_dir import RunDir, is_rehearsal
+from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import CRASHED, UNMET, OutputRetry
 from oraclepack.pack.contract import by_suffix
 from oraclepack.pack.output_names import output_names
@@ -152,7 +151,7 @@ def _edited(context: CallContext, prepared: PreparedCall, held: _RunAnswer) -> b
 def _later_writers(context: CallContext, held: _RunAnswer) -> Iterator[str]:
     """The runs that have written to the path of an answer after it was given."""
     for run_id in run_dir.run_ids(context.root):
-        for event in _events(RunDir(context.root, run_id)):
+        for event in run_events(RunDir(context.root, run_id)):
             written = None
             if isinstance(event, j.InvocationOutcome) and (event.sha256 or event.unmet_sha256):
                 written = event.output_path
@@ -162,25 +161,11 @@ def _later_writers(context: CallContext, held: _RunAnswer) -> Iterator[str]:
                 yield run_id
 
 
-def others_wrote(context: CallContext, path: str, since: str) -> bool:
-    """Whether another run asked for an answer at this path, or put one there, after a moment."""
-    for run_id in run_dir.run_ids(context.root):
-        for event in () if run_id == context.run_id else _events(RunDir(context.root, run_id)):
-            written = None
-            if isinstance(event, j.InvocationIntent | j.InvocationOutcome):
-                written = event.output_path
-            elif isinstance(event, j.OutputRecorded | j.OutputRestored):
-                written = event.declared_path
-            if written and event.at > since and posixpath.normpath(written) == path:
-                return True
-    return False
-
-
 def _held_in(run: RunDir, key: str) -> _RunAnswer | None:
     """The last answer of a run to a question, unless a verified one came after it."""
     held: _RunAnswer | None = None
     revised: dict[tuple[str, str], j.OutputRevised] = {}
-    for event in _events(run):
+    for event in run_events(run):
         match event:
             case j.OutputRevised():
                 revised[_place(event.step, event.declared_path)] = event
@@ -232,19 +217,6 @@ def _forget(
         del revised[place]
 
 
-def _events(run: RunDir) -> tuple[AnyEvent, ...]:
-    """The events of a real, signed run; foreign runs are ignored."""
-    try:
-        examined = run_dir.examine(run)
-    except InputError:
-        return ()
-    events = examined.reading.events
-    created = next((one for one in events if isinstance(one, j.RunCreated)), None)
-    if examined.foreign is not None or created is None or is_rehearsal(created.engine):
-        return ()
-    return events
-
-
 def _content(context: CallContext, held: _RunAnswer, sha256: str) -> bytes | None:
     """The answer with this hash, wherever its run or the project still has it."""
     contents = (read_content(place).data for place in _places(context, held))
@@ -259,7 +231,7 @@ def _places(context: CallContext, held: _RunAnswer) -> Iterable[Path]:
     yield from sorted(run.outputs.glob("*"))
     yield from sorted((run.path / DISPLACED).glob("*/*"))
     yield from sorted(run.backups.glob("*.answer/*"))
-    for event in _events(run):
+    for event in run_events(run):
         moved: tuple[str, ...] = ()
         if isinstance(event, j.Quarantined):
             moved = tuple(move.target for move in event.moves)
