@@ -165,8 +165,11 @@ def take_output(path: Path) -> FileClaim | None:
 
 
 @contextmanager
-def output_alone(path: Path) -> Iterator[bool]:
-    """Whether nobody writes to an output file while this lasts."""
+def output_alone(path: Path, *, beside_tools: bool = False) -> Iterator[bool]:
+    """Whether nobody writes to an output file while this lasts.
+
+    With `beside_tools`, the tool of a killed command may still do so.
+    """
     try:
         claim = take_output(path)
     except MachineError:
@@ -179,7 +182,7 @@ def output_alone(path: Path) -> Iterator[bool]:
     if is_free:
         claim.settle()
     try:
-        yield is_free
+        yield is_free or beside_tools
     finally:
         claim.release()
 

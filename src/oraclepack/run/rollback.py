@@ -7,6 +7,7 @@ from posixpath import normpath
 
 import msgspec
 
+from oraclepack.calls.held_outputs import output_alone
 from oraclepack.errors import MachineError, OraclePackError, Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import BACKUPS, RunDir
@@ -240,10 +241,16 @@ def finish_rollback(root: Path, run: RunDir, record: Recorder, folder: Path) -> 
 
 
 def _undone(root: Path, run: RunDir, folder: Path, undo: UndoAction) -> j.FileUndone:
-    try:
-        moved = _bring_back(root, run, folder, undo)
-    except OSError as trouble:
-        raise files.cannot("take back", undo.path, trouble) from trouble
+    verdict = jail(root, undo.path)
+    place = root / undo.path if isinstance(verdict, Refusal) else verdict.path
+    # Beside tools: what a call of this command left behind does not keep the earlier file away.
+    with output_alone(place, beside_tools=True) as is_alone:
+        if not is_alone:
+            raise MachineError(f"{undo.path} cannot be taken back: another run writes to it")
+        try:
+            moved = _bring_back(root, run, folder, undo)
+        except OSError as trouble:
+            raise files.cannot("take back", undo.path, trouble) from trouble
     return j.FileUndone(
         step=undo.step, path=undo.path, quarantined_as=moved, restored_from=undo.restore_from
     )

@@ -303,3 +303,37 @@ def test_a_killed_call_does_not_take_the_file_of_another_run_for_its_answer(
     assert run(project, "other.md", "--take-over").code == 0
     assert len(project.oracle.calls) == 3
     assert "`two.txt:1`" in recorded(other_run(project))
+
+
+def hold_the_answer_of_the_other_pack(tmp_path: Path, zygote: Zygote, first: str) -> Project:
+    """`pack.md` is given; `other.md` asks for the same file, and its tool waits at a gate."""
+    second = ask("[[fault=hold]] Two?", ANSWER, "-e api", "-f two.txt")
+    project = a_project(tmp_path, zygote, first)
+    (project.root / "other.md").write_text(pack_text(step(1, second)))
+    for name in ("one.txt", "two.txt"):
+        (project.root / name).write_text("text\n")
+    return project
+
+
+def test_a_rollback_leaves_the_file_that_another_run_uses(tmp_path: Path, zygote: Zygote) -> None:
+    first = step(1, ask("One?", ANSWER, "-e api", "-f one.txt")) + step(2, f"{HELD}false")
+    project = hold_the_answer_of_the_other_pack(tmp_path, zygote, first)
+    answer = project.root / ANSWER
+    answer.parent.mkdir(exist_ok=True)
+    answer.write_text("from before\n")
+    gate = Gate(project)
+    rolled_back = project.start("run", "pack.md", "--json", "--rollback-on-failure")
+    until(
+        lambda: bool(project.run_dirs) and len(journal_lines(project.run_dir, "step_started")) == 2
+    )
+    other = project.start("run", "other.md", "--json", "--take-over")
+    until(lambda: len(project.oracle.calls) == 2)
+    (project.root / "go").touch()
+
+    ended = rolled_back.wait()
+    assert (ended.code, ended.envelope["data"]["not_rolled_back"]) == (3, [ANSWER])
+    assert "another run writes to it" in ended.envelope["data"]["rollback_error"]
+    assert not answer.exists()
+    gate.open()
+    assert other.wait().code == 0
+    assert "`two.txt:1`" in answer.read_text()
