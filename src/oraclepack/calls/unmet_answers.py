@@ -9,6 +9,7 @@ from oraclepack.answers.output_check import is_blank
 from oraclepack.answers.suspicions import INCOMPLETE, suspicions
 from oraclepack.calls.answer_files import DISPLACED
 from oraclepack.calls.context import CallContext
+from oraclepack.calls.path_writers import others_wrote
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import missing_in
 from oraclepack.journal import events as j
@@ -53,7 +54,7 @@ def paid_answer(context: CallContext, prepared: PreparedCall) -> PaidAnswer | No
 
     None where the question is another one by now, `--refresh` was given, or the answer was cut
     off or is nowhere to be found: then the question is asked. Where its file is no answer any
-    more (emptied, cut short, overwritten by a rehearsal), the run's own copy counts.
+    more (emptied, cut short, overwritten by a rehearsal or another run), the run's own copy counts.
     """
     step = context.journal.state.step(prepared.call.step)
     last = _last_outcome(context, prepared, step)
@@ -62,8 +63,12 @@ def paid_answer(context: CallContext, prepared: PreparedCall) -> PaidAnswer | No
         return None
     if last.error is None or last.error.code not in UNMET:
         return None
-    # Where the answer was written elsewhere before, nothing is known of a file that is here.
-    now = read_content(prepared.outputs[0].path).data if last.output_path == path else None
+    # Where the answer was written elsewhere before, or another run wrote here since, nothing is
+    # known of a file that is here.
+    is_ours = last.output_path == path and not others_wrote(
+        context.root, context.run_id, path, last.at
+    )
+    now = read_content(prepared.outputs[0].path).data if is_ours else None
     if now is None or not is_an_answer(prepared, now):
         now = _with_hash(context, step, path, last.unmet_sha256)
     if now is None or looks_cut(prepared, now):

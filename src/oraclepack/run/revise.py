@@ -2,6 +2,8 @@
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -9,6 +11,7 @@ import msgspec
 from oraclepack.answers.suspicions import INCOMPLETE
 from oraclepack.answers.verify_pack import VerifyOptions, verify_step
 from oraclepack.calls.held_outputs import output_alone
+from oraclepack.calls.path_writers import others_wrote
 from oraclepack.errors import InputError, Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir, attempt_name
@@ -68,9 +71,7 @@ def _is_restored(where: RunFiles, state: StepState, output: j.OutputRecorded) ->
         return False
     if copied is None or sha256_bytes(copied) != output.sha256:
         return False
-    verdict = jail(where.root, path)
-    place = where.root / path if isinstance(verdict, Refusal) else verdict.path
-    with output_alone(place) as is_alone:
+    with output_alone(_place_of(where.root, path)) as is_alone:
         if is_alone:
             if there is None or not _is_backed_up(where, output, there):
                 _quarantine_edited(where, state, output.step, path)
@@ -154,18 +155,19 @@ def checked(
 ) -> tuple[Verification, CheckedOutputs]:
     """The outputs of a step that missed its contract, as they are now.
 
-    Where a file is gone, the run's copy of it counts: it is put back.
+    Where a file is gone, or another run wrote to it since, the run's copy of it counts.
     """
     copies = {out.declared_path: out for out in state.outputs if out.declared_path}
 
     def read(path: str) -> Content:
         now = content_at(root, path)
         copy = copies.get(path)
-        if now.data is not None or copy is None:
+        if copy is None or (now.data is not None and not _is_replaced(root, run, copy, now.data)):
             return now
         content = read_content(run.path / copy.path)
-        whole = content.data is not None and sha256_bytes(content.data) == copy.sha256
-        return content if whole else now
+        if content.data is not None and sha256_bytes(content.data) == copy.sha256:
+            return content
+        return now if now.data is None else Content(trouble="another run wrote it")
 
     verification = verify_step(step, read, manner, copies, accepted_in(state))
     unmet = tuple(one for one in verification.failures if one.missing_sections)
@@ -179,6 +181,13 @@ def checked(
     return verification, CheckedOutputs(passed=verification.passed, is_whole=whole, lacks=lacks)
 
 
+def _is_replaced(root: Path, run: RunDir, output: j.OutputRecorded, data: bytes) -> bool:
+    """Whether a file is no longer the output of a step, since another run may have written it."""
+    if sha256_bytes(data) == output.sha256:
+        return False
+    return others_wrote(root, run.run_id, output.declared_path or "", output.at)
+
+
 def accepted_in(state: StepState) -> dict[str, j.OutputRevised]:
     """What a person accepted in place of an output, by path."""
     return {one.declared_path: one for one in state.accepted}
@@ -186,20 +195,33 @@ def accepted_in(state: StepState) -> dict[str, j.OutputRevised]:
 
 def recheck(where: RunFiles, step: Step, manner: VerifyOptions, *, verify: bool) -> bool:
     """Record a step whose answer meets its contract now as ok; whether it does."""
+    with _outputs_alone(where, step) as are_alone:
+        return are_alone and _is_rechecked(where, step, manner, verify=verify)
+
+
+def _is_rechecked(where: RunFiles, step: Step, manner: VerifyOptions, *, verify: bool) -> bool:
     restore_copies(where, step)
     state = where.record.state.step(step.id)
     verification, now = checked(where.root, where.run, step, state, manner, verify=verify)
     if not now.passed:
         return False
     for output in state.outputs:
-        if output.declared_path is not None:
-            revise(where, step, output.declared_path)
+        path = output.declared_path
+        there = None if path is None else content_at(where.root, path).data
+        if there is not None and not _is_replaced(where.root, where.run, output, there):
+            revise(where, step, output.declared_path or "")
     finish(where, step, verification if verify else None)
     return True
 
 
 def hold_failed(where: RunFiles, step: Step, manner: VerifyOptions) -> None:
     """Keep a step failed whose answer misses its contract, with what it lacks by now."""
+    with _outputs_alone(where, step) as are_alone:
+        if are_alone:
+            _hold_failed(where, step, manner)
+
+
+def _hold_failed(where: RunFiles, step: Step, manner: VerifyOptions) -> None:
     restore_copies(where, step)
     state = where.record.state.step(step.id)
     verification, now = checked(where.root, where.run, step, state, manner)
@@ -217,6 +239,30 @@ def hold_failed(where: RunFiles, step: Step, manner: VerifyOptions) -> None:
             attached=dict(state.attached),
         )
     )
+
+
+@contextmanager
+def _outputs_alone(where: RunFiles, step: Step) -> Iterator[bool]:
+    """Whether no other run writes to the outputs of a step while this lasts; else a warning."""
+    outputs = where.record.state.step(step.id).outputs
+    paths = sorted({output.declared_path for output in outputs if output.declared_path})
+    with ExitStack() as stack:
+        used = [
+            path
+            for path in paths
+            if not stack.enter_context(output_alone(_place_of(where.root, path)))
+        ]
+        for path in used:
+            message = f"{path} stays as it is: another run writes to it"
+            warning = j.WarningRecorded(step=step.id, code=Wait.SAME_OUTPUT, message=message)
+            where.record.append(warning)
+        yield not used
+
+
+def _place_of(root: Path, path: str) -> Path:
+    """The file that a path leads to, by whose name all runs lock it."""
+    verdict = jail(root, path)
+    return root / path if isinstance(verdict, Refusal) else verdict.path
 
 
 def restore_copies(where: RunFiles, step: Step) -> None:

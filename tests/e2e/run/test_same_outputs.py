@@ -13,6 +13,7 @@ from tests.e2e.run.project import Project, Zygote, a_project
 from tests.packs import ANSWER_FORMAT, pack_text
 
 ANSWER = "out/01-a.md"
+IN_USE = f"{ANSWER} stays as it is: another run writes to it"
 WAITING = "another run writes to 01-a.md; waiting for the end of its step"
 
 
@@ -337,3 +338,67 @@ def test_a_rollback_leaves_the_file_that_another_run_uses(tmp_path: Path, zygote
     gate.open()
     assert other.wait().code == 0
     assert "`two.txt:1`" in answer.read_text()
+
+
+def asking_for_sections(prompt: str, attached: str) -> str:
+    words = f"{prompt}\n\n{ANSWER_FORMAT}"
+    return f"mkdir -p out\noracle -e api --write-output {ANSWER} -f {attached} -p '{words}'\n"
+
+
+def test_a_paid_answer_is_not_put_back_where_another_run_asks(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    first = step(1, asking_for_sections("[[fault=short]] One?", "one.txt"))
+    project = hold_the_answer_of_the_other_pack(tmp_path, zygote, first)
+    gate = Gate(project)
+    assert run(project, "pack.md").code == 3
+    (first_run,) = project.run_dirs
+    other = project.start("run", "other.md", "--json", "--take-over")
+    until(lambda: len(project.oracle.calls) == 2)
+    assert not (project.root / ANSWER).exists()
+
+    assert run(project, "pack.md").code == 3
+    assert not (project.root / ANSWER).exists()
+    assert ("same_output", IN_USE) in warnings(project, first_run)
+    gate.open()
+    assert other.wait().code == 0
+    assert len(project.oracle.calls) == 2
+
+
+def test_the_answer_of_another_run_does_not_correct_a_failed_step(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    second = asking_for_sections("[[fault=short]] Two?", "two.txt")
+    project = two_packs_at_once(tmp_path, zygote, step(1, second))
+    assert run(project, "other.md").code == 3
+    paid = (project.root / ANSWER).read_text()
+    first = project.start("run", "pack.md", "--json", "--take-over")
+    until(lambda: len(project.run_dirs) == 2)
+    (first_run,) = (path for path in project.run_dirs if path != other_run(project))
+    until(lambda: bool(journal_lines(first_run, "invocation_outcome")))
+
+    assert run(project, "other.md").code == 3
+    assert recorded(other_run(project)) == paid
+    (project.root / "go").touch()
+    assert first.wait().code == 0
+    assert len(project.oracle.calls) == 2
+
+
+@pytest.mark.parametrize("args", [[], ["--rerun", "01"]], ids=["held", "run again"])
+def test_a_file_taken_over_by_another_pack_does_not_correct_a_failed_step(
+    tmp_path: Path, zygote: Zygote, args: list[str]
+) -> None:
+    first = asking_for_sections("[[fault=short]] One?", "one.txt")
+    project = a_project(tmp_path, zygote, step(1, first))
+    second = asking_for_sections("Two?", "two.txt")
+    (project.root / "other.md").write_text(pack_text(step(1, second)))
+    for name in ("one.txt", "two.txt"):
+        (project.root / name).write_text("text\n")
+    assert run(project, "pack.md").code == 3
+    first_run = project.run_dir
+    paid = recorded(first_run)
+    assert run(project, "other.md", "--take-over").code == 0
+
+    assert run(project, "pack.md", "--take-over", *args).code == 3
+    assert recorded(first_run) == paid
+    assert len(project.oracle.calls) == 2
