@@ -28,7 +28,7 @@ from oraclepack.tools.providers import BROWSER
 CALLS = ".oraclepack/calls"
 _TITLE = 80
 _LONGEST = 1_000_000
-"""Characters of a prompt; larger material belongs into files."""
+"""Characters of a prompt; larger material belongs in files."""
 _KEYS = {
     "openai": ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"),
     "google": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),

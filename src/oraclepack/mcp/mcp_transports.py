@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import socket
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -37,16 +38,28 @@ def serve_stdio(services: Services) -> None:
     anyio.run(serve)
 
 
-def serve_http(services: Services, host: str, port: int, token: str) -> None:
-    """Answer clients at http://HOST:PORT/mcp until we are stopped."""
+def listen(host: str, port: int, token: str) -> socket.socket:
+    """The socket of the HTTP server. A public address is refused without a token."""
+    refuse_public_host(host, token)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as trouble:
+        raise api.MachineError(
+            f"cannot listen on {host}, port {port}: {trouble.strerror or trouble}",
+            hint="another server may use the port; choose another one with --port",
+        ) from None
+
+
+def serve_http(services: Services, listener: socket.socket, host: str, token: str) -> None:
+    """Answer clients at /mcp of a listening socket until we are stopped."""
     import uvicorn
 
-    refuse_public_host(host, token)
     enter_first_root(services)
     config = uvicorn.Config(
-        http_app(services, host, token), host=host, port=port, log_level="warning", access_log=False
+        http_app(services, host, token), host=host, log_level="warning", access_log=False
     )
-    uvicorn.Server(config).run()
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 def refuse_public_host(host: str, token: str) -> None:

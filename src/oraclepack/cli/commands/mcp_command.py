@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +16,10 @@ from oraclepack.errors import MachineError, UsageError
 _NO_SERVER = (
     "the package mcp is not installed, so clients cannot start the server;"
     ' pip install "oraclepack[mcp]"'
+)
+_AT_A_TERMINAL = (
+    "waiting for a client on standard input; `oraclepack mcp install CLIENT` sets one up,"
+    " Ctrl-C stops this"
 )
 CLIENTS = ("claude-code", "claude-desktop", "codex", "gemini-cli", "cursor", "vscode")
 
@@ -35,7 +40,11 @@ CLIENTS = ("claude-code", "claude-desktop", "codex", "gemini-cli", "cursor", "vs
 @click.argument("action", type=click.Choice(("serve", "install")), default="serve")
 @click.argument("client", type=click.Choice(CLIENTS), required=False)
 @click.option(
-    "--transport", type=click.Choice(("stdio", "http")), default="stdio", help="How to connect."
+    "--transport",
+    type=click.Choice(("stdio", "http")),
+    default="stdio",
+    show_default=True,
+    help="How to connect.",
 )
 @click.option(
     "--root",
@@ -45,8 +54,16 @@ CLIENTS = ("claude-code", "claude-desktop", "codex", "gemini-cli", "cursor", "vs
     help="A project that clients may use (default: the current directory). May be repeated.",
 )
 @click.option("--allow-run", is_flag=True, help="Let clients run packs, each after approval.")
-@click.option("--host", default="127.0.0.1", help="With http: where to listen.")
-@click.option("--port", type=click.IntRange(1, 65535), default=8765, help="With http: the port.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="With http: where to listen."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=8765,
+    show_default=True,
+    help="With http: the port.",
+)
 @click.option("--print", "prints", is_flag=True, help="With install: only print the entry.")
 def mcp(
     action: str,
@@ -79,12 +96,17 @@ def mcp(
         roots, allow_run=bool(options["allow_run"]), variables=variables
     )
     if options["transport"] == "stdio":
+        if sys.stdin is not None and sys.stdin.isatty():
+            click.echo(_AT_A_TERMINAL, err=True)
         mcp_transports.serve_stdio(made)
     else:
         token = variables.get(mcp_transports.BEARER_VARIABLE, "")
-        port = options["port"]
+        host, port = str(options["host"]), options["port"]
         assert isinstance(port, int)
-        mcp_transports.serve_http(made, str(options["host"]), port, token)
+        listener = mcp_transports.listen(host, port, token)
+        name = f"[{host}]" if ":" in host else host
+        click.echo(f"listening at http://{name}:{port}/mcp; Ctrl-C stops it", err=True)
+        mcp_transports.serve_http(made, listener, host, token)
     return Reply(bare="")
 
 
@@ -97,7 +119,7 @@ def _install(client: str | None, root: Path, options: dict[str, object]) -> Repl
     prints = bool(options["prints"])
     done = install(client, root.absolute(), allow_run=bool(options["allow_run"]), prints=prints)
     if prints:
-        talk = f"# belongs into {done.path}\n"
+        talk = f"# belongs in {done.path}\n"
         return Reply(done, done.entry, talk=talk, warnings=missing)
     word = "written" if done.changed else "unchanged"
     return Reply(done, f"{done.path} {word}\n", warnings=missing)
