@@ -1,6 +1,7 @@
 """The entries of clients: what is written, and what stays."""
 
 import json
+import sys
 import tomllib
 from pathlib import Path
 
@@ -57,3 +58,26 @@ def test_a_file_that_cannot_be_kept_is_left_alone(
         install("claude-code", tmp_path, allow_run=False, prints=False)
 
     assert (tmp_path / ".mcp.json").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("client", "on_path", "expected"),
+    [
+        pytest.param("claude-code", True, "oraclepack", id="a file of the project"),
+        pytest.param("claude-code", False, "path", id="a project, not on PATH"),
+        pytest.param("codex", True, "path", id="a file of the user"),
+        pytest.param("claude-desktop", True, "path", id="a client without a terminal"),
+    ],
+)
+def test_the_client_finds_the_program(
+    client: str, on_path: object, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Path(sys.executable).parent / "oraclepack"
+    monkeypatch.setenv("PATH", str(own.parent) if on_path else str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    shown = install(client, tmp_path, allow_run=False, prints=True).entry
+
+    entry = tomllib.loads(shown) if client == "codex" else json.loads(shown)
+    (server,) = entry[CLIENTS[client].table].values()
+    assert server["command"] == (str(own) if expected == "path" else expected)

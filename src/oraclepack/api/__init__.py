@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from oraclepack.api.pipeline_stages import work as work
     from oraclepack.api.program_reference import examine_machine as examine_machine
     from oraclepack.api.program_reference import prices as prices
+    from oraclepack.api.program_reference import program_for_clients as program_for_clients
     from oraclepack.api.program_reference import skill_text as skill_text
     from oraclepack.api.program_reference import skills as skills
     from oraclepack.api.project_storage import ComparableRuns as ComparableRuns
@@ -352,7 +353,13 @@ _MODULES = {
     "oraclepack.api.pack_checks": ("preview_fixes", "validate"),
     "oraclepack.api.pack_status": ("list_packs", "list_steps"),
     "oraclepack.api.pipeline_stages": ("pipeline", "work"),
-    "oraclepack.api.program_reference": ("examine_machine", "prices", "skill_text", "skills"),
+    "oraclepack.api.program_reference": (
+        "examine_machine",
+        "prices",
+        "program_for_clients",
+        "skill_text",
+        "skills",
+    ),
     "oraclepack.api.project_storage": (
         "ComparableRuns",
         "accept",

@@ -8,6 +8,7 @@ from oraclepack.authoring.skills import ProjectSkills
 from oraclepack.doctor import Health, examine
 from oraclepack.settings import call_settings
 from oraclepack.settings.registry import Settings
+from oraclepack.system import programs
 from oraclepack.tools.prices import KnownPrices
 
 
@@ -33,3 +34,9 @@ def examine_machine(settings: Settings) -> Health:
     return examine(
         Path(settings.root), {"oracle": (where, settings[oracle])} if settings[oracle] else {}
     )
+
+
+def program_for_clients(*, by_path: bool) -> str:
+    """How another program starts oraclepack: by its name if PATH has it, else by its path."""
+    is_on_path = programs.find_program("oraclepack") is not None
+    return "oraclepack" if is_on_path and not by_path else programs.own_program()

@@ -51,9 +51,13 @@ CLIENTS = {
 def install(client: str, root: Path, *, allow_run: bool, prints: bool) -> ClientConfig:
     """Put our entry into the file of a client; everything else in it stays."""
     known = CLIENTS[client]
-    path = Path(known.path).expanduser() if known.path.startswith("~") else root / known.path
+    is_personal = known.path.startswith("~")
+    path = Path(known.path).expanduser() if is_personal else root / known.path
     words = ["mcp", "--root", str(root), *(["--allow-run"] if allow_run else [])]
-    server = {**known.extra, "command": NAME, "args": words}
+    # A file of the project may be shared, so it has the name where PATH has the program; a client
+    # with a file in the home directory is often started without the PATH of a terminal.
+    program = api.program_for_clients(by_path=is_personal)
+    server = {**known.extra, "command": program, "args": words}
     before = api.read_small_file(path)
     text, entry = (
         _toml(before, known.table, server)
@@ -86,7 +90,8 @@ def _toml(before: bytes | None, table: str, server: dict[str, Any]) -> tuple[str
     """Our own table is replaced as a whole; other lines stay as they are."""
     head = f"[{table}.{NAME}]"
     args = ", ".join(msgspec.json.encode(word).decode() for word in server["args"])
-    entry = f'{head}\ncommand = "{server["command"]}"\nargs = [{args}]\n'
+    command = msgspec.json.encode(server["command"]).decode()
+    entry = f"{head}\ncommand = {command}\nargs = [{args}]\n"
     lines = (before or b"").decode("utf-8", "surrogateescape").splitlines(keepends=True)
     kept: list[str] = []
     is_ours = False

@@ -41,6 +41,12 @@ def find_program(name: str, search: str | None = None) -> str | None:
     return None
 
 
+def own_program() -> str:
+    """The path of the program `oraclepack` that belongs to this Python, else its bare name."""
+    path = os.path.join(os.path.dirname(sys.executable), "oraclepack")
+    return find_program(path) or find_program("oraclepack") or "oraclepack"
+
+
 @cache
 def find_bash(search: str) -> str:
     """The bash of a PATH, looked for once: the kernel is slow to refuse, and a PATH is long.

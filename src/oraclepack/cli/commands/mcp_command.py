@@ -54,9 +54,7 @@ CLIENTS = ("claude-code", "claude-desktop", "codex", "gemini-cli", "cursor", "vs
     help="A project that clients may use (default: the current directory). May be repeated.",
 )
 @click.option("--allow-run", is_flag=True, help="Let clients run packs, each after approval.")
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="With http: where to listen."
-)
+@click.option("--host", default="127.0.0.1", show_default=True, help="With http: where to listen.")
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
