@@ -193,6 +193,7 @@ any_event: st.SearchStrategy[j.Event] = st.one_of(
         sha256=st.just("0"),
         bytes=_SMALL,
     ),
+    _some(j.OutputInUse, **_WHO, path=st.just("out/01-answer.md"), obtained=st.booleans()),
     st.builds(output, _STEPS, _SMALL),
     _some(
         j.OutputRevised,

@@ -126,15 +126,20 @@ def back_up_again(context: CallContext, call: LiveCall, place: Path) -> None:
     is_ours = any(isinstance(event, j.OutputRecorded) for event in events)
     if now is None or is_ours or (events and events[-1].sha256 == sha256_bytes(now)):
         return
-    step = context.pack.step(call.step)
-    declared = (output.path.value for output in step.outputs) if step else ()
-    relative = place.relative_to(context.root).as_posix()
-    named = (path for path in declared if path and _place(context, path) == relative)
-    path = next(named, relative)
+    path = declared_names(context, call, place)[0]
     backup = keep_copy(context.run_dir, call.step, call.attempt, path, place, replacing=True)
     if backup is not None:
         earlier = next((one for one in events if isinstance(one, j.OutputBackedUp)), None)
         context.record(replace(backup, link=earlier.link if earlier else None))
+
+
+def declared_names(context: CallContext, call: LiveCall, place: Path) -> tuple[str, ...]:
+    """How the step spells the path of a file, or the path in the project if it does not."""
+    step = context.pack.step(call.step)
+    declared = (output.path.value for output in step.outputs) if step else ()
+    relative = place.relative_to(context.root).as_posix()
+    named = (path for path in declared if path and _place(context, path) == relative)
+    return tuple(dict.fromkeys(named)) or (relative,)
 
 
 def _place(context: CallContext, path: str) -> str:

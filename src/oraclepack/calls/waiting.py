@@ -1,10 +1,10 @@
 """Waits of calls, announced once each when they begin."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from oraclepack.calls.answer_files import back_up_again
+from oraclepack.calls.answer_files import back_up_again, declared_names
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.held_outputs import wait_for_output
 from oraclepack.calls.limits import limit_for, slot_reason
@@ -204,8 +204,10 @@ def holding_outputs(
         for at, path in enumerate(paths):
             result = _hold_output(context, prepared, shim, path, held)
             if result is not True:
-                context.shared.outputs.give_up(prepared.call.step, paths[at:])
+                _give_up(context, prepared.call, paths[at:])
                 break
+            if context.journal.state.step(prepared.call.step).in_use:
+                _record_use(context, prepared.call, path, obtained=True)
         yield result
         context.shared.outputs.settle(held)
     finally:
@@ -268,6 +270,25 @@ def _hold_output(
     if claim is not None:
         back_up_again(context, call, path)  # last: where it fails, the caller lets go of the file
     return True
+
+
+def _give_up(context: CallContext, call: LiveCall, paths: Sequence[Path]) -> None:
+    """Leave files to the runs that write to them."""
+    outputs = context.shared.outputs
+    outputs.give_up(call.step, paths)
+    for path in paths:
+        if outputs.is_of_another_run(call.step, path):
+            _record_use(context, call, path, obtained=False)
+
+
+def _record_use(context: CallContext, call: LiveCall, path: Path, *, obtained: bool) -> None:
+    """Write down that the step got a file, or did not, unless that is written down."""
+    state = context.journal.state.step(call.step)
+    for name in declared_names(context, call, path):
+        if state.is_of_another_run(call.attempt, name) is obtained:
+            context.record(
+                j.OutputInUse(step=call.step, attempt=call.attempt, path=name, obtained=obtained)
+            )
 
 
 def _await_writer(

@@ -359,6 +359,17 @@ class OutputBackedUp(Event, frozen=True, kw_only=True, tag="set_aside"):
     """The target, where the path was a symbolic link; the copy is of what it leads to."""
 
 
+class OutputInUse(Event, frozen=True, kw_only=True, tag="output_in_use"):
+    """Another run writes to a file of the step: until the step gets it, the file is not its own."""
+
+    step: str
+    attempt: int
+    path: str
+    """As the step declares it, or relative to the project root."""
+    obtained: bool = False
+    """A call of the step has got the file."""
+
+
 class OutputRecorded(Event, frozen=True, kw_only=True, tag="output_recorded"):
     """An output was found, hashed and copied into the run directory."""
 
@@ -539,6 +550,7 @@ KnownEvent: TypeAlias = (
     | DecisionNeeded
     | DecisionMade
     | OutputBackedUp
+    | OutputInUse
     | OutputRecorded
     | OutputRevised
     | OutputRestored

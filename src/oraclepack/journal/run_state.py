@@ -148,6 +148,7 @@ def apply(state: RunState, event: AnyEvent) -> RunState:
             | j.InvocationOutcome()
             | j.BudgetReserved()
             | j.BudgetSettled()
+            | j.OutputInUse()
             | j.OutputRecorded()
             | j.OutputRevised()
             | j.Quarantined()

@@ -27,6 +27,7 @@ StepEvent: TypeAlias = (
     | j.InvocationOutcome
     | j.BudgetReserved
     | j.BudgetSettled
+    | j.OutputInUse
     | j.OutputRecorded
     | j.OutputRevised
     | j.Quarantined
@@ -81,6 +82,9 @@ class StepState(msgspec.Struct, frozen=True):
     """The calls of all attempts: what was paid for stays known."""
     accepted: tuple[j.OutputRevised, ...] = ()
     """Outputs that a person took as they are; kept until an attempt writes something else."""
+    in_use: tuple[j.OutputInUse, ...] = ()
+    """Files that another run writes to, and that the last attempt has not got; also those of an
+    attempt that is about to start."""
     attached: Mapping[str, str] = msgspec.field(default_factory=dict)
     quarantined: tuple[j.Quarantined, ...] = ()
     imported: bool = False
@@ -140,6 +144,10 @@ class StepState(msgspec.Struct, frozen=True):
         """What can be taken back next."""
         return self.changes[-1] if self.changes else None
 
+    def is_of_another_run(self, attempt: int, path: str) -> bool:
+        """Whether an attempt did not get a file, so that what is there is not its own."""
+        return any((one.attempt, one.path) == (attempt, path) for one in self.in_use)
+
     def last_invocations(self) -> tuple[Invocation, ...]:
         """The calls of the last attempt."""
         return tuple(call for call in self.invocations if call.attempt == self.attempts)
@@ -161,8 +169,11 @@ def apply_step(step: StepState, event: StepEvent) -> StepState:  # noqa: PLR0911
         case j.InvocationIntent() | j.InvocationOutcome() | j.BudgetReserved() | j.BudgetSettled():
             return replace(step, invocations=_with_call(step.invocations, event))
         case j.OutputRecorded():
-            others = (output for output in step.outputs if output.path != event.path)
-            return replace(step, outputs=(*others, event), accepted=_still_accepted(step, event))
+            return _recorded(step, event)
+        case j.OutputInUse():
+            place = (event.attempt, event.path)
+            rest = tuple(one for one in step.in_use if (one.attempt, one.path) != place)
+            return replace(step, in_use=rest if event.obtained else (*rest, event))
         case j.OutputRevised():
             return _revised(step, event)
         case j.Quarantined():
@@ -206,6 +217,17 @@ def _started(step: StepState, event: j.StepStarted) -> StepState:
         accepted=step.accepted,
         quarantined=step.quarantined,
         changes=step.changes,
+        in_use=tuple(one for one in step.in_use if one.attempt == event.attempt),
+    )
+
+
+def _recorded(step: StepState, event: j.OutputRecorded) -> StepState:
+    others = (output for output in step.outputs if output.path != event.path)
+    return replace(
+        step,
+        outputs=(*others, event),
+        accepted=_still_accepted(step, event),
+        in_use=tuple(one for one in step.in_use if one.path != event.declared_path),
     )
 
 

@@ -107,6 +107,8 @@ def undo_list(state: RunState, *, failed: Iterable[str] = (), also: Iterable[str
     unrestored: list[UnrestoredPath] = []
     for path, event in last.items():
         reason = protected(path, pack_path, also) or _unrestored(first[path])
+        if reason is None and state.step(event.step).is_of_another_run(event.attempt, path):
+            reason = "another run writes to it"
         if reason is None:
             undos.append(_undo(path, event, first[path]))
         else:

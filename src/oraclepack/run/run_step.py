@@ -27,6 +27,7 @@ from oraclepack.run.step_outputs import (
     is_same,
     place_of,
     quarantine_earlier,
+    record_in_use,
     record_outputs,
     restore_backups,
     verify_outputs,
@@ -129,6 +130,7 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
     quarantine_earlier(session, step, in_use)
     attempt = _attempt(session, step)
     back_up_outputs(session, step, attempt.number)
+    record_in_use(session, step, attempt.number, in_use)
     stdout, stderr = log_names(step.id, attempt.number)
     session.record.append(
         j.StepStarted(

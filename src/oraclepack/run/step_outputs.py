@@ -93,8 +93,9 @@ def quarantine_earlier(
 ) -> None:
     """Move what a failed or interrupted attempt left out of the way of the next one.
 
-    A file that still is what the attempt found there is not its output. Nor are those that
-    another run uses: the call that waits for one of them moves away what is there then.
+    A file that still is what the attempt found there is not its output, nor is one that it never
+    got from another run. Those that another run uses now are left to it: the call that waits for
+    one of them moves away what is there then.
     """
     before = session.record.state.step(step.id)
     if not before.has_bad_attempt:
@@ -107,6 +108,7 @@ def quarantine_earlier(
         for path in (*declared_paths(step), *recorded)
         if (place := _judged(session, path))
         and place not in in_use
+        and not before.is_of_another_run(before.attempts, path)
         and not is_same(place, backups / path)
         and place_of(session, path) not in paid
     ]
@@ -154,6 +156,13 @@ def back_up_outputs(session: RunSession, step: Step, attempt: int) -> None:
         if backup is not None:
             link = file_moves.link_at(session.root / path)
             session.record.append(msgspec.structs.replace(backup, link=link))
+
+
+def record_in_use(session: RunSession, step: Step, attempt: int, in_use: frozenset[Path]) -> None:
+    """Write down which files another run uses, before the attempt starts."""
+    for path in declared_paths(step):
+        if _judged(session, path) in in_use:
+            session.record.append(j.OutputInUse(step=step.id, attempt=attempt, path=path))
 
 
 def backup_folder(session: RunSession, step_id: str, attempt: int) -> Path:
@@ -239,6 +248,8 @@ def _outputs_on_disk(
             continue
         if is_of_another_run(session, step, path):
             continue
+        if not succeeded and session.record.state.step(step.id).is_of_another_run(attempt, path):
+            continue  # no call of the step waited for it
         before = replaced.get(path)
         digest = sha256_bytes(content)
         if not succeeded and before is not None and before.sha256 == digest:

@@ -284,6 +284,76 @@ def test_a_rollback_restores_what_the_other_run_wrote_meanwhile(
     assert answer.read_bytes() == wanted
 
 
+def quarantined(project: Project) -> list[Path]:
+    return [path for path in project.root.glob("**/_failed/**/*.md") if path.is_file()]
+
+
+def backed_up(project: Project) -> list[bytes]:
+    return [path.read_bytes() for path in other_run(project).glob("backups/**/*.md")]
+
+
+@pytest.mark.parametrize("has_file", [True, False])
+@pytest.mark.parametrize("ending", ["", " || true"])
+def test_a_step_that_did_not_get_its_file_neither_restores_nor_moves_it(
+    tmp_path: Path, zygote: Zygote, ending: str, *, has_file: bool
+) -> None:
+    asked = ask("Two?", ANSWER, "-e api", "-f two.txt").rstrip() + ending
+    project = two_packs_at_once(tmp_path, zygote, step(1, f"{asked}\n"))
+    answer, aside = project.root / ANSWER, tmp_path / "aside"
+    first = project.start("run", "pack.md", "--json")
+    until(lambda: has_answer(project))
+    wanted = answer.read_bytes()
+    answer.rename(aside)
+    if has_file:
+        answer.write_text("older\n")
+    args = ("--rollback-on-failure", "--call-timeout", "2")
+    other = project.start("run", "other.md", "--json", *args)
+    until(lambda: has_waited(project))
+    answer.unlink(missing_ok=True)
+    aside.rename(answer)
+
+    assert other.wait().code == 3
+    assert answer.read_bytes() == wanted
+    (project.root / "go").touch()
+    assert first.wait().code == 0
+    assert run(project, "other.md", "--take-over").code == 0
+    assert quarantined(project) == []
+    assert wanted in backed_up(project)
+    assert "`two.txt:1`" in answer.read_text()
+    assert len(project.oracle.calls) == 2
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_nor_does_a_step_that_did_not_come_to_its_call(
+    tmp_path: Path, zygote: Zygote, *, killed: bool
+) -> None:
+    waits = "[[ -e ready ]] || touch began\nuntil [[ -e ready ]]; do sleep 0.02; done\n"
+    waits += "[[ -e again ]] || exit 1\n"
+    second = waits + ask("Two?", ANSWER, "-e api", "-f two.txt")
+    project = two_packs_at_once(tmp_path, zygote, step(1, second))
+    answer, aside = project.root / ANSWER, tmp_path / "aside"
+    first = project.start("run", "pack.md", "--json")
+    until(lambda: has_answer(project))
+    wanted = answer.read_bytes()
+    answer.rename(aside)
+    other = project.start("run", "other.md", "--json", "--rollback-on-failure")
+    until((project.root / "began").exists)
+    aside.rename(answer)
+    if killed:
+        other.signal(signal.SIGKILL)
+    (project.root / "ready").touch()
+    other.wait()
+
+    (project.root / "go").touch()
+    assert first.wait().code == 0
+    assert answer.read_bytes() == wanted
+    (project.root / "again").touch()
+    assert run(project, "other.md", "--take-over").code == 0
+    assert quarantined(project) == []
+    assert wanted in backed_up(project)
+    assert len(project.oracle.calls) == 2
+
+
 def test_a_killed_call_does_not_take_the_file_of_another_run_for_its_answer(
     tmp_path: Path, zygote: Zygote
 ) -> None:
