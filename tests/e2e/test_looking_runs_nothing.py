@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.changing import EDITS, STEP, a_project, contents, run
+from tests.e2e.program import oraclepack
+from tests.packs import pack_text
 
 COMMANDS = (
     ("list", "pack.md"),
@@ -248,3 +250,27 @@ def test_files_with_a_filter_come_back_as_they_were(tmp_path: Path) -> None:
     assert undone.data["files"] == ["gone.txt", "tracked.txt"]
     assert contents(root) == before
     assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "runs"),
+    [
+        pytest.param(("validate", "pack.md"), False, id="validate"),
+        pytest.param(("list", "pack.md"), False, id="list"),
+        pytest.param(("why", "pack.md", "01"), False, id="why"),
+        pytest.param(("run", "pack.md", "--dry-run"), False, id="a dry run"),
+        pytest.param(("plan", "pack.md"), True, id="a plan rehearses"),
+        pytest.param(("run", "pack.md", "--engine", "rehearsal"), True, id="a rehearsal"),
+    ],
+)
+def test_which_commands_run_the_bash_of_a_pack(
+    command: tuple[str, ...], runs: object, tmp_path: Path
+) -> None:
+    """The question about safety in docs/faq.md names these commands."""
+    marker = tmp_path / "outside"
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "pack.md").write_text(pack_text(f"touch {marker}\n# 01) one\ntouch {marker}\n"))
+
+    assert oraclepack(project, *command).code == 0
+    assert marker.exists() is runs
