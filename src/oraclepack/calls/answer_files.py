@@ -73,10 +73,8 @@ def keep_copy(
     target = run_dir / backup
     files.make_private(target.parent)
     try:
-        if replacing and target.exists():
-            newer = target.with_name(f"{target.name}.newer")
-            file_moves.copy(place, newer)
-            disk.rename(newer, target)
+        if replacing:
+            file_moves.copy_over(place, target)
         else:
             file_moves.copy(place, target)
         # Hash the copy, not the file, which may have changed since; a rollback checks the copy.

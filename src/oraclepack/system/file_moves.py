@@ -132,6 +132,17 @@ def copy(source: Path, target: Path) -> None:
     disk.sync_directory(target.parent)
 
 
+def copy_over(source: Path, target: Path) -> None:
+    """Copy a file with its mode and times; a file at the target is replaced at once."""
+    temporary = files.temporary_beside(target)
+    try:
+        _copy_content(source, temporary)
+        disk.rename(temporary, target)
+    finally:
+        files.forget(temporary)
+    disk.sync_directory(target.parent)
+
+
 def resemble(source: Path, target: Path) -> None:
     """Give a file the mode and the times of another; what is so already is left alone."""
     source_status, target_status = source.stat(), target.stat()
