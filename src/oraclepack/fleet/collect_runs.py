@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from oraclepack.calls.store import StoreError
 from oraclepack.errors import OraclePackError
 from oraclepack.fleet.combined_backlog import SharedTask, combined_page, merge_across
 from oraclepack.fleet.fleet_job import FleetJob
@@ -37,6 +38,8 @@ def collect(store: JobStore, fleet: str, target: Path) -> FleetCollection:
                 collected.append(_row(job, root, "has no run yet"))
                 continue
             records = _actionized(root, run_id)
+        except StoreError:
+            raise  # no run can be brought now: a backlog without them would look like the whole
         except OraclePackError as trouble:
             collected.append(_row(job, root, trouble.message))
             continue

@@ -100,9 +100,18 @@ class PostgresJobStore:
             )
 
     def archive(self, fleet: str, job_id: str) -> bytes | None:
-        rows = self.database.rows(
-            "select archive from job where fleet = %s and id = %s", (fleet, job_id)
-        )
+        try:
+            rows = self.database.rows(
+                "select archive from job where fleet = %s and id = %s", (fleet, job_id)
+            )
+        except StoreError as trouble:
+            if not isinstance(trouble.__cause__, psycopg.errors.InsufficientPrivilege):
+                raise
+            raise StoreError(
+                "this login may not read answers, as an observer may not",
+                hint="use a login with the role oraclepack_admin or oraclepack_worker",
+                retryable=False,
+            ) from trouble
         return bytes(rows[0][0]) if rows and rows[0][0] is not None else None
 
     def request_stop(self, fleet: str, asked_by: str, *, stop: bool = True) -> None:
