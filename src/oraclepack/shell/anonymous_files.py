@@ -1,5 +1,6 @@
 """Files without a name: in memory to hand text to a shell, on disk for the output of a tool."""
 
+import errno
 import fcntl
 import os
 import tempfile
@@ -37,6 +38,10 @@ def file_in_memory(stack: ExitStack, data: bytes = b"") -> AnonymousFile:
     low, path = _open_in_memory()
     try:
         descriptor = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, _LOWEST_FD)
+    except OSError as trouble:
+        if trouble.errno == errno.EINVAL:  # the limit of open files is below that number
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE)) from trouble
+        raise
     finally:
         os.close(low)
     stack.callback(os.close, descriptor)
