@@ -20,7 +20,7 @@ from oraclepack.run.open_run import RunSelector, SelectedRun, find_run, opened
 from oraclepack.run.planning.planner import is_complete
 from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Recorder
-from oraclepack.run.revise import RunFiles, accepted_in, checked, finish, revise
+from oraclepack.run.revise import RunFiles, accepted_in, checked, finish, output_unused, revise
 from oraclepack.run.rollback import is_unfinished
 from oraclepack.run.step_outputs import declared_paths
 from oraclepack.run.verify_outputs import manner_of
@@ -87,7 +87,8 @@ def accept_outputs(
         manner = manner_of(settings)
         chosen = _chosen(list(_candidates(where, known, manner)), outputs, pack_path, known)
         for one in chosen:
-            revise(where, known, one.path, accepted=True, reason=reason, missing=one.missing)
+            with output_unused(root, one.path):
+                revise(where, known, one.path, accepted=True, reason=reason, missing=one.missing)
         return _report(where, pack, known, manner, [one.path for one in chosen])
 
 

@@ -23,6 +23,7 @@ from oraclepack.run.quarantine import (
     listed,
     restore,
 )
+from oraclepack.run.revise import output_unused
 from oraclepack.system import environment, locks
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.ownership import ForeignError, tracked_files
@@ -75,6 +76,9 @@ def restore_files(
     _refuse_twins(chosen)
     if not force:
         _refuse_occupied(root, chosen)
+    for file in chosen:
+        with output_unused(root, file.original):
+            pass
     moves: list[Move] = []
     warnings: list[str] = []
     for run_id in sorted({file.run_id for file in chosen}):
@@ -120,7 +124,8 @@ def _record_restored(
 
 
 def _back(root: Path, file: QuarantineFile, *, force: bool) -> tuple[Move, ...]:
-    moves = restore(root, file, force=force)
+    with output_unused(root, file.original):
+        moves = restore(root, file, force=force)
     if isinstance(moves, Refusal):
         raise InputError(f"{moves.subject} cannot be restored: {moves.reason}")
     return moves

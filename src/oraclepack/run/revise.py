@@ -12,7 +12,7 @@ from oraclepack.answers.suspicions import INCOMPLETE
 from oraclepack.answers.verify_pack import VerifyOptions, verify_step
 from oraclepack.calls.held_outputs import output_alone
 from oraclepack.calls.path_writers import others_wrote
-from oraclepack.errors import InputError, Refusal
+from oraclepack.errors import InputError, LockedError, Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir, attempt_name
 from oraclepack.journal.statuses import Move, Status, Verification, Wait
@@ -263,6 +263,15 @@ def _place_of(root: Path, path: str) -> Path:
     """The file that a path leads to, by whose name all runs lock it."""
     verdict = jail(root, path)
     return root / path if isinstance(verdict, Refusal) else verdict.path
+
+
+@contextmanager
+def output_unused(root: Path, path: str) -> Iterator[None]:
+    """Let no run write to a file while this lasts. Raises LockedError where one does."""
+    with output_alone(_place_of(root, path)) as is_alone:
+        if not is_alone:
+            raise LockedError(f"a run writes to {path}", hint="wait for the end of its step")
+        yield
 
 
 def restore_copies(where: RunFiles, step: Step) -> None:

@@ -472,3 +472,27 @@ def test_a_file_taken_over_by_another_pack_does_not_correct_a_failed_step(
     assert run(project, "pack.md", "--take-over", *args).code == 3
     assert recorded(first_run) == paid
     assert len(project.oracle.calls) == 2
+
+
+def test_nothing_is_restored_or_accepted_where_a_run_asks(tmp_path: Path, zygote: Zygote) -> None:
+    first = step(1, asking_for_sections("[[fault=short]] One?", "one.txt"))
+    project = hold_the_answer_of_the_other_pack(tmp_path, zygote, first)
+    answer, gate = project.root / ANSWER, Gate(project)
+    assert run(project, "pack.md").code == 3
+    run_dir = project.run_dir
+    put_away = run_dir / "_failed" / run_dir.name / "step-01/1" / ANSWER
+    put_away.parent.mkdir(parents=True)
+    put_away.write_text(answer.read_text())
+    other = project.start("run", "other.md", "--json", "--take-over")
+    until(lambda: len(project.oracle.calls) == 2)
+
+    restored = project.start("quarantine", "restore", "--json", str(put_away)).wait()
+    assert (restored.code, restored.envelope["error"]["code"]) == (6, "LOCKED")
+    assert not answer.exists()
+    answer.write_text("half an answer")
+    accepted = project.start("accept", "pack.md", "01", "--json").wait()
+    assert (accepted.code, accepted.envelope["error"]["code"]) == (6, "LOCKED")
+    assert f"a run writes to {ANSWER}" in accepted.envelope["error"]["message"]
+    gate.open()
+    assert other.wait().code == 0
+    assert put_away.exists()
