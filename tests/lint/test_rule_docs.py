@@ -30,7 +30,7 @@ def _steps(match: re.Match[str]) -> str:
 
 def _pack(doc: RuleDoc, example: str) -> Pack:
     """The pack an example means: its signs written out, inside a block if it is only bash."""
-    text = _AND_SO_ON.sub(_steps, example).replace("␠", " ").replace("␍", "\r")
+    text = _AND_SO_ON.sub(_steps, example).replace("␍", "\r")
     is_file = doc.example_kind is ExampleKind.FILE
     return parse_pack(text if is_file else pack_text(text), "pack.md", complete)
 

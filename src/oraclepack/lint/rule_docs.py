@@ -88,7 +88,8 @@ def doc_of(rule: Rule) -> RuleDoc:
 def _part(mark: re.Match[str], text: str) -> str:
     if mark["mark"] == ":":
         return _flowing(text)
-    return inspect.cleandoc(text).rstrip() + "\n"
+    # A blank at the end of a line has a sign in docstrings, as source files may not have one.
+    return inspect.cleandoc(text).rstrip().replace("␠", " ") + "\n"
 
 
 def _flowing(text: str) -> str:
@@ -151,7 +152,7 @@ warnings. To accept a finding, write `# oraclepack: allow OP402 <reason>` as a c
 step, or before the first step for the whole pack; several rules are separated by commas, and names
 do as well as ids. What is an error without `--strict` cannot be accepted that way. The settings
 `select` and `ignore` of `[lint]` choose rules for a whole project, by id, name or the beginning of
-an id (`OP4`). In the examples `␍` stands for a carriage return and `␠` for a blank.
+an id (`OP4`). In the examples `␍` stands for a carriage return.
 """
 
 FAMILIES = {

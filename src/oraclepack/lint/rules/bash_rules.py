@@ -182,7 +182,7 @@ def blank_after_backslash(subject: Subject) -> Iterator[Problem]:
     Fix: remove the blanks at the end of the line.
 
     Bad::
-        # 01) one question
+        # 01) one question, whose first line ends with a blank
         oracle -f src/api.py \␠
           -p "Why?"
 
