@@ -260,7 +260,7 @@ import sys
 from oraclepack.calls.limits import Limit
 from tests.calls.postgres.test_postgres_store import Runner, never, this_machine
 class Server: dsn = sys.argv[1]
-one = Runner(Server, this_machine(), 1.0)
+one = Runner(Server, this_machine())
 one.limits.acquire("openai", Limit(max_concurrent=1), never)
 one.claimed()
 print("held", flush=True)
@@ -268,7 +268,7 @@ sys.stdin.read()
 """
 
 
-def test_what_a_killed_runner_held_is_free_on_its_machine(
+def test_what_a_killed_runner_held_is_free_on_its_machine_before_its_lease_ends(
     server: PostgresServer, runner: Make
 ) -> None:
     two = runner("here")

@@ -8,6 +8,7 @@ import psycopg
 from oraclepack.calls.limits import MINUTE, Limit
 from oraclepack.calls.postgres.database import Database, Row
 from oraclepack.calls.postgres.runner_lease import RunnerLease, is_dead_process
+from oraclepack.system.machine import this_machine
 
 _POLL_SECONDS = 0.25
 _PATIENCE = 2.0
@@ -122,7 +123,8 @@ def _until_next(cursor: psycopg.Cursor[Row], name: str, per_minute: int) -> floa
 def _free_dead_slots(cursor: psycopg.Cursor[Row], name: str) -> None:
     """Free the slots whose call is over for certain: the runner ended or is dead, or time is up.
 
-    An expired lease alone frees nothing: the runner may be frozen while its call goes on.
+    An expired lease alone frees nothing: the runner may be frozen while its call goes on. Nor is it
+    needed on the machine of the runner, where its process shows whether it is dead.
     """
     cursor.execute(
         "delete from slot using runner where slot.runner = runner.id and slot.provider = %s"
@@ -130,11 +132,14 @@ def _free_dead_slots(cursor: psycopg.Cursor[Row], name: str) -> None:
         " or (runner.lease_until < clock_timestamp() and slot.until < clock_timestamp()))",
         (name,),
     )
+    here = this_machine()
     cursor.execute(
         "select slot.id, host, boot, namespace, pid, start_time from slot"
         " join runner on runner.id = slot.runner"
-        " where slot.provider = %s and lease_until < clock_timestamp()",
-        (name,),
+        " where slot.provider = %s"
+        # Another machine of this name may be alive: then its lease is.
+        " and (lease_until < clock_timestamp() or (host = %s and boot = %s))",
+        (name, here.host, here.boot),
     )
     for number, *process in cursor.fetchall():
         if is_dead_process(*process):
