@@ -133,6 +133,18 @@ def test_an_experiment_is_named_by_what_it_shows(text: str, title: str) -> None:
             "sameSession: is access strictly scoped to the active session of its user?",
             id="the first of two questions",
         ),
+        pytest.param(
+            "ConsoleRenderer.colors() sets _colors. What if it raises?",
+            "src/dev.py",
+            "dev.py: ConsoleRenderer.colors() sets _colors. What if it raises?",
+            id="a name keeps its case",
+        ),
+        pytest.param(
+            "HTTP or HTTPS?", "src/dev.py", "dev.py: HTTP or HTTPS?", id="an acronym does, too"
+        ),
+        pytest.param(
+            "What's left?", "src/dev.py", "dev.py: what's left?", id="a word with an apostrophe"
+        ),
         pytest.param("Is \u202eit safe\u2066?", None, "Is it safe?", id="no direction marks"),
         pytest.param(
             "Is the queue bounded?", "src/queue.py:12", "queue.py: is the queue bounded?", id="file"

@@ -178,7 +178,7 @@ def title_of_question(question: str, step_id: str) -> str:
     if len(question_text) < _LEAST:
         return f"Run the experiment of question {step_id}"
     lead = "Find out: "
-    return f"{lead}{shortened(question_text[:1].lower() + question_text[1:], LONGEST - len(lead))}"
+    return f"{lead}{shortened(_small(question_text), LONGEST - len(lead))}"
 
 
 def _only_runs(text: str) -> bool:
@@ -201,7 +201,14 @@ def issue_title(question: str, reference: str | None) -> str:
     is_named = text.startswith(subject) or (subject in text[:LONGEST] and symbols_in(subject))
     if not subject or len(subject) > _SUBJECTS or is_named:
         return _capital(_short_question(text, LONGEST))
-    return f"{subject}: {_short_question(text[:1].lower() + text[1:], LONGEST - len(subject) - 2)}"
+    return f"{subject}: {_short_question(_small(text), LONGEST - len(subject) - 2)}"
+
+
+def _small(text: str) -> str:
+    """A sentence as it goes on after a colon; a name such as `Table.get()` or `HTTP` stays."""
+    first = text.partition(" ")[0].rstrip(",;:?!.").replace("'", "").replace("’", "")
+    is_word = first == "A" or (first.isalpha() and first[1:].islower())
+    return text[:1].lower() + text[1:] if is_word else text
 
 
 def _short_question(text: str, longest: int) -> str:
