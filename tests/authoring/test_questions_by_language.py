@@ -204,6 +204,30 @@ def test_a_timer_runs_its_function_and_not_its_delay() -> None:
     assert "starts ring() by threading.Timer" in question.question
 
 
+def test_what_stands_for_an_expression_is_not_written_into_a_question() -> None:
+    text = (
+        "import asyncio\n\n\nasync def log(send, event):\n"
+        "    await asyncio.get_running_loop().run_in_executor(None, send, event)\n"
+    )
+
+    (question,) = found({"log.py": text}, "background-task")
+
+    assert " by run_in_executor. Who waits" in question.question
+
+
+def test_several_optional_dependencies_are_missed_in_the_plural() -> None:
+    one = "try:\n    import rich\nexcept ImportError:\n    rich = None\n"
+    two = one + one.replace("rich", "yaml")
+
+    (single,) = found({"dev.py": one}, "optional-dependency")
+    (several,) = found({"dev.py": two}, "optional-dependency")
+
+    assert "rich cannot be imported. What can a user still do without it" in single.question
+    assert "rich and yaml cannot be imported. What can a user still do without them" in (
+        several.question
+    )
+
+
 def test_a_discarded_result_of_go_is_not_called_an_error() -> None:
     text = "package a\nfunc Run(f Machine) {\n    _ = f.Apply(1)\n    f.Stop()\n}\n"
 

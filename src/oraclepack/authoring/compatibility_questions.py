@@ -184,15 +184,16 @@ def _optional_imports(
     if not imports:
         return
     names = calls.listed_names(imports)
+    it = "it" if len(imports) == 1 else "them"
     yield QuestionCandidate(
         "optional-dependency",
         "feature flags",
         imports[0].name,
         file.path,
         f"{file.path} behaves differently when {names} cannot be imported. What can a user still"
-        " do without it, how do they learn what is missing and how to get it, and does any test"
-        " run without it?",
-        "the features lost without it, the message a user gets for each, and how both variants"
+        f" do without {it}, how do they learn what is missing and how to get it, and does any test"
+        f" run without {it}?",
+        f"the features lost without {it}, the message a user gets for each, and how both variants"
         " are tested",
         "the variant that nobody on the team has installed is the one that breaks",
         places(file.path, *(n for m in imports[:3] for n in (m.line, *m.lines))),

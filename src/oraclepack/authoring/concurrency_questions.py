@@ -87,7 +87,8 @@ def _tasks(
             _JOBS,
             name,
             file.path,
-            f"{name}{'()' if owner else ''} starts {_what_runs(task)} by {task.detail}."
+            f"{name}{'()' if owner else ''} starts {_what_runs(task)} by"
+            f" {calls.label(task.detail)}."
             " Who waits for its end, where does an error inside it come out, and what is left"
             " half done when the program is asked to stop while it runs?",
             "the path of an exception from the task to a person, what happens at shutdown, and"
