@@ -4,7 +4,7 @@ import pytest
 
 from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
-from oraclepack.pack.questions import title_of
+from oraclepack.pack.questions import short_title, title_of
 from oraclepack.run.manifests import steps_manifest
 from oraclepack.run.step_listing import listing
 from oraclepack.work.load_answers import question_of
@@ -62,3 +62,18 @@ def test_every_reader_has_the_same_title(header: str, prompt: str, expected: str
     (step,) = a_pack(f"# 01) {header}\noracle -p '{prompt}' --write-output a.md\n").steps
 
     assert (title_of(step), question_of(step).title) == (expected, expected)
+
+
+@pytest.mark.parametrize(
+    ("header", "prompt", "expected"),
+    [
+        pytest.param("a title", "Why?", "a title", id="the header's words"),
+        pytest.param("", "word " * 19 + "last?", "word " * 19 + "last?", id="it fits"),
+        pytest.param("", "word " * 19 + "lasting, and more", "word " * 18 + "word…", id="cut"),
+        pytest.param("", "y" * 200, "y" * 99 + "…", id="one long word"),
+    ],
+)
+def test_a_long_title_ends_after_a_word(header: str, prompt: str, expected: str) -> None:
+    (step,) = a_pack(f"# 01) {header}\noracle -p '{prompt}' --write-output a.md\n").steps
+
+    assert short_title(step) == expected

@@ -150,6 +150,18 @@ def title_of(step: Step) -> str:
     return step.title or question_text(step)[:_LONGEST_TITLE]
 
 
+def short_title(step: Step) -> str:
+    """The title for people: a question that is too long ends after a whole word, in `…`.
+
+    `title_of` names files of a run, so it stays as it is.
+    """
+    text = question_text(step)
+    if step.title or len(text) <= _LONGEST_TITLE:
+        return title_of(step)
+    words = text[:_LONGEST_TITLE].rpartition(" ")[0] or text[: _LONGEST_TITLE - 1]
+    return f"{words.rstrip(' .,;:')}…"
+
+
 def question_text(step: Step) -> str:
     """The question that a step asks, without its metadata; the first line where none is marked."""
     for call in step.calls:

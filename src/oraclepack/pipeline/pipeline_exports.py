@@ -13,7 +13,7 @@ from oraclepack.errors import OraclePackError, UsageError
 from oraclepack.lint.finding import Finding, Severity
 from oraclepack.lint.validate import CheckedPack
 from oraclepack.pack.model import PRELUDE, Pack
-from oraclepack.pack.questions import title_of
+from oraclepack.pack.questions import short_title
 from oraclepack.pack.script import Span
 from oraclepack.pipeline.pipeline_report import (
     PipelineReport,
@@ -193,7 +193,7 @@ def append_run_summary(report: RunReport, pack: Pack) -> tuple[str, ...]:
     if not place:
         return ()
     redactor = Redactor.of(variables)
-    titles = {str(step.id): redactor.clean(title_of(step)) for step in pack.steps}
+    titles = {str(step.id): redactor.clean(short_title(step)) for step in pack.steps}
     text = summary(redactor.clean_record(report), pack.path, titles)
     trouble = append(Path(place), text)
     return () if trouble is None else (f"{GITHUB_SUMMARY_VARIABLE}: {trouble}",)
@@ -215,7 +215,7 @@ def write_junit(
 ) -> tuple[str, ...]:
     """Write the JUnit file; trouble with it is only a warning, since the work is done."""
     redactor = Redactor.of(environment())
-    titles = {str(step.id): title_of(step) for step in pack.steps} if pack else {}
+    titles = {str(step.id): short_title(step) for step in pack.steps} if pack else {}
     tails = dict(_tails(report, root))
     clean = redactor.clean_record(report)
     listed = cases(clean, _cleaned(redactor, titles), _cleaned(redactor, tails))

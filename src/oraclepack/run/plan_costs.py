@@ -15,7 +15,7 @@ from oraclepack.journal.statuses import Cache
 from oraclepack.journal.step_state import Invocation
 from oraclepack.lint.rules.cost_rules import is_pro_for_yes_or_no
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.pack.questions import asking_calls, title_of
+from oraclepack.pack.questions import asking_calls, short_title
 from oraclepack.run.forecast import (
     CallFate,
     CostForecast,
@@ -207,7 +207,7 @@ def _calls(
 def _steps(
     request: RunRequest, planned: Plan, state: RunState, calls: Sequence[PlannedCall]
 ) -> tuple[PlannedStepCost, ...]:
-    titles = {step.id: title_of(step) for step in request.pack.steps}
+    titles = {step.id: short_title(step) for step in request.pack.steps}
     forecasts = []
     for step in planned.steps:
         mine = tuple(call for call in calls if call.step_id == step.step_id)

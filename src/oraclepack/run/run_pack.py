@@ -17,7 +17,7 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.pack.model import Pack
-from oraclepack.pack.questions import title_of
+from oraclepack.pack.questions import short_title
 from oraclepack.run import import_state as older_state
 from oraclepack.run import revise, tree_guard
 from oraclepack.run.control_server import ControlServer
@@ -281,7 +281,7 @@ def _confirmed(options: RunOptions, expected: RunForecast | None) -> RunForecast
 def _preview(
     request: RunRequest, selected: SelectedRun, planned: Plan, expected: RunForecast | None
 ) -> RunPreview:
-    titles = {step.id: title_of(step) for step in request.pack.steps}
+    titles = {step.id: short_title(step) for step in request.pack.steps}
     steps = [StepPreview(s.step_id, titles.get(s.step_id, ""), s.decision) for s in planned.steps]
     return RunPreview(
         selected.run.run_id,

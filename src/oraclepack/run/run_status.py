@@ -16,7 +16,7 @@ from oraclepack.journal.timeline import (
     call_timelines,
     milliseconds_between,
 )
-from oraclepack.pack.questions import title_of
+from oraclepack.pack.questions import short_title
 from oraclepack.run.past_runs import inspect_run, listing_of, pack_of, step_word
 from oraclepack.system import locks
 from oraclepack.system.clock import Clock, SystemClock, rfc3339
@@ -181,7 +181,7 @@ def _tries(timeline: CallTimeline) -> int:
 def _steps(run: RunDir, state: RunState, now: str, *, alive: bool) -> tuple[StepStatus, ...]:
     created = state.created
     pack = pack_of(run.root, created.pack_path, created.pack_hash) if created else None
-    titles = {str(step.id): title_of(step) for step in pack.steps} if pack else {}
+    titles = {str(step.id): short_title(step) for step in pack.steps} if pack else {}
     return tuple(
         _step(state, step_id, titles.get(step_id, ""), now, alive=alive)
         for step_id in state.step_ids

@@ -16,7 +16,7 @@ from oraclepack.calls.rehearse import AttachedText, tokens
 from oraclepack.errors import NotFoundError
 from oraclepack.pack.model import Step
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.pack.questions import title_of
+from oraclepack.pack.questions import short_title
 from oraclepack.pack.tool_call import ToolCall
 from oraclepack.run.run_request import overrides_of
 from oraclepack.settings.registry import Settings
@@ -85,7 +85,7 @@ def step_content(path: Path, step_id: str, settings: Settings) -> StepContent:
     words = overrides_of(settings, pack).for_step(step.id)
     return StepContent(
         step_id=step.id,
-        title=title_of(step),
+        title=short_title(step),
         line=step.header.span.line,
         code=step.code,
         calls=tuple(_call(call, step, words, settings.root) for call in step.calls),

@@ -10,7 +10,7 @@ import msgspec
 from oraclepack.pack.contract import contracts_of
 from oraclepack.pack.model import HEADER_FIELDS, Pack, Step
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.pack.questions import questions_of, title_of
+from oraclepack.pack.questions import questions_of, short_title
 from oraclepack.run.past_runs import last_statuses
 from oraclepack.system.environment import has_runs
 from oraclepack.system.paging import Paged
@@ -83,7 +83,7 @@ def _listed(step: Step, status: str | None) -> ListedStep:
     texts = {name: step.attribute(name) for name in HEADER_FIELDS}
     return ListedStep(
         step_id=step.id,
-        title=title_of(step),
+        title=short_title(step),
         line=step.header.span.line,
         roi=step.number("ROI"),
         impact=step.number("impact"),

@@ -12,7 +12,7 @@ from oraclepack.journal.line_format import Unknown
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import EMPTY, RunState, apply
 from oraclepack.journal.statuses import Status
-from oraclepack.pack.questions import title_of
+from oraclepack.pack.questions import short_title
 from oraclepack.run.past_runs import pack_of
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.run_display import Display, RunPreview, StepPreview
@@ -87,7 +87,7 @@ def preview_of(run: RunDir, state: RunState) -> RunPreview:
     """What the last command is about to do, as far as the journal and the pack show."""
     created = state.created
     pack = pack_of(run.root, created.pack_path, created.pack_hash) if created else None
-    titles = {str(step.id): title_of(step) for step in pack.steps} if pack else {}
+    titles = {str(step.id): short_title(step) for step in pack.steps} if pack else {}
     steps = tuple(
         StepPreview(step_id, titles.get(step_id, ""), _decision(state, step_id))
         for step_id in state.step_ids

@@ -14,7 +14,7 @@ from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Status
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Pack, Step
-from oraclepack.pack.questions import title_of
+from oraclepack.pack.questions import short_title
 from oraclepack.pack.script import Enclosure
 from oraclepack.run.planning.edges import Edges, edges_of, is_barrier
 from oraclepack.run.planning.missing_files import missing_files
@@ -148,7 +148,7 @@ def _planned(case: _Case, chosen: ResolvedSelection, edges: Edges) -> PlannedSte
         barrier=is_barrier(case.step),
         skip_reason=skip_reason,
         warnings=tuple(warnings),
-        title=title_of(case.step),
+        title=short_title(case.step),
     )
 
 
