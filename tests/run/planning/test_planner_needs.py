@@ -64,6 +64,12 @@ def test_several_missing_tools_are_all_named() -> None:
             id="every step needs it",
         ),
         pytest.param(
+            Selection(),
+            a_pack(some_steps([f"oracle -p {n} --write-output {n}.md" for n in range(20)])),
+            "oracle is not on PATH, and 20 steps call it",
+            id="many steps are counted",
+        ),
+        pytest.param(
             Selection(steps="2"),
             CHAIN,
             "oracle is not on PATH, and step 02 calls it",

@@ -59,6 +59,10 @@ class DiskSnapshot(msgspec.Struct, frozen=True):
     """Attachments of the pack that are not there; empty where that must not stop the run."""
 
 
+_FEW_STEPS = 5
+"""A message names so many steps; of more it has the number."""
+
+
 class NeededHashes(msgspec.Struct, frozen=True):
     """The files whose hashes a plan asks for."""
 
@@ -427,7 +431,8 @@ def _without_oracle(
     steps = [step.step_id for step in planned if step.runs and step.step_id in asking]
     if not steps:
         return None
-    which = f"step {steps[0]} calls it" if len(steps) == 1 else f"steps {listed(steps)} call it"
+    named = f"steps {listed(steps)}" if len(steps) <= _FEW_STEPS else f"{len(steps)} steps"
+    which = f"step {steps[0]} calls it" if len(steps) == 1 else f"{named} call it"
     return Refusal(
         f"oracle is not on PATH, and {which}",
         hint="install it (npm install -g @steipete/oracle), name it with --oracle-bin, "
