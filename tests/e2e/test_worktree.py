@@ -32,6 +32,20 @@ def test_a_failed_change_is_recorded_stops_the_rerun_and_is_taken_back(tmp_path:
     assert contents(root) == before
 
 
+def test_what_comes_before_a_rerun_is_said_at_once(tmp_path: Path) -> None:
+    root = a_project(tmp_path, STEP, f"{EDITS}exit 7\n")
+    way_out = "before it runs again: oraclepack undo pack.md 01, or --allow-dirty-rerun"
+
+    failed = run(root, "run", "pack.md").envelope["error"]["suggestion"]
+    why = oraclepack(root, "why", "pack.md", "01").out
+    run(root, "undo", "pack.md", "01")
+    why_undone = oraclepack(root, "why", "pack.md", "01").out
+
+    assert failed == f"step 01 changed files; {way_out}"
+    assert f"it changed 3 files: gone.txt, made.bin, tracked.txt\n{way_out}\n" in why
+    assert "before it runs again" not in why_undone
+
+
 def test_a_rerun_may_go_over_the_leftovers_when_asked(tmp_path: Path) -> None:
     root = a_project(tmp_path, STEP, f"{EDITS}exit 7\n")
     run(root, "run", "pack.md")

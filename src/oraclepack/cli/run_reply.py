@@ -7,6 +7,7 @@ from pathlib import Path
 from oraclepack import api
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.cli.run_text import RunLocation, plan_text, policy_failure, run_text
+from oraclepack.cli.text import before_rerun
 from oraclepack.errors import ExitCode
 from oraclepack.system.printable import single_lines
 
@@ -74,6 +75,10 @@ def _failure(outcome: api.RunOutcome) -> ReplyError:
         return ReplyError(code.name, code.meaning, retryable=True, phase="run", suggestion=way_on)
     back = report.rollback_status
     rolled = "" if back == "not_attempted" else f"; rollback {back}"
+    failed = [step for step in report.steps if step.step_id in report.failed_steps]
+    changed = [step.step_id for step in failed if step.changed_files]
+    if changed and not rolled:
+        way_on = f"step {changed[0]} changed files; {before_rerun(outcome.pack.path, changed[0])}"
     return ReplyError(
         "PARTIAL_FAILURE",
         f"{report.cause}{rolled}",

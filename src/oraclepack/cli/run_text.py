@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import msgspec
@@ -11,7 +10,7 @@ import msgspec
 from oraclepack import api
 from oraclepack.api import run_settings as rs
 from oraclepack.cli.reply import ReplyError, Styled
-from oraclepack.cli.text import columns, seconds, some_of
+from oraclepack.cli.text import before_rerun, columns, seconds, some_of
 from oraclepack.errors import ExitCode
 
 
@@ -173,8 +172,7 @@ def _tail(logs: list[str], place: RunLocation, message: str) -> list[str | Style
 
 
 def _changed(step: api.StepReport, pack: str, *, failed: bool) -> str:
-    ways = f"oraclepack undo {quote(pack)} {step.step_id}, or --allow-dirty-rerun"
-    before = f"\n  before it runs again: {ways}" if failed else ""
+    before = f"\n  {before_rerun(pack, step.step_id)}" if failed else ""
     return f"step {step.step_id} changed {some_of(step.changed_files)}{before}\n"
 
 

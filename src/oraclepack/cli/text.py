@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from shlex import quote
 
 from oraclepack import api
 from oraclepack.system.printable import quantity
@@ -68,6 +69,12 @@ def size(count: int) -> str:
         if amount < 999.5 or unit == "GB":
             break
     return f"{amount:.1f} {unit}" if amount < 9.95 else f"{amount:.0f} {unit}"
+
+
+def before_rerun(pack: str, step_id: str) -> str:
+    """What comes first where a failed step has changed the project."""
+    ways = f"oraclepack undo {quote(pack)} {step_id}, or --allow-dirty-rerun"
+    return f"before it runs again: {ways}"
 
 
 def some_of(files: Sequence[str]) -> str:

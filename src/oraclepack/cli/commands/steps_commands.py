@@ -9,7 +9,7 @@ from oraclepack.api import call_settings as cs
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_options import paged
-from oraclepack.cli.text import call_line, columns, differing
+from oraclepack.cli.text import before_rerun, call_line, columns, differing, some_of
 from oraclepack.cli.value_completion import pack_files
 from oraclepack.cli.value_completion import step_id as complete_step
 from oraclepack.errors import InputError
@@ -36,6 +36,9 @@ def why(pack: str, step: str, settings: api.Settings) -> Reply:
     lines.append(f"status {printable.status}, attempts {printable.attempts}\n")
     if printable.error:
         lines.append(f"last error {printable.error}: {printable.message}\n")
+    if printable.error and printable.changed_files:
+        lines.append(f"it changed {some_of(printable.changed_files)}\n")
+        lines.append(f"{before_rerun(pack, printable.step_id)}\n")
     if printable.recorded_hash not in {None, printable.command_hash}:
         lines.append(f"commands {printable.recorded_hash} then, {printable.command_hash} now\n")
     lines += [call_line(call) + differing(call) for call in printable.calls]
