@@ -75,6 +75,14 @@ def test_data_meets_its_published_schema(
     jsonschema.validate(got.envelope["data"], schema_of(name))
 
 
+def test_a_setting_without_a_value_is_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = answer(capsys, "config", "show").out.splitlines()
+    values = {line.split()[0]: line.split()[1] for line in lines[3:] if line}
+
+    assert (values["max_cost"], values["chatgpt_url"]) == ("-", "-")
+    assert "None" not in values.values()
+
+
 def test_config_show_tells_value_and_origin(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

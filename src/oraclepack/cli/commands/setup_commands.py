@@ -47,6 +47,8 @@ def show(settings: api.Settings) -> Reply:
 
 def _spelled(value: object) -> str:
     match value:
+        case None:
+            return "-"
         case bool():
             return str(value).lower()
         case tuple():
