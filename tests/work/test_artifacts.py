@@ -357,3 +357,12 @@ def test_tags_and_code_with_backquotes_are_not_lost() -> None:
     (task,) = records_of(s01=direct("Return Map<String, Foo> from ``a`b`` in <List> order."))
 
     assert task.actions == ("Return Map<String, Foo> from ``a`b`` in <List> order.",)
+
+
+def test_the_statement_of_an_answer_is_not_its_title() -> None:
+    text = "# The cache\n\n1) Direct answer\n\n- It is never emptied, see `src/cache.py:3`.\n"
+
+    backlog = work_of(s01=text).artifacts[1].text
+
+    assert "> It is never emptied, see `src/cache.py:3`" in backlog
+    assert "The cache\n" not in backlog

@@ -184,9 +184,13 @@ def _broken_end(answer: ParsedAnswer) -> str:
     return text[len(last_text) :].strip() if last_text and text.startswith(last_text) else text
 
 
+_HEADING = re.compile(r"#{1,6} ")
+
+
 def _answer(direct: Sequence[_PlacedUnit]) -> str:
-    """The direct statement: the claim of the first unit."""
-    return direct[0].statement.text if direct else ""
+    """The direct statement: the claim of the first unit that is no heading."""
+    texts = [one.statement.text for one in direct]
+    return next((text for text in texts if not _HEADING.match(text)), "".join(texts[:1]))
 
 
 def _claimed(
