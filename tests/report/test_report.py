@@ -21,6 +21,7 @@ from oraclepack.report.answer_html import CitationLinks, render_answer
 from oraclepack.report.attention import is_capture
 from oraclepack.report.gather_report import gather_report
 from oraclepack.report.html_page import run_page
+from oraclepack.report.page_views import view_of
 from oraclepack.report.report_data import AttentionKind, CallPhase, redacted_data
 from oraclepack.report.source_quotes import citations_in
 from oraclepack.report.write_report import ReportFormat, find_run, render_report, write_report
@@ -80,6 +81,23 @@ def test_a_report_shows_the_run(tmp_path: Path) -> None:
     assert '<h4 id="a04-1-L1">Direct answer</h4>' in page
     assert "so that __init__ finds" in page
     assert "self._store.write(key, current - amount)" in page
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        pytest.param("word " * 39 + "last?", "word " * 39 + "last?", id="it fits"),
+        pytest.param("word " * 39 + "lasting, and more", "word " * 38 + "word…", id="cut"),
+        pytest.param("y" * 300, "y" * 199 + "…", id="one long word"),
+    ],
+)
+def test_a_long_question_is_cut_after_a_word(title: str, expected: str, tmp_path: Path) -> None:
+    data = gather_report(a_run(tmp_path))
+    first = msgspec.structs.replace(data.steps[0], title=title)
+
+    view = view_of(msgspec.structs.replace(data, steps=(first, *data.steps[1:])))
+
+    assert view.questions[0].title == expected
 
 
 def test_every_link_inside_the_page_leads_somewhere(tmp_path: Path) -> None:

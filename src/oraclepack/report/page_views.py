@@ -165,12 +165,20 @@ def _title(step: ReportStep, issue_title: str, *, redacted: bool) -> str:
     if not redacted and step.question.startswith(step.title):
         named = step.question  # the title is only its beginning
     plain = one_line(named) or one_line(step.reference or "") or one_line(issue_title)
-    return plain if len(plain) <= LONGEST_TITLE else f"{plain[: LONGEST_TITLE - 1].rstrip()}…"
+    return _cut(plain, LONGEST_TITLE)
 
 
 def _lede(text: str) -> str:
     plain = _EMPHASIS.sub(r"\g<text>", one_line(text))
-    return plain if len(plain) <= LEDE else f"{plain[: LEDE - 1].rstrip()}…"
+    return _cut(plain, LEDE)
+
+
+def _cut(text: str, longest: int) -> str:
+    """A text that is too long ends after a whole word, in `…`."""
+    if len(text) <= longest:
+        return text
+    words = text[:longest].rpartition(" ")[0] or text[: longest - 1]
+    return f"{words.rstrip(' .,;:')}…"
 
 
 def badges_of(step: ReportStep, *, rehearsal: bool = False) -> Iterator[Badge]:
