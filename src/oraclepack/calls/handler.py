@@ -20,13 +20,17 @@ from oraclepack.calls.adopt import (
     take_over,
 )
 from oraclepack.calls.adoption_rules import OnUnknown
-from oraclepack.calls.answer_files import back_up_existing, lack_of_room
+from oraclepack.calls.answer_files import back_up_existing
 from oraclepack.calls.ask import STOPPED, STOPPED_EXIT, OracleAsk
-from oraclepack.calls.budget import Spending
-from oraclepack.calls.call_budget import reserve_try
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.decisions import RETRY, decide
-from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
+from oraclepack.calls.live_call import LiveCall, Shim
+from oraclepack.calls.other_calls import (
+    REFUSED_EXIT,
+    call_other_tool,
+    call_without_question,
+    refuse_call,
+)
 from oraclepack.calls.other_runs import paid_elsewhere, record_acceptance
 from oraclepack.calls.overrides import effective_argv
 from oraclepack.calls.prepare import (
@@ -37,10 +41,9 @@ from oraclepack.calls.prepare import (
     prepare,
     promised,
 )
-from oraclepack.calls.rehearse import refused_replacing, rehearse, rehearse_other
+from oraclepack.calls.rehearse import refused_replacing, rehearse
 from oraclepack.calls.store import Claim, StoreError
 from oraclepack.calls.stored_answers import find_stored, is_held_back
-from oraclepack.calls.truth import TIMED_OUT
 from oraclepack.calls.unmet_answers import (
     PaidAnswer,
     accepted_answer,
@@ -49,19 +52,14 @@ from oraclepack.calls.unmet_answers import (
     paid_answer,
     unmet_answer,
 )
-from oraclepack.calls.waiting import asking_alone, asking_unkeyed, holding_outputs, wait_for_slot
-from oraclepack.calls.worst_case import WorstCase
+from oraclepack.calls.waiting import asking_alone, holding_outputs
 from oraclepack.errors import InputError, Refusal, StepError
 from oraclepack.journal.statuses import OUTPUT_PATH, UNDECIDED, Cache, OutputRetry
-from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.path_jail import AllowedPath, leads_out
-from oraclepack.system.printable import readable
-from oraclepack.system.secrets import Redactor
-from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
+from oraclepack.tools.argv import parse_argv, table_of
 from oraclepack.tools.oracle_attachments import literal_part
 from oraclepack.tools.oracle_config import OracleContext, steering_of
-from oraclepack.tools.oracle_failures import last_words
 from oraclepack.tools.oracle_question import (
     OracleQuestion,
     asks_a_model,
@@ -72,7 +70,6 @@ from oraclepack.tools.oracle_sessions import SessionRecord
 from oraclepack.tools.providers import OF_TOOL
 from oraclepack.tools.tool_names import ORACLE
 
-_REFUSED_EXIT = 1
 _HELD_BACK = StepError(
     code="UNSIGNED_ANSWER",
     message="the cache has an answer to this question, or a call of it, that is not signed; "
@@ -134,7 +131,7 @@ class CallHandler:
                             return asking.ask(force=force)
             except StoreError as trouble:
                 error = _without_store(shim, trouble)
-                return _end(context, prepared, error, _REFUSED_EXIT)
+                return _end(context, prepared, error, REFUSED_EXIT)
 
     def _read(self, call: LiveCall, shim: Shim) -> tuple[CallContext, PreparedCall] | int:
         """What the call asks for; an exit code where it is answered already, or cannot be."""
@@ -143,15 +140,15 @@ class CallHandler:
             return read_call(context, call, shim)
         except StoreError as trouble:
             error = _without_store(shim, trouble)
-            ledger.conclude_other(context, call, OF_TOOL.get(call.tool), error, _REFUSED_EXIT)
-            return _REFUSED_EXIT
+            ledger.conclude_other(context, call, OF_TOOL.get(call.tool), error, REFUSED_EXIT)
+            return REFUSED_EXIT
 
 
 def _not_asked(context: CallContext, prepared: PreparedCall, shim: Shim, busy: Refusal) -> int:
     """Another run writes to the files of the call, and it cannot wait any longer."""
     error = StepError(code=OUTPUT_PATH, message=f"not asked: {busy}", transient=True)
     shim.write_stderr(context.redactor.clean(f"oraclepack: {error.code}: {error.message}\n"))
-    return _end(context, prepared, error, _REFUSED_EXIT)
+    return _end(context, prepared, error, REFUSED_EXIT)
 
 
 def _unanswered(
@@ -201,7 +198,7 @@ def read_call(
     if call.tool != ORACLE:
         return call_other_tool(context, call, shim)
     if steered := _steered(context, call):
-        return _stop(context, call, shim, _DOTENV, steered)
+        return refuse_call(context, call, shim, _DOTENV, steered)
     table = table_of(call.tool)
     first = parse_argv(table, call.argv)
     if not asks_a_model(first, call.argv) or (first.subcommand and context.options.rehearsal):
@@ -211,7 +208,7 @@ def read_call(
     argv = effective_argv(table, call.argv, context.options.overrides.for_step(call.step))
     read = _read_question(context, call, shim, argv)
     if isinstance(read, Refusal):
-        return _stop(context, call, shim, OUTPUT_PATH, str(read))
+        return refuse_call(context, call, shim, OUTPUT_PATH, str(read))
     question, outputs = read
     return _with_key(context, call, shim, argv, question, outputs)
 
@@ -249,7 +246,7 @@ def _with_key(
     if context.options.rehearsal:
         return rehearse(context, call, shim, argv, question, outputs, around)
     if linked := _linked(context, call, question):
-        return _stop(context, call, shim, _LINKED, linked)
+        return refuse_call(context, call, shim, _LINKED, linked)
     key, most_input = (
         (oracle_context, None)
         if isinstance(oracle_context, Refusal)
@@ -257,84 +254,6 @@ def _with_key(
     )
     prepared = prepare(context, call, argv, question, outputs, key, around)
     return context, replace(prepared, most_input=most_input)
-
-
-def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
-    """Another tool: its paths are checked, its number limited, its end written down."""
-    parsed = parse_argv(table_of(call.tool), call.argv)
-    provider = OF_TOOL.get(call.tool)
-    paths = check_paths(context, call, parsed)
-    refused = paths if isinstance(paths, Refusal) else refused_replacing(context, paths)
-    if isinstance(paths, Refusal) or refused is not None:
-        assert refused is not None
-        return _stop(context, call, shim, OUTPUT_PATH, str(refused), provider)
-    back_up_existing(context, call, paths)
-    if context.options.rehearsal:
-        return rehearse_other(context, call, shim, parsed, paths)
-    ledger.intend_other(context, call, provider, parsed)
-    slot = wait_for_slot(context, call, shim, provider or call.tool)
-    if slot is None:
-        ledger.conclude_other(context, call, provider, STOPPED, STOPPED_EXIT)
-        return STOPPED_EXIT
-    timeout, is_paid = context.options.call_timeout, provider is not None
-    order = ToolRun(call.tool, call.argv, call.cwd, call.env, timeout, is_paid=is_paid)
-    with slot:
-        end = _run_other_tool(context, call, shim, order, provider)
-    if isinstance(end, StepError):
-        return _stop(context, call, shim, end.code, end.message, provider)
-    if end.trouble:
-        shim.write_stderr(f"oraclepack: {end.trouble}\n")
-    output_path = paths[0].relative if paths else None
-    error = _plain_error(end, context.redactor)
-    ledger.end_try(context, call, 1, exit_code=end.exit_code, error=error)
-    ledger.conclude_other(context, call, provider, error, end.exit_code, output_path)
-    return end.exit_code
-
-
-def _run_other_tool(
-    context: CallContext, call: LiveCall, shim: Shim, order: ToolRun, provider: str | None
-) -> ToolEnd | StepError:
-    """Start it; an error where it does not fit the budget or the disk. Its cost is not known."""
-    parsed = parse_argv(table_of(call.tool), call.argv)
-    if provider is None:
-        ledger.begin_try(context, call, 1)
-        return shim.run(
-            order, lambda process: ledger.intend_other(context, call, None, parsed, process)
-        )
-    full = lack_of_room(context)
-    if full is not None:
-        return full
-    worst = WorstCase(Spending(calls=1), ("cost", "tokens"), call.tool)
-    held = reserve_try(context, call, shim, worst)
-    if isinstance(held, StepError):
-        return held
-    with held, asking_unkeyed(context, call) as claim:
-
-        def started(process: ProcessIdentity) -> None:
-            ledger.intend_other(context, call, provider, parsed, process, held.name, claim)
-            held.open()
-
-        ledger.begin_try(context, call, 1)
-        end = shim.run(order, started)
-        claim.settle()
-        held.settle(None, None)
-        return end
-
-
-def call_without_question(
-    context: CallContext, call: LiveCall, shim: Shim, parsed: ParsedArgv
-) -> int:
-    """No model is asked: the tool does it, and only its paths concern us."""
-    paths = check_paths(context, call, parsed)
-    if isinstance(paths, Refusal):
-        return _stop(context, call, shim, OUTPUT_PATH, str(paths))
-    if context.options.rehearsal:
-        shim.write_stderr("oraclepack: [rehearsal] oracle is not called for this\n")
-        return 0
-    end = shim.run(ToolRun(call.tool, call.argv, call.cwd, call.env), lambda _: None)
-    if end.trouble:
-        shim.write_stderr(f"oraclepack: {end.trouble}\n")
-    return end.exit_code
 
 
 def cached(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim) -> int | None:
@@ -516,22 +435,6 @@ def _linked(context: CallContext, call: LiveCall, question: OracleQuestion) -> s
     return ""
 
 
-def _stop(
-    context: CallContext,
-    call: LiveCall,
-    shim: Shim,
-    code: str,
-    reason: str,
-    provider: str | None = None,
-) -> int:
-    """The call is not made."""
-    message = readable(reason)
-    shim.write_stderr(context.redactor.clean(f"oraclepack: {code}: {message}\n"))
-    error = StepError(code=code, message=message)
-    ledger.conclude_other(context, call, provider, error, _REFUSED_EXIT)
-    return _REFUSED_EXIT
-
-
 def _after_short(retry: OutputRetry | None, adoption: AdoptionResult) -> OutputRetry | None:
     """The retry that is due after the short answer of an interrupted call."""
     if adoption.unmet is None:
@@ -539,18 +442,3 @@ def _after_short(retry: OutputRetry | None, adoption: AdoptionResult) -> OutputR
     before = adoption.call.intent.retry if adoption.call and adoption.call.intent else None
     after = next_retry(before, adoption.unmet.data, adoption.record)
     return retry if retry is not None and retry.number > after.number else after
-
-
-def _plain_error(end: ToolEnd, redactor: Redactor) -> StepError | None:
-    if end.trouble:
-        return StepError(code="TOOL_MISSING", message=end.trouble)
-    if end.timed_out:
-        return TIMED_OUT.error()
-    if end.stopped:
-        return STOPPED
-    if end.exit_code:
-        # Redacted before it is cut: a part of a secret would not be recognised.
-        reason = last_words(redactor.clean(end.err))
-        message = f"exit code {end.exit_code}: {reason}" if reason else f"exit code {end.exit_code}"
-        return StepError(code="EXIT_CODE", message=message)
-    return None
