@@ -120,6 +120,10 @@ def _misused(error: click.ClickException, request: CommandLine) -> Reply:
     context = error.ctx if isinstance(error, click.UsageError) else None
     path = context.command_path if context else f"{PROGRAM} {request.command}".strip()
     suggestion = f"see {path} --help"
+    if context and context.parent and isinstance(context.command, click.Group):
+        suggestion = (
+            f"its commands: {', '.join(context.command.list_commands(context))}; {suggestion}"
+        )
     message = error.format_message()
     detail = ""
     if isinstance(error, ArgumentsError):
