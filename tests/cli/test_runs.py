@@ -13,7 +13,7 @@ from oraclepack.report.schemas import schema_of
 from oraclepack.system import locks
 from oraclepack.system.printable import visible
 from tests.cli.answers import answer
-from tests.e2e.program import Ran
+from tests.e2e.program import Ran, oraclepack
 from tests.events import at, created, finished, session, started
 from tests.packs import a_pack, pack_text, some_steps
 from tests.runs_from_events import RUN_ID, a_run, a_run_of, an_ended_run
@@ -266,3 +266,15 @@ def test_a_forged_journal_adds_no_lines_and_steers_nothing(
     assert not [line for line in shown.out.splitlines() if line.startswith("warning: forged")]
     assert not re.search("[\r\x1b\x9b\u202e\u2028]", shown.out + data.out)
     assert data.envelope["data"]["steps"][0]["last_error"]["message"] == visible(evil)
+
+
+def test_a_step_without_a_title_is_shown_by_its_question(tmp_path: Path) -> None:
+    meta = "[oraclepack-meta]\nQuestionId: two-copies\n[/oraclepack-meta]\nWhy two?"
+    asking = f"# 01) ROI=1\noracle -p '{meta}' --write-output b.md\n"
+    (tmp_path / "pack.md").write_text(pack_text(asking))
+    oraclepack(tmp_path, "run", "pack.md", "--engine", "rehearsal")
+
+    lines = oraclepack(tmp_path, "runs", "show").out.splitlines()
+
+    (shown,) = [line for line in lines if line.startswith("01 ") and ".md" in line]
+    assert shown.endswith("  two-copies")

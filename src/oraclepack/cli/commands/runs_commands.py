@@ -204,7 +204,7 @@ def _step(step: api.StepDetails) -> tuple[str, ...]:
         "-" if step.duration_ms is None else seconds(step.duration_ms),
         api.short_cost(step.cost),
         f"{step.output_path}{more}" if step.output_path else "-",
-        step.title or "-",
+        step.title or step.question_id or step.reference or "-",
     )
 
 
