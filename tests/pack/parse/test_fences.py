@@ -24,6 +24,7 @@ from oraclepack.pack.parse.markdown import read_markdown
             "1. x\n\n   ```bash\n   a\n   ```\n", [("bash", "a\n", 4, True)], id="in a list"
         ),
         pytest.param("> ```bash\n> a\n> ```\n", [("bash", "a\n", 2, True)], id="in a quotation"),
+        pytest.param("```bash\na\0b\n```\n", [("bash", "a\ufffdb\n", 2, True)], id="with a NUL"),
         pytest.param("say ```bash``` inline\n", [], id="inline code is no block"),
         pytest.param("<!--\n```bash\na\n```\n-->\n", [], id="inside an HTML comment"),
     ],

@@ -9,7 +9,7 @@ from oraclepack.lint.wrapped_calls import Stretch
 from oraclepack.pack.script import Span, Substitution
 from oraclepack.system.patterns import late_pattern
 
-_QUOTE = late_pattern(r"['\"`]")
+_QUOTES = ("'", '"', "`")
 # One at a time: Python before 3.11.5 repeats groups possessively in a wrong way (gh-106052).
 _PAIR = r"""[^'"`\\#]+|\\.|'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|`[^`\\]*(?:\\.[^`\\]*)*`"""
 _PAIRED = late_pattern(rf"{_PAIR}|#", re.DOTALL)
@@ -57,7 +57,7 @@ def _unclosed_quote(substitution: Substitution, lines: list[str]) -> Span | None
     """Where the quote stands that is still open where the substitution ends."""
     span = substitution.span
     text = text_between(lines, span)[:-1]
-    if not _QUOTE().search(text):
+    if not any(quote in text for quote in _QUOTES):
         return None
     paired = _PAIRED() if substitution.quoted else _PAIRED_OR_COMMENT()
     end = len("$(")

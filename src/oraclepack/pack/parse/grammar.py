@@ -30,12 +30,10 @@ _OPERATORS_PER_PART = 1_000
 MOST_NODES = 60_000
 """Nodes of the trees of one pack; the largest real pack has 5,000."""
 _OPENER = late_pattern(rb"[|<(\[]|\$\{|;;")
-_OPENER_SIGNS = b"|<([$;"
-"""Every opener holds one of these."""
 _OPERATOR = late_pattern(rb"[|<(\[)>&;?@!{}\0`\]]|\$(?![A-Za-z_\"'(])|\b(?:for|case|function)\b")
 _OPERATOR_SIGNS = b"|<([)>&;?@!{}\0`]$"
 _OPERATOR_WORDS = (b"for", b"case", b"function")
-"""Every operator holds one of these signs or words."""
+"""Every operator holds one of these signs or words, every opener one of the signs."""
 
 
 @cache
@@ -52,22 +50,15 @@ def syntax_tree(source: bytes) -> "Tree":
 
     Raises InputError for text that would take too long to parse.
     """
-    if (
-        _count_signs(source, _OPENER_SIGNS) > MOST_OPENERS
-        and sum(1 for _ in _OPENER().finditer(source)) > MOST_OPENERS
-    ):
+    # Counting signs is far cheaper than the patterns, and nearly every text has few.
+    signs = len(source) - len(source.translate(None, _OPERATOR_SIGNS))
+    if signs > MOST_OPENERS and sum(1 for _ in _OPENER().finditer(source)) > MOST_OPENERS:
         raise _too_complex(f"more than {MOST_OPENERS} opening operators (| < ( [ ${{)")
-    # Counting signs is far cheaper than the pattern, and nearly every text has few.
-    signs = _count_signs(source, _OPERATOR_SIGNS) + sum(map(source.count, _OPERATOR_WORDS))
-    if signs > _OPERATORS_PER_PART:
+    if signs + sum(map(source.count, _OPERATOR_WORDS)) > _OPERATORS_PER_PART:
         _check_errors(source)
     tree = _parse(source)
     check_nodes(tree.root_node.descendant_count)
     return tree
-
-
-def _count_signs(source: bytes, signs: bytes) -> int:
-    return len(source) - len(source.translate(None, signs))
 
 
 def _check_errors(source: bytes) -> None:
@@ -133,7 +124,8 @@ def everywhere(node: "Node", kind: str, closed: str = "") -> Iterator["Node"]:
     waiting = [node]
     while waiting:
         one = waiting.pop()
-        if one.type == kind:
+        its_kind = one.type
+        if its_kind == kind:
             yield one
-        if one.named_child_count and one.type != closed:
+        if one.named_child_count and its_kind != closed:
             waiting.extend(reversed(one.named_children))

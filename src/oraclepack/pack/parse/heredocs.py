@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -75,7 +75,8 @@ def _renamed(place: Locator) -> Locator:
     for _ in range(min(openings, 2 + _MOST_READ // (1 + sum(map(len, lines))))):
         # What the tree makes of the lines behind a wrong end is wrong too: the first one only.
         # Without an end of the last line the tree overlooks a heredoc that it finds no end of.
-        bodies = _bodies(syntax_tree(b"\n".join((*lines, b""))).root_node, lines)
+        root = syntax_tree(b"\n".join((*lines, b""))).root_node
+        bodies = _bodies(heredoc_nodes(root), lines)
         wrong = next((body for body in bodies if body.end != body.tree_end), None)
         if wrong is None or not _rename(lines, wrong):
             break
@@ -122,27 +123,31 @@ def _unused(word: bytes, lines: list[bytes]) -> bytes | None:
     return next((letter for letter in letters if letter not in used), None)
 
 
-def all_end(root: "Node", lines: Sequence[bytes]) -> bool:
+def heredoc_nodes(root: "Node") -> "list[Node]":
+    """The redirections of a tree that open heredocs."""
+    return list(everywhere(root, "heredoc_redirect", closed="heredoc_body"))
+
+
+def all_end(nodes: "Iterable[Node]", lines: Sequence[bytes]) -> bool:
     """Whether each heredoc of a tree ends where bash ends it: at a line that is its word.
 
     The tree also takes an indented word for the end, one with a blank behind it, or none at all,
     and reports no error.
     """
-    return all(body.end == body.tree_end for body in _bodies(root, lines))
+    return all(body.end == body.tree_end for body in _bodies(nodes, lines))
 
 
-def knows_all_heredocs(root: "Node", lines: Sequence[bytes]) -> bool:
+def knows_all_heredocs(nodes: "Iterable[Node]", lines: Sequence[bytes]) -> bool:
     """Whether the tree knows of each heredoc that a line seems to open."""
-    known = {row for node in _redirects(root) for row in _rows_of(node)}
-    return all(
-        row in known or b"<<" not in line or not _OPENING().search(line)
-        for row, line in enumerate(lines)
-    )
+    openings = [row for row, line in enumerate(lines) if b"<<" in line and _OPENING().search(line)]
+    known = {row for node in nodes for row in _rows_of(node)}
+    return known.issuperset(openings)
 
 
 def rows_inside(root: "Node", lines: Sequence[bytes]) -> set[int]:
     """The rows that bash takes for text, as far as the tree knows where it begins."""
-    return {row for body in _bodies(root, lines) for row in range(body.first, body.end)}
+    bodies = _bodies(heredoc_nodes(root), lines)
+    return {row for body in bodies for row in range(body.first, body.end)}
 
 
 class _Body(msgspec.Struct, frozen=True):
@@ -157,9 +162,9 @@ class _Body(msgspec.Struct, frozen=True):
     """The row that ends it according to the tree."""
 
 
-def _bodies(root: "Node", lines: Sequence[bytes]) -> Iterator[_Body]:
+def _bodies(nodes: "Iterable[Node]", lines: Sequence[bytes]) -> Iterator[_Body]:
     ends = _Ends(lines)
-    for node in _redirects(root):
+    for node in nodes:
         parts = {part.type: part for part in node.children}
         opening, end = parts.get("heredoc_start"), parts.get("heredoc_end")
         if opening is None:
@@ -220,10 +225,6 @@ class _Ends:
 def is_continued(line: bytes) -> bool:
     """Whether a backslash joins the next line to this one, where backslashes do."""
     return (len(line) - len(line.rstrip(b"\\"))) % 2 == 1
-
-
-def _redirects(root: "Node") -> Iterator["Node"]:
-    return everywhere(root, "heredoc_redirect", closed="heredoc_body")
 
 
 def _rows_of(node: "Node") -> range:

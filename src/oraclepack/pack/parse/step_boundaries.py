@@ -14,6 +14,7 @@ from oraclepack.pack.parse.bash_script import hides
 from oraclepack.pack.parse.grammar import check_nodes, syntax_tree
 from oraclepack.pack.parse.heredocs import (
     all_end,
+    heredoc_nodes,
     is_continued,
     knows_all_heredocs,
     readable,
@@ -248,8 +249,10 @@ def _whole(place: Locator, start: int, end: int) -> "Tree | None":
     root = tree.root_node
     if root.has_error or source.rstrip().endswith(b"\\") or hides(source, root):
         return None
-    if b"<<" in source and not (all_end(root, lines) and knows_all_heredocs(root, lines)):
-        return None
+    if b"<<" in source:
+        heredocs = heredoc_nodes(root)
+        if not (all_end(heredocs, lines) and knows_all_heredocs(heredocs, lines)):
+            return None
     return tree
 
 
@@ -311,7 +314,8 @@ def _without_tree(place: Locator, rows: list[int], complete: Complete | None) ->
 
 def _is_clear(root: "Node", lines: Sequence[bytes]) -> bool:
     """Whether the tree reads a block as bash does."""
-    return not root.has_error and all_end(root, lines) and not hides(b"\n".join(lines), root)
+    ends = not root.has_error and all_end(heredoc_nodes(root), lines)
+    return ends and not hides(b"\n".join(lines), root)
 
 
 def _text(place: Locator, start: int, end: int) -> str:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from oraclepack.pack.model import OUT_DIR, OutDirSite
-from oraclepack.pack.parse.grammar import descend, everywhere
+from oraclepack.pack.parse.grammar import everywhere
 from oraclepack.pack.script import SimpleCommand
 from oraclepack.system.patterns import late_pattern
 
@@ -39,7 +39,6 @@ _STATEMENTS = frozenset(
     {"redirected_statement", "pipeline", "list", "subshell", "compound_statement", "command"}
 )
 _PRINTERS = frozenset({b"echo", b"printf"})
-_NEWLINE = late_pattern(rb"\n")
 _BRACES = late_pattern(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
 _GLOB = late_pattern(r"(?<!\\)[*?\[]")
 _ESCAPE = late_pattern(r"\\(\n|.)", re.DOTALL)
@@ -158,7 +157,7 @@ def _direct(node: "Node", place: Locator, *, quoted: bool) -> tuple[Expansion, .
     if not pieces:
         return ()
     row, column = node.start_point
-    ends = [match.end() for match in _NEWLINE().finditer(text)]
+    ends = list(accumulate(len(line) + 1 for line in text.split(b"\n")))
 
     def point(offset: int) -> tuple[int, int]:
         line = bisect_right(ends, offset)
@@ -383,7 +382,6 @@ _DEFAULT = re.compile(r"\$\{(\w+):?=")
 """`${name:=value}` sets a variable that is empty."""
 
 
-_SETTING = frozenset({"variable_assignment", "command", "declaration_command"})
 _ARITHMETIC = late_pattern(r"^(?:for\s*)?\(\(([^()]*+)")
 _WORD = late_pattern(r"[A-Za-z_]\w*")
 _PROMPT_FLAGS = frozenset({"-p", "--prompt", "--message"})
@@ -403,18 +401,26 @@ class Assignments(msgspec.Struct, frozen=True):
     @staticmethod
     def names_in(node: "Node") -> set[str]:
         """Every name that is set somewhere below a node."""
-        names = {text_of(name) for name in _loop_names(node)} | set(_DEFAULT.findall(text_of(node)))
+        names = set(_DEFAULT.findall(text_of(node)))
         names.update(name for text in _arithmetic(node) for name in _WORD().findall(text))
-        for child in descend(node, _SETTING):
-            if child.type == "variable_assignment":
-                names.add(_name(child))
-            elif child.type == "declaration_command":
-                names.update(_declared(child))
-            else:
-                names.update(Assignments.names_in(child))
-                parts = child.named_children
-                words = [text_of(part) for part in parts if part.type != "variable_assignment"]
-                names.update(_set_by_words(words))
+        waiting = [node]
+        while waiting:
+            one = waiting.pop()
+            match one.type:
+                case "variable_assignment":
+                    names.add(_name(one))
+                    names.update(_loop_names(one))
+                    continue
+                case "declaration_command":
+                    names.update(_declared(one))
+                    names.update(_loop_names(one))
+                    continue
+                case "for_statement":
+                    names.update(map(text_of, one.children_by_field_name("variable")))
+                case "command":
+                    names.update(_set_by_nodes(one))
+            if one.named_child_count:
+                waiting.extend(one.named_children)
         return names
 
     def setting(self, node: "Node") -> tuple[str, Word]:
@@ -537,11 +543,16 @@ def _declared(node: "Node") -> Iterator[str]:
             yield text_of(child)
 
 
-def _loop_names(node: "Node") -> Iterator["Node"]:
-    if node.type == "for_statement":
-        yield from node.children_by_field_name("variable")
-    for inner in descend(node, frozenset({"for_statement"})):
-        yield from _loop_names(inner)
+def _loop_names(node: "Node") -> Iterator[str]:
+    for loop in everywhere(node, "for_statement"):
+        yield from map(text_of, loop.children_by_field_name("variable"))
+
+
+def _set_by_nodes(command: "Node") -> Iterator[str]:
+    words = [part for part in command.named_children if part.type != "variable_assignment"]
+    # The words of other commands, which may be long prompts, need not be read.
+    if words and text_of(words[0]) in _SETTERS:
+        yield from _set_by_words(map(text_of, words))
 
 
 def _set_by_words(words: Iterable[str]) -> Iterator[str]:
