@@ -120,6 +120,16 @@ def test_a_command_that_reads_packs_loads_nothing_that_runs_them(
     assert imported(tmp_path, command, "pack.md") & unused == set()
 
 
+def test_a_run_with_nothing_left_to_do_loads_nothing_that_runs_steps(tmp_path: Path) -> None:
+    (tmp_path / "pack.md").write_text(pack_text("# 01) x\ntrue\n"), encoding="utf-8")
+    unused = {"oraclepack.calls.server", "oraclepack.run.run_step", "socket"}
+
+    first, again = (imported(tmp_path, "run", "--quiet", "pack.md") for _ in range(2))
+
+    assert first & unused == unused
+    assert again & unused == set()
+
+
 UUID_AND_DECIMAL = """
 import sys
 sys.argv[1:] = ["list", "pack.md"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +19,6 @@ from oraclepack.pack.model import Pack
 from oraclepack.pack.questions import short_title
 from oraclepack.run import import_state as older_state
 from oraclepack.run import revise, tree_guard
-from oraclepack.run.control_server import ControlServer
-from oraclepack.run.executor import Executor, FixedThrottle, ThreadExecutor
 from oraclepack.run.legacy_files import files_of_go, refuse_directories
 from oraclepack.run.open_run import (
     RunSelector,
@@ -37,7 +34,6 @@ from oraclepack.run.other_packs import refusal_of, taken_outputs, warnings_of
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
 from oraclepack.run.planning.planner import DiskSnapshot
 from oraclepack.run.planning.planner import plan as make_plan
-from oraclepack.run.planning.schedule import OnFailure
 from oraclepack.run.planning.selection import Selection
 from oraclepack.run.planning.snapshot import take_snapshot
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
@@ -46,11 +42,8 @@ from oraclepack.run.recorder import Recorder
 from oraclepack.run.recovery import recover
 from oraclepack.run.rehearsing import enter_workplace, plan_workplace
 from oraclepack.run.rollback import finish_rollback, roll_back
-from oraclepack.run.run_control import RunControl
 from oraclepack.run.run_display import Display, RunPreview, StepPreview
 from oraclepack.run.run_session import RunOptions, RunSession, manner_of
-from oraclepack.run.run_step import run_step
-from oraclepack.run.run_steps import ready_for_steps
 from oraclepack.run.tree_status import TreeStatus
 from oraclepack.run.wait_for_run import run_to_wait_for, wait_for_end
 from oraclepack.settings.call_settings import ENGINE, REHEARSAL
@@ -60,6 +53,7 @@ from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.terminal import can_ask
 
 if TYPE_CHECKING:
+    from oraclepack.run.executor import Executor
     from oraclepack.run.known_calls import RunForecast
     from oraclepack.run.project_copy import CopyPlan
 
@@ -229,7 +223,7 @@ def run_pack(
         # Only after the journal names it, so that a later command can remove it.
         session.private = stack.enter_context(environment.private_directory(name))
         if planned.to_run or awaited is not None:
-            stack.enter_context(open_control(session))
+            stack.enter_context(_open_control(session))
         untouched &= not wait_for_end(session, awaited)  # what it did may change the plan
         if request.wish.rehearsal:
             enter_workplace(session, copied)
@@ -240,10 +234,7 @@ def run_pack(
                 raise planned.refusal.error()
         _record_plan(session, planned)
         if planned.to_run:
-            with ready_for_steps(session) as is_ready:
-                if is_ready:
-                    executor = request.executor or threads_for(session)
-                    executor.run(planned, partial(run_step, session), stop, record.sync)
+            _execute(request, session, planned)
         return _end(request, session, selected, planned)
 
 
@@ -398,23 +389,16 @@ def _awaited(request: RunRequest, selected: SelectedRun) -> RunDir | None:
     return run_to_wait_for(request.root, name, selected.run) if name else None
 
 
-@contextmanager
-def open_control(session: RunSession) -> Iterator[None]:
-    """Accept requests of other processes while this is open."""
-    options = session.options
-    session.control = RunControl(
-        session.stop, options.max_parallel, answers_questions=options.detached
-    )
-    with ControlServer(session.private, session.control, session.record.append) as server:
-        session.record.append(j.ControlOpened(socket=str(server.path)))
-        yield
+def _open_control(session: RunSession) -> AbstractContextManager[None]:
+    from oraclepack.run.execute_plan import open_control
+
+    return open_control(session)
 
 
-def threads_for(session: RunSession) -> Executor:
-    """The executor of a run that is given none."""
-    options = session.options
-    policy = OnFailure.KEEP_GOING if options.keep_going else OnFailure.STOP
-    return ThreadExecutor(session.control or FixedThrottle(options.max_parallel), policy)
+def _execute(request: RunRequest, session: RunSession, planned: Plan) -> None:
+    from oraclepack.run.execute_plan import execute
+
+    execute(session, planned, request.executor)
 
 
 def _record_plan(session: RunSession, planned: Plan) -> None:

@@ -1,0 +1,46 @@
+"""Carries out the plan of a run: its control socket, what surrounds its steps, the steps.
+
+`run/run_pack.py` loads it where there is something to run: a command that finds all steps done
+starts without the call server and what that needs.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from oraclepack.journal import events as j
+from oraclepack.run.control_server import ControlServer
+from oraclepack.run.executor import Executor, FixedThrottle, ThreadExecutor
+from oraclepack.run.planning.plan import Plan
+from oraclepack.run.planning.schedule import OnFailure
+from oraclepack.run.run_control import RunControl
+from oraclepack.run.run_session import RunSession
+from oraclepack.run.run_step import run_step
+from oraclepack.run.run_steps import ready_for_steps
+
+
+@contextmanager
+def open_control(session: RunSession) -> Iterator[None]:
+    """Accept requests of other processes while this is open."""
+    options = session.options
+    session.control = RunControl(
+        session.stop, options.max_parallel, answers_questions=options.detached
+    )
+    with ControlServer(session.private, session.control, session.record.append) as server:
+        session.record.append(j.ControlOpened(socket=str(server.path)))
+        yield
+
+
+def execute(session: RunSession, planned: Plan, executor: Executor | None) -> None:
+    """Run the steps of a plan, with the given executor or in threads of this process."""
+    with ready_for_steps(session) as is_ready:
+        if is_ready:
+            executor = executor or threads_for(session)
+            executor.run(planned, partial(run_step, session), session.stop, session.record.sync)
+
+
+def threads_for(session: RunSession) -> Executor:
+    """The executor of a run that is given none."""
+    options = session.options
+    policy = OnFailure.KEEP_GOING if options.keep_going else OnFailure.STOP
+    return ThreadExecutor(session.control or FixedThrottle(options.max_parallel), policy)
