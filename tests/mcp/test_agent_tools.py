@@ -514,6 +514,12 @@ def test_a_token_is_used_once_and_expires() -> None:
         redeem_token(issue_token("x", now=0), "x", now=SECONDS + 1.0)
 
 
+@pytest.mark.parametrize("token", ["", "1.a", "².a.b", "1.a.ü", "9" * 5000 + ".a.b"])
+def test_a_text_that_is_no_token_is_refused(token: str) -> None:
+    with pytest.raises(ApprovalError):
+        redeem_token(token, "x")
+
+
 def test_a_client_cannot_raise_the_users_limit(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,7 +86,7 @@ def issue_token(subject: str, now: float | None = None) -> str:
 def redeem_token(token: str, subject: str, now: float | None = None) -> None:
     """Use a token; raises ApprovalError where it is wrong, expired, used or for something else."""
     parts = token.split(".")
-    if len(parts) != 3 or not parts[0].isdigit() or not parts[1].isalnum():
+    if len(parts) != 3 or not parts[0].isdecimal() or not parts[1].isalnum():
         raise _refused("it is no token of plan_run")
     expires, nonce = int(parts[0][:12]), parts[1]
     if not same_digest(parts[2], _mac(subject, expires, nonce)):
@@ -116,7 +116,7 @@ def _forget_expired(folder: Path) -> None:
     with suppress(OSError):
         for entry in os.scandir(folder):
             expires = entry.name.partition(".")[0]
-            if expires.isdigit() and int(expires) < now - SECONDS:
+            if expires.isdecimal() and int(expires) < now - SECONDS:
                 files.forget(Path(entry.path))
 
 
