@@ -177,7 +177,8 @@ def restore_displaced(
 ) -> None:
     """Restore displaced files; what a failed call left in their place is moved away.
 
-    Where the path now leads through a link, nothing is touched: the files stay displaced.
+    Where the path now leads through a link, or the tool made a directory, nothing is touched: the
+    files stay displaced.
     """
     for output in outputs:
         if os.path.lexists(output.path) and _leads_there(output.path):
@@ -189,8 +190,9 @@ def restore_displaced(
 
 
 def _leads_there(path: Path) -> bool:
-    """Whether the path still leads through no link, as when it was allowed."""
-    return os.path.realpath(path.parent) == str(path.parent)
+    """Whether the path still leads through no link and to no directory, as when it was allowed."""
+    is_directory = path.is_dir() and not path.is_symlink()
+    return os.path.realpath(path.parent) == str(path.parent) and not is_directory
 
 
 def displaced_folder(context: CallContext, step: str, attempt: int) -> Path:

@@ -80,3 +80,21 @@ def test_one_file_spelled_in_two_ways_is_one_output(tmp_path: Path, zygote: Zygo
         (output,) = json.loads((run_dir / "steps.json").read_bytes())["steps"][0]["outputs"]
         assert output["path"] == "outputs/01-x.md"
         assert output["from_cache"] is run_dir.name.endswith("__2")
+
+
+def test_a_directory_that_a_tool_makes_in_place_of_the_answer_fails_only_its_step(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    project = a_project(tmp_path, zygote, step(1, ask("Why?", "out/late.md")) + step(2, "true"))
+    place = project.root / "out/late.md"
+    place.parent.mkdir()
+    place.write_text("older\n")
+    project.oracle.program.write_text("#!/bin/sh\nmkdir -p out/late.md/kept\n")
+
+    ran = project.run("--keep-going")
+
+    first, second = ran.data["steps"]
+    assert (ran.code, first["error"], second["status"]) == (3, "NO_OUTPUT", "ok")
+    assert (place / "kept").is_dir()
+    kept = [path.read_text() for path in (project.run_dir / "aside").glob("*/*late.md")]
+    assert kept == ["older\n"]
