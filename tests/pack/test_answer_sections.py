@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.pack.answer_sections import ALL_SECTIONS, Section
+from oraclepack.pack.answer_sections import ALL_SECTIONS, Section, missing_sections
 from oraclepack.pack.contract import PHRASINGS, RequestedFormat, requested_format
 
 DIRECT, RISKS, NEXT, MISSING = ALL_SECTIONS
@@ -114,3 +114,16 @@ def test_every_text_can_be_read(text: str) -> None:
 
     assert asked.only in {None, DIRECT}
     assert asked.only_line <= text.count("\n")
+
+
+class Unread(str):
+    """A text that may be too large to be read."""
+
+    __slots__ = ()
+
+    def splitlines(self, *_: object, **__: object) -> list[str]:
+        pytest.fail("it was read")
+
+
+def test_a_text_of_which_no_section_is_demanded_is_not_read() -> None:
+    assert missing_sections(Unread("a\n"), ()) == ()

@@ -220,3 +220,18 @@ def test_the_page_shows_the_differences(tmp_path: Path) -> None:
     assert "Two runs compared" in text
     assert "&lt;script&gt;1&lt;/script&gt; lose two of" in text
     assert text.count("<script") == 1
+
+
+def test_an_answer_that_is_too_large_to_be_read_is_only_compared_as_a_whole(
+    tmp_path: Path,
+) -> None:
+    large = answer_text(5) + "Also see `src/shop/late.py:3`.\n" * 40_000
+    second = replace(SECOND, answers={5: large})
+
+    made = compared(tmp_path, replace(FIRST, answers={5: f"{large}\n\nmore\n"}), second)
+
+    (five,) = (one for one in made.questions if one.first_step == "05")
+    assert five.change is AnswerChange.CHANGED
+    (added,) = five.added
+    assert added.startswith("too large to be read (")
+    assert (five.added_citations, five.dropped_citations) == ((), ())

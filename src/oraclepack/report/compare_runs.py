@@ -21,9 +21,11 @@ from oraclepack.report.run_comparison import (
 from oraclepack.report.source_quotes import citations_in
 from oraclepack.report.write_report import ReportFormat, find_run, write_page
 from oraclepack.run.manifests import run_manifest
+from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.environment import environment
 from oraclepack.system.printable import readable_record
 from oraclepack.system.secrets import Redactor
+from oraclepack.system.text_limits import ANSWER
 from oraclepack.work.backlog import AnsweredStep, Record, WorkStatus
 from oraclepack.work.citations import check
 from oraclepack.work.evidence import Evidence
@@ -78,10 +80,11 @@ def _question(
     question = step.question
     state = gathered.state.step(question.step_id)
     calls = (call.outcome or call.intent for call in state.invocations)
-    text = "\n".join(part.text for part in step.parts)
+    parts = [part.text for part in step.parts]
     known = {file.path: file for file in step.attached} if step.attached is not None else None
+    readable = "\n".join(part for part in parts if ANSWER.excess(part) is None)
     cited = check(
-        Evidence(citations=citations_in(text)), known, complete=step.attached_known
+        Evidence(citations=citations_in(readable)), known, complete=step.attached_known
     ).citations
     return ComparedQuestion(
         step_id=question.step_id,
@@ -89,7 +92,7 @@ def _question(
         question=question.text,
         question_id=question.question_id,
         is_answered=step.is_answered,
-        text=text.replace("\r\n", "\n").strip(),
+        text="\n".join(parts).replace("\r\n", "\n").strip(),
         statements=tuple(_statements(step)),
         tasks=tuple(map(_task, records)),
         citations={str(one): one.state for one in cited},
@@ -101,6 +104,11 @@ def _question(
 
 def _statements(step: AnsweredStep) -> Iterable[AnswerStatement]:
     for part in step.parts:
+        if ANSWER.excess(part.text) is not None:
+            digest = sha256_bytes(part.text.encode("utf-8", "replace"))[:12]
+            # With a section of its own: another text is not the same in other words.
+            yield AnswerStatement(f"too large to be read ({digest})", digest, 1)
+            continue
         read = read_answer_text(part.text, section=part.section, expected=part.expected)
         for unit in read.units:
             yield AnswerStatement(unit.text, unit.section, unit.first_line)
