@@ -124,6 +124,14 @@ LONG = "List every place where an order can be paid twice, name the guard and ci
             id="shared lines do not count, numbers neither",
         ),
         pytest.param(
+            [
+                f"Read v{n} first.\n{text}"
+                for n, text in ((9, LONG), (10, "Why slow?"), (100, "How often?"), (2000, LONG))
+            ],
+            ["04"],
+            id="numbers of other lengths in a shared line",
+        ),
+        pytest.param(
             [f"{SHARED}Why is {name} slow?" for name in ("search", "login", "billing", "upload")],
             [],
             id="long shared text does not make them alike",

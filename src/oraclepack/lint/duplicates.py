@@ -26,7 +26,7 @@ _FIELD = late_pattern(rf"\s*(?:{'|'.join((*HEADER_FIELDS, 'QuestionId'))})\s*[:=
 _TOKEN = late_pattern(r"[\w./:#-]*\w")
 _NAME = late_pattern(r"[/_.:]|(?<=[a-z])[A-Z]|[a-zA-Z]\d")
 """What makes a token a name from the code: a path, a symbol, a version."""
-_DIGITS = late_pattern(r"\d+")
+_ZEROS = str.maketrans("123456789", "000000000")
 _SMALL_WORDS = frozenset(
     [
         "a",
@@ -149,8 +149,10 @@ def _questions(
 
 def _rows(text: str) -> list[_Row]:
     own = META_BLOCK().sub("", text) if META_OPENS in text else text
-    # The whole text at once: a prompt has many lines.
-    masked = _DIGITS().sub("0", own.lower())
+    # The whole text at once, and without a pattern: a prompt has many lines.
+    masked = own.lower().translate(_ZEROS)
+    while "00" in masked:
+        masked = masked.replace("00", "0")
     return [
         (line, " ".join(folded.split()))
         for line, folded in zip(own.splitlines(), masked.splitlines(), strict=True)
