@@ -16,7 +16,7 @@ from oraclepack.tui.pack_screen import TextPane
 from oraclepack.tui.prepare_screen import PrepareScreen
 from oraclepack.tui.read_screen import ReadScreen
 from oraclepack.tui.steps_screen import StepsScreen
-from oraclepack.tui.watch_screen import WatchScreen
+from oraclepack.tui.watch_screen import COLUMNS, WatchScreen, step_row
 from tests.packs import pack_text
 from tests.scripted import Scripted
 from tests.tui.conftest import let_go
@@ -173,3 +173,37 @@ def test_the_backlog_is_exported_and_asks_again(pack: Path) -> None:
     made = {path.name for path in pack.parent.rglob("*") if path.is_file()}
     assert "github-issues.json" in made
     assert [name for name in made if "followup" in name or "follow-up" in name]
+
+
+@pytest.mark.parametrize(
+    ("doing_now", "reason", "tries", "expected"),
+    [
+        pytest.param("prepare", "", 0, "preparing gpt-5.2", id="before the first try"),
+        pytest.param("try", "", 1, "asking gpt-5.2", id="the first try"),
+        pytest.param("wait", "429", 2, "gpt-5.2 waits: 429, try 2", id="between tries"),
+    ],
+)
+def test_a_running_step_says_what_its_call_does(
+    doing_now: str, reason: str, tries: int, expected: str
+) -> None:
+    call = api.CallInFlight(
+        step_id="01",
+        attempt=3,
+        call=1,
+        tool="oracle",
+        provider="openai",
+        model="gpt-5.2",
+        doing=doing_now,
+        reason=reason,
+        detail="",
+        since="2026-01-01T00:00:00Z",
+        elapsed_ms=1000,
+        tries=tries,
+    )
+    step = api.StepStatus(
+        step_id="01", title="", state="running", attempts=3, elapsed_ms=9, error=None
+    )
+
+    row = dict(zip(COLUMNS, (one.plain for one in step_row(step, call)), strict=True))
+
+    assert (row["Attempt"], row["Doing"]) == ("3", expected)

@@ -22,7 +22,7 @@ from oraclepack.tui.screen_text import cell, number_cell, state_cell
 
 EVERY = 0.7
 """Seconds between two looks at a run."""
-COLUMNS = ("Step", "State", "Elapsed", "Tries", "Cost", "Doing", "Title")
+COLUMNS = ("Step", "State", "Elapsed", "Attempt", "Cost", "Doing", "Title")
 FLEXIBLE = ("Doing", "Title")
 
 
@@ -215,11 +215,19 @@ def step_row(step: api.StepStatus, call: api.CallInFlight | None) -> tuple[Text,
         cell(step.step_id),
         state_cell(step.state),
         number_cell(figures.duration(step.elapsed_ms) if step.elapsed_ms else "-"),
-        number_cell(call.tries if call else step.attempts or "-"),
+        number_cell(step.attempts or "-"),
         number_cell(figures.cost_cell(step.cost)),
         cell(doing(step, call), longest=60),
         cell(step.title, longest=60),
     )
+
+
+_DOING = {
+    "prepare": "preparing {}",
+    "try": "asking {}",
+    "wait": "{} waits",
+    "settle": "checking {}",
+}
 
 
 def doing(step: api.StepStatus, call: api.CallInFlight | None) -> str:
@@ -228,8 +236,9 @@ def doing(step: api.StepStatus, call: api.CallInFlight | None) -> str:
         return step.error or ""
     reason = f": {call.reason}" if call.reason else ""
     detail = f" ({call.detail})" if call.detail else ""
-    model = f" {call.model}" if call.model else ""
-    return f"{call.tool}{model} {call.doing}{reason}{detail}"
+    tries = f", try {call.tries}" if call.tries > 1 else ""
+    words = _DOING.get(call.doing, "{}").format(call.model or call.tool)
+    return f"{words}{reason}{detail}{tries}"
 
 
 def summary(status: api.RunStatus, *, keys: bool = True) -> Text:
