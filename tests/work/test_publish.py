@@ -230,6 +230,7 @@ LIMITS = [
     pytest.param(
         refusal(403, "You have exceeded a secondary rate limit."), 60.0, id="and without one"
     ),
+    pytest.param(refusal(429, Retry_After="²"), 60.0, id="with a time that is no number"),
     pytest.param(
         refusal(403, X_RateLimit_Remaining="0", X_RateLimit_Reset="5"), 1.0, id="an hour that ended"
     ),
@@ -254,6 +255,23 @@ def test_a_limit_that_lasts_long_ends_the_command(publish: Publishing) -> None:
 
     assert (report.ok, report.retry_after, len(report.issues)) == (False, 3000.0, 1)
     assert publish.actions() == [(1, "unchanged"), (2, "created"), (3, "created")]
+
+
+def send_depth(request: GithubHandler) -> bool:
+    text = b"[" * 100_000 + b"]" * 100_000
+    request.send_response(200)
+    request.send_header("Content-Length", str(len(text)))
+    request.end_headers()
+    request.wfile.write(text)
+    return True
+
+
+def test_an_answer_that_is_too_deep_counts_as_no_json(publish: Publishing) -> None:
+    publish.server.troubles.append(send_depth)
+
+    report = publish()
+
+    assert (report.ok, report.error) == (False, "GitHub's answer is not JSON")
 
 
 UNKNOWN = [
@@ -360,6 +378,7 @@ BASES = [
     pytest.param("https://user:secret@git.example", None, id="with a password"),
     pytest.param("https://git.example/?x=1", None, id="with a query"),
     pytest.param("file:///etc", None, id="a file"),
+    pytest.param("https://[::1", None, id="half an address"),
 ]
 
 

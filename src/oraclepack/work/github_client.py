@@ -19,6 +19,7 @@ from oraclepack.work.publish_plan import RemoteIssue
 
 PUBLIC_API = "https://api.github.com"
 _VERSION = "2022-11-28"
+_NO_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _NEXT = re.compile(r'<([^<>]+)>;\s*rel="next"')
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
@@ -195,7 +196,10 @@ def token_of(environment: Mapping[str, str]) -> str:
 
 def checked_base(base: str) -> str:
     """The address of the API without a slash at its end, if a token may be sent there."""
-    parts = urlsplit(base)
+    try:
+        parts = urlsplit(base)
+    except ValueError:  # half an IPv6 address
+        parts = urlsplit("")
     plain = not (parts.query or parts.fragment or parts.username or parts.password)
     secure = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
     if not (plain and secure and parts.hostname and base.isprintable() and " " not in base):
@@ -220,7 +224,7 @@ def _reply(status: int, headers: Message, data: bytes) -> GithubReply:
 def _decoded(reply: GithubReply) -> Any:  # noqa: ANN401 - whatever the server sent
     try:
         return msgspec.json.decode(reply.data)
-    except msgspec.MsgspecError:
+    except _NO_JSON:
         raise UnknownOutcomeError("GitHub's answer is not JSON") from None
 
 
@@ -267,7 +271,7 @@ def _is_limited(reply: GithubReply) -> bool:
 
 def _pause_of(reply: GithubReply, attempt: int) -> float:
     retry_after = reply.header("Retry-After").strip()
-    if retry_after.isdigit():
+    if retry_after.isdecimal():
         return float(retry_after)
     if reply.header("X-RateLimit-Remaining") == "0":
         return _until_reset(reply)
@@ -276,7 +280,7 @@ def _pause_of(reply: GithubReply, attempt: int) -> float:
 
 def _until_reset(reply: GithubReply) -> float:
     reset = reply.header("X-RateLimit-Reset").strip()
-    if not reset.isdigit():
+    if not reset.isdecimal():
         return _SECONDARY_PAUSE
     return max(0.0, float(reset) - SystemClock().now().timestamp()) + 1.0
 
@@ -315,7 +319,7 @@ def _refused(method: str, url: str, reply: GithubReply) -> GithubError:
 def _message(reply: GithubReply) -> str:
     try:
         decoded = msgspec.json.decode(reply.data)
-    except msgspec.MsgspecError:
+    except _NO_JSON:
         return ""
     message = decoded.get("message", "") if isinstance(decoded, dict) else ""
     return " ".join(str(message).split())[:_MOST_WORDS]
