@@ -38,5 +38,6 @@ def test_a_port_in_use_is_an_error_with_a_way_out() -> None:
         with pytest.raises(MachineError) as refused:
             listen("127.0.0.1", port, "")
 
-    assert f"cannot listen on 127.0.0.1, port {port}: Address already in use" in str(refused.value)
+    message = f"cannot listen on 127.0.0.1, port {port}: Address already in use"
+    assert refused.value.message == message
     assert "--port" in (refused.value.hint or "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import os
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -45,8 +46,11 @@ def listen(host: str, port: int, token: str) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family)
     except OSError as trouble:
+        # Python adds the address to the words of the system; numbers of the resolver are negative.
+        number = trouble.errno or 0
+        reason = os.strerror(number) if number > 0 else trouble.strerror
         raise api.MachineError(
-            f"cannot listen on {host}, port {port}: {trouble.strerror or trouble}",
+            f"cannot listen on {host}, port {port}: {reason}",
             hint="another server may use the port; choose another one with --port",
         ) from None
 
