@@ -1,17 +1,19 @@
 """What fails is said in a message: no traceback reaches the screen, and the screens go on."""
 
 from pathlib import Path
+from threading import Event
 from typing import Any, ClassVar
 
 import pytest
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.drivers.linux_driver import LinuxDriver
 from textual.pilot import Pilot
 from textual.widgets import DataTable
 
 from oraclepack import api
-from oraclepack.tui.app import TuiApp
+from oraclepack.tui.app import TextTerminal, TuiApp
 from oraclepack.tui.faults import fault_message
 from oraclepack.tui.pack_screen import PackScreen
 from oraclepack.tui.steps_screen import StepsScreen
@@ -113,3 +115,16 @@ def test_a_screen_that_cannot_be_made_ends_the_program_with_its_error(tmp_path: 
 )
 def test_message_of(error: Exception, expected: str) -> None:
     assert fault_message(error, lambda _: "").startswith(expected)
+
+
+def test_typed_bytes_that_are_no_text_do_not_end_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    inputs = [b"\xff", b"q"]
+    monkeypatch.setattr(LinuxDriver, "run_input_thread", lambda _: inputs.pop(0).decode())
+    driver = object.__new__(TextTerminal)
+    driver.exit_event = Event()
+
+    driver.run_input_thread()
+
+    assert inputs == []

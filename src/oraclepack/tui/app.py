@@ -11,6 +11,7 @@ from rich.text import Text
 from textual.app import App
 from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.drivers.linux_driver import LinuxDriver
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
@@ -49,6 +50,18 @@ _KEY_NOTE = """
 Your config file sets other keys by the names on the right: tui.keys = ["copy=ctrl+y"]
 Leaving this program never stops a run.
 """
+
+
+class TextTerminal(LinuxDriver):
+    """The terminal; input that is not UTF-8 is ignored, where Textual would end the program."""
+
+    def run_input_thread(self) -> None:
+        while not self.exit_event.is_set():
+            try:
+                super().run_input_thread()
+            except UnicodeDecodeError:
+                continue
+            return
 
 
 class ActionCommands(Provider):
@@ -93,7 +106,7 @@ class TuiApp(App[int]):
         is_pack: bool = False,
         log_fault: LogFault = lambda _: "",
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=TextTerminal)
         self.faults: list[BaseException] = []
         """Errors of the program itself, so far."""
         self.fatal: Exception | None = None
