@@ -43,6 +43,17 @@ def test_more_stand_in_when_another_path_is_covered(made: ShimDir, tmp_path: Pat
     assert names(made) == {"oracle", "codex", "gemini", "npx", "oraclepack"}
 
 
+@pytest.mark.parametrize("umask", [0o022, 0o177, 0o777])
+def test_its_programs_can_be_started_whatever_the_umask(tools: str, umask: int) -> None:
+    with private_directory() as folder:
+        before = os.umask(umask)
+        try:
+            made = ShimDir.make(folder, tools, None)
+        finally:
+            os.umask(before)
+        assert all(os.access(made.path / name, os.X_OK) for name in names(made))
+
+
 def test_only_its_owner_may_look_inside(made: ShimDir) -> None:
     modes = {
         entry.lstat().st_mode & 0o077 for entry in made.path.iterdir() if not entry.is_symlink()

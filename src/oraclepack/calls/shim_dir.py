@@ -152,6 +152,7 @@ def _source(original: str) -> str:
 def _write(path: Path, data: bytes, mode: int = 0o600) -> None:
     descriptor = disk.create(path, mode)
     try:
+        disk.set_mode(descriptor, mode, path)  # a umask may have taken what we need ourselves
         disk.write(descriptor, data, path)
     finally:
         os.close(descriptor)
