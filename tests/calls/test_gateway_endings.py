@@ -212,6 +212,16 @@ def test_a_fault_of_ours_fails_the_call_and_is_kept(here: Stage) -> None:
     assert [repr(fault) for fault in here.gateway.faults] == ["LookupError('a bug')"]
 
 
+def test_an_error_with_words_of_its_own_is_told_by_them(here: Stage) -> None:
+    def fail(_call: LiveCall, _shim: Shim) -> int:
+        raise MachineError("cannot write out: it is a directory", hint="move it")
+
+    here.act = fail
+    _, said = here.run("oracle -p q")
+
+    assert "failed to answer this call: cannot write out: it is a directory\n" in said
+
+
 def test_a_call_of_no_step_is_refused(here: Stage) -> None:
     attempt = here.bench.attempt("oracle -p q", first_on_path=str(here.shim_dir))
     outcome = here.bench.run(attempt)

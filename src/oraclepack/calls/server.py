@@ -17,7 +17,7 @@ from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.shim_dir import ShimDir
 from oraclepack.calls.shim_side import ShimCall, ShimContext
 from oraclepack.calls.tool_process import Toolbox
-from oraclepack.errors import MachineError
+from oraclepack.errors import MachineError, OraclePackError
 from oraclepack.shell.attempt import Attempt, Grace, StopLevel
 from oraclepack.shell.stop import Stop
 from oraclepack.system.environment import MARKER_VARIABLE
@@ -344,8 +344,9 @@ class Gateway:
                         reply = _exit(counted.exit_code)
             except Exception as fault:  # noqa: BLE001  the step must hear of it, whatever it is
                 self.faults.append(fault)
-                message_text = f"{message.name}: oraclepack failed to answer this call: {fault!r}\n"
-                caller.say(caller.stderr, os.fsencode(message_text))
+                reason = fault.message if isinstance(fault, OraclePackError) else repr(fault)
+                complaint = f"{message.name}: oraclepack failed to answer this call: {reason}\n"
+                caller.say(caller.stderr, os.fsencode(complaint))
                 reply = _exit(REFUSED)
             caller.reply(reply)
 
