@@ -51,7 +51,8 @@ def send_request(run: RunDir, request: ControlRequest) -> ControlReply:
     except OSError as trouble:
         raise ControlError(
             f"{holder} works on run {run.run_id} and does not answer: {trouble}",
-            hint="run the command again; if it ended meanwhile, `oraclepack runs show` says how",
+            hint="it may still carry out the request, once it goes on; `oraclepack runs show` says"
+            " what became of the run",
             retryable=True,
         ) from trouble
     reply = _reply(line or b"", run)
