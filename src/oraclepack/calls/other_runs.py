@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from oraclepack.calls.answer_files import DISPLACED
 from oraclepack.calls.context import CallContext
+from oraclepack.calls.key import Parts
 from oraclepack.calls.path_writers import run_events
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import missing_in
-from oraclepack.calls.unmet_answers import PaidAnswer, is_an_answer, looks_cut
+from oraclepack.calls.unmet_answers import PaidAnswer, has_signs_of_a_cut, may_answer
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir
@@ -28,6 +29,16 @@ from oraclepack.pack.questions import title_of
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import AllowedPath, jail, read_content, stays_inside
+
+
+class HeldQuestion(msgspec.Struct, frozen=True):
+    """A question for which a run may have an answer."""
+
+    root: Path
+    key: str
+    output: AllowedPath
+    """Where its answer goes now."""
+    prompt: str
 
 
 class _RunAnswer(msgspec.Struct, frozen=True):
@@ -44,6 +55,17 @@ class _RunAnswer(msgspec.Struct, frozen=True):
     """A person corrected or accepted it."""
 
 
+class HeldAnswer(msgspec.Struct, frozen=True):
+    """An answer that a run has, as it is now."""
+
+    data: bytes
+    run_id: str
+    acceptance: j.OutputRevised | None = None
+    """How a person accepted it; None where nobody did."""
+    retry: OutputRetry | None = None
+    """The retry that was to replace it and was interrupted."""
+
+
 def paid_elsewhere(context: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
     """What a run has for this question: accepted, corrected, or short of its contract.
 
@@ -53,16 +75,40 @@ def paid_elsewhere(context: CallContext, prepared: PreparedCall) -> PaidAnswer |
     key, options = prepared.key_value, context.options
     if key is None or len(prepared.outputs) != 1 or options.refresh or not options.use_cache:
         return None
+    question = HeldQuestion(context.root, key, prepared.outputs[0], prepared.question.prompt)
+    held = held_answer(question, context.store.cache.unmet_runs(key))
+    if held is None:
+        return None
+    is_accepted = held.acceptance is not None
+    return PaidAnswer(
+        held.data,
+        accepted=is_accepted,
+        missing=() if is_accepted else missing_in(context, prepared, held.data),
+        run_id=None if held.run_id == context.run_id else held.run_id,
+        acceptance=held.acceptance,
+        retry=held.retry,
+    )
+
+
+def held_answer(question: HeldQuestion, run_ids: Iterable[str]) -> HeldAnswer | None:
+    """The latest whole answer that one of these runs has for a question."""
     answers = [
         one
-        for run_id in context.store.cache.unmet_runs(key)
-        if (one := _held_in(RunDir(context.root, run_id), key)) is not None
+        for run_id in run_ids
+        if (one := _held_in(RunDir(question.root, run_id), question.key)) is not None
     ]
     for one in sorted(answers, key=lambda one: (one.at, one.run.run_id), reverse=True):
-        paid = _paid(context, prepared, one)
-        if paid is not None:
-            return paid
+        held = _as_it_is_now(question, one)
+        if held is not None:
+            return held
     return None
+
+
+def asked_parts(root: Path, key: str, run_ids: Iterable[str]) -> Parts | None:
+    """What made the key of a question, from the call of one of these runs that asked it."""
+    events = (event for run_id in run_ids for event in run_events(RunDir(root, run_id)))
+    asked = (one for one in events if isinstance(one, j.InvocationIntent) and one.key == key)
+    return next((one.key_parts for one in asked if one.key_parts), None)
 
 
 def accepted_now(data: bytes, missing: tuple[str, ...]) -> PaidAnswer:
@@ -123,35 +169,36 @@ def _as_declared(context: CallContext, prepared: PreparedCall) -> str:
     return prepared.output_path or ""
 
 
-def _paid(context: CallContext, prepared: PreparedCall, held: _RunAnswer) -> PaidAnswer | None:
-    revised = held.revised
-    run_id = None if held.run.run_id == context.run_id else held.run.run_id
+def _as_it_is_now(question: HeldQuestion, held: _RunAnswer) -> HeldAnswer | None:
+    revised, run_id = held.revised, held.run.run_id
     if revised is not None:
-        data = _content(context, held, revised.sha256)
+        data = _content(question.root, held, revised.sha256)
         if data is not None and revised.accepted:
-            return PaidAnswer(data, accepted=True, run_id=run_id, acceptance=revised)
+            return HeldAnswer(data, run_id, acceptance=revised)
     else:
-        data = _edited(context, prepared, held) or _content(context, held, held.sha256)
-    if data is None or looks_cut(prepared, data):
+        data = _edited(question, held) or _content(question.root, held, held.sha256)
+    if data is None or has_signs_of_a_cut(data, question.prompt, question.output.relative):
         return None
-    missing = missing_in(context, prepared, data)
-    return PaidAnswer(data, missing=missing, run_id=run_id, retry=held.retry)
+    return HeldAnswer(data, run_id, retry=held.retry)
 
 
-def _edited(context: CallContext, prepared: PreparedCall, held: _RunAnswer) -> bytes | None:
+def _edited(question: HeldQuestion, held: _RunAnswer) -> bytes | None:
     """The file at the answer's path, edited by a person and written by nothing else since."""
-    if held.path != prepared.output_path:
+    path = question.output.relative
+    if held.path != path:
         return None
-    now = read_content(prepared.outputs[0].path).data
-    if now is None or sha256_bytes(now) == held.sha256 or not is_an_answer(prepared, now):
+    now = read_content(question.output.path).data
+    if now is None or sha256_bytes(now) == held.sha256:
         return None
-    return None if any(_later_writers(context, held)) else now
+    if not may_answer(now, question.prompt, path) or any(_later_writers(question.root, held)):
+        return None
+    return now
 
 
-def _later_writers(context: CallContext, held: _RunAnswer) -> Iterator[str]:
+def _later_writers(root: Path, held: _RunAnswer) -> Iterator[str]:
     """The runs that have written to the path of an answer after it was given."""
-    for run_id in run_dir.run_ids(context.root):
-        for event in run_events(RunDir(context.root, run_id)):
+    for run_id in run_dir.run_ids(root):
+        for event in run_events(RunDir(root, run_id)):
             written = None
             if isinstance(event, j.InvocationOutcome) and (event.sha256 or event.unmet_sha256):
                 written = event.output_path
@@ -217,17 +264,17 @@ def _forget(
         del revised[place]
 
 
-def _content(context: CallContext, held: _RunAnswer, sha256: str) -> bytes | None:
+def _content(root: Path, held: _RunAnswer, sha256: str) -> bytes | None:
     """The answer with this hash, wherever its run or the project still has it."""
-    contents = (read_content(place).data for place in _places(context, held))
+    contents = (read_content(place).data for place in _places(root, held))
     return next(
         (data for data in contents if data is not None and sha256_bytes(data) == sha256), None
     )
 
 
-def _places(context: CallContext, held: _RunAnswer) -> Iterable[Path]:
+def _places(root: Path, held: _RunAnswer) -> Iterable[Path]:
     run = held.run
-    yield context.root / held.path
+    yield root / held.path
     yield from sorted(run.outputs.glob("*"))
     yield from sorted((run.path / DISPLACED).glob("*/*"))
     yield from sorted(run.backups.glob("*.answer/*"))
@@ -238,6 +285,6 @@ def _places(context: CallContext, held: _RunAnswer) -> Iterable[Path]:
         elif isinstance(event, j.FileUndone) and event.quarantined_as is not None:
             moved = (event.quarantined_as,)
         for target in moved:
-            place = context.root / target
-            if stays_inside(context.root, place):
+            place = root / target
+            if stays_inside(root, place):
                 yield place

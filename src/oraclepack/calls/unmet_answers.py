@@ -216,12 +216,20 @@ def _places(context: CallContext, step: StepState, path: str) -> Iterator[Path]:
 
 def is_an_answer(prepared: PreparedCall, data: bytes) -> bool:
     """Whether a file may be a whole answer, edited or not."""
-    text = data.decode("utf-8", "replace")
-    return not (is_blank(text) or is_rehearsed(text) or looks_cut(prepared, data))
+    return may_answer(data, prepared.question.prompt, prepared.output_path or "")
 
 
 def looks_cut(prepared: PreparedCall, data: bytes) -> bool:
     """Signs that an answer is not whole."""
+    return has_signs_of_a_cut(data, prepared.question.prompt, prepared.output_path or "")
+
+
+def may_answer(data: bytes, prompt: str, path: str) -> bool:
+    """Whether the content of a path may be a whole answer to a prompt, edited or not."""
     text = data.decode("utf-8", "replace")
-    signs = suspicions(text, prepared.question.prompt, prepared.output_path or "")
+    return not (is_blank(text) or is_rehearsed(text) or has_signs_of_a_cut(data, prompt, path))
+
+
+def has_signs_of_a_cut(data: bytes, prompt: str, path: str) -> bool:
+    signs = suspicions(data.decode("utf-8", "replace"), prompt, path)
     return any(sign.code in INCOMPLETE for sign in signs)

@@ -26,7 +26,7 @@ class CallFate(StrEnum):
 
     ASK = "ask"
     CACHED = "cached"
-    """It was answered before, and costs nothing."""
+    """It was answered before, in the cache or in a run that holds its answer, and costs nothing."""
     ADOPT = "adopt"
     """An earlier call of the same question has no known end; its answer is looked for first."""
     REFUSED = "refused"

@@ -8,12 +8,13 @@ many calls there are at least.
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from oraclepack.calls.answer_history import past_figures
-from oraclepack.calls.key import InvocationKey, Parts
+from oraclepack.calls.key import InvocationKey
 from oraclepack.calls.overrides import Overrides, overridden
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
@@ -41,6 +42,9 @@ from oraclepack.tools.oracle_question import OracleQuestion, read_question
 from oraclepack.tools.prices import TokenPrice
 from oraclepack.tools.providers import provider_of
 from oraclepack.tools.tool_names import ORACLE
+
+if TYPE_CHECKING:
+    from oraclepack.run.known_answers import KnownAnswers
 
 _MOST_RECORDS = 8
 """Journals of the pack that are read."""
@@ -99,13 +103,13 @@ def run_forecast(
     pack: Pack,
     steps: Sequence[str],
     current: RunState,
-    stored: Callable[[str], Parts | None],
+    answers: "KnownAnswers",
     own: Mapping[str, TokenPrice],
     usual: UsualCall,
 ) -> RunForecast | None:
     """What the steps that are to run would ask and cost, from what is recorded of them.
 
-    `current` is the run that goes on, `stored` gives the parts of a key that has an answer, `usual`
+    `current` is the run that goes on, `answers` are those that need not be asked for, `usual`
     is how oracle is called where the pack does not say. None where the steps ask nothing.
     """
     records = tuple(_records(root, pack))
@@ -123,7 +127,7 @@ def run_forecast(
         recorded = _recorded_calls(records, step_id, forced, usual)
         if recorded:
             calls += [
-                _known(root, step_id, one, stored, open_keys, hashes, forced) for one in recorded
+                _known(root, step_id, one, answers, open_keys, hashes, forced) for one in recorded
             ]
         elif (step := pack.step(step_id)) is not None:
             written = list(_written(root, step, usual, forced))
@@ -220,7 +224,7 @@ def _known(
     root: Path,
     step_id: str,
     call: Invocation,
-    stored: Callable[[str], Parts | None],
+    answers: "KnownAnswers",
     open_keys: Collection[str],
     hashes: dict[str, str | None],
     forced: OracleQuestion,
@@ -229,8 +233,8 @@ def _known(
     said = outcome or intent
     size = intent.question if intent else None
     key = said.key if said else None
-    # A call that the cache answered has no intent: what made its key is beside its answer.
-    parts = dict(intent.key_parts if intent else (stored(key) if key else None) or {})
+    # A call that was not asked has no intent: what made its key is where its answer came from.
+    parts = dict(intent.key_parts if intent else (answers.parts(key) if key else None) or {})
     chosen = {"engine": forced.engine, "model": forced.model}
     changed = {part: now for part, now in chosen.items() if now and parts.get(part, now) != now}
     if changed:
@@ -238,8 +242,10 @@ def _known(
     files = {name.removeprefix(_FILE): sha for name, sha in parts.items() if name[:5] == _FILE}
     fate = CallFate.ASK
     if key is not None and all(_hash(root, path, hashes) == sha for path, sha in files.items()):
-        fate = CallFate.ADOPT if key in open_keys else fate
-        fate = CallFate.CACHED if key not in open_keys and stored(key) is not None else fate
+        if key in open_keys:
+            fate = CallFate.ADOPT
+        elif answers.has(key, step_id, call.call, said.output_path if said else None):
+            fate = CallFate.CACHED
     usage = outcome.usage or outcome.saved if outcome else None
     provider = size.provider if size else (said.provider if said else None)
     model = changed.get("model", said.model if said else None)

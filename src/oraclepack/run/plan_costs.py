@@ -29,12 +29,13 @@ from oraclepack.run.forecast import (
     simulated,
     total_range,
 )
+from oraclepack.run.known_answers import KnownAnswers
 from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.rehearsing import end_killed
 from oraclepack.run.run_pack import RunRequest, preview_run, run_pack
-from oraclepack.run.run_request import limits_of, request_for, stored_answers
+from oraclepack.run.run_request import limits_of, request_for
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import Settings
@@ -168,7 +169,7 @@ def _calls(
     steps: Sequence[str],
 ) -> Iterator[RehearsedCall]:
     """The calls of oracle that the rehearsal made, in their order."""
-    stored = stored_answers(request.root, selected.run.path, settings)
+    answers = KnownAnswers(request.root, selected.run.path, request.pack, settings)
     open_keys = {
         call.intent.key
         for step in selected.state.steps.values()
@@ -189,7 +190,7 @@ def _calls(
                 fate = CallFate.REFUSED
             elif key is not None and key in open_keys:
                 fate = CallFate.ADOPT
-            elif key is not None and stored(key) is not None:
+            elif key and answers.has(key, step_id, call.call, record.output_path):
                 fate = CallFate.CACHED
             yield RehearsedCall(
                 step_id=step_id,

@@ -12,10 +12,7 @@ import msgspec
 
 from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.calls.budget import BudgetScope, Ceiling, UnknownPricePolicy
-from oraclepack.calls.cache import GOOD
 from oraclepack.calls.context import CallOptions
-from oraclepack.calls.file_store import project_cache, run_answers
-from oraclepack.calls.key import Parts
 from oraclepack.calls.limits import Limit, lanes_for
 from oraclepack.calls.overrides import Overrides, read_overrides
 from oraclepack.calls.retry import RetryPolicy
@@ -118,6 +115,9 @@ def _forecast(
     """What steps of a run would ask and cost, from what is recorded of them."""
     if not any(asking_calls(step) for step in pack.steps if step.id in steps):
         return None
+    # Nothing else of a run that has no steps left needs the reading of other runs.
+    from oraclepack.run.known_answers import KnownAnswers
+
     try:
         around = around_call(str(root), environment.environment())
     except InputError:
@@ -128,8 +128,8 @@ def _forecast(
         overrides_of(settings, pack),
         partial(_earlier_overrides, settings, pack),
     )
-    stored = stored_answers(root, run.path, settings)
-    return run_forecast(root, pack, steps, state, stored, settings[cs.PRICES], usual)
+    answers = KnownAnswers(root, run.path, pack, settings)
+    return run_forecast(root, pack, steps, state, answers, settings[cs.PRICES], usual)
 
 
 def _earlier_overrides(
@@ -144,21 +144,6 @@ def _earlier_overrides(
         return overrides_of(Settings({**values, cs.CHATGPT_URLS.name: pages}), pack)
     except UsageError:
         return None
-
-
-def stored_answers(root: Path, run_dir: Path, settings: Settings) -> Callable[[str], Parts | None]:
-    """Returns a function that gives the parts of a key that has an answer that would be served."""
-    shared, own = project_cache(root), run_answers(root, run_dir)
-    places = (shared, own) if settings[cs.CACHE] else (own,)
-
-    def parts_of(key: str) -> Parts | None:
-        if settings[cs.REFRESH]:
-            return None
-        looked = (place.get(key) for place in places)
-        found = (one.entry.parts for one in looked if one is not None and one.state == GOOD)
-        return next(found, None)
-
-    return parts_of
 
 
 def budget_of(settings: Settings, *, can_ask: bool) -> BudgetPolicy:

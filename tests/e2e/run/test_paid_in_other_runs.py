@@ -183,3 +183,59 @@ def test_a_kill_while_an_accepted_answer_is_taken_over_costs_nothing(
     assert (ran.code, len(project.oracle.calls)) == (0, 1)
     listed = project.start("list", "pack.md", "--json").wait().data["steps"]
     assert listed[0]["status"] == "accepted"
+
+
+def forecast(project: Project, *flags: str) -> tuple[tuple[int, int], tuple[int, int]]:
+    """What `plan` and the line of `run` say: calls to ask, and those that need not be asked."""
+    planned = project.start("plan", "pack.md", "--json", *flags).wait().data
+    line = project.run("--dry-run", *flags).data["forecast"]
+    return (planned["to_ask"], planned["cached"]), (line["to_ask"], line["cached"])
+
+
+def nothing(_: Project) -> None:
+    """The answer stays as it is: it misses its contract, and is not asked for again."""
+
+
+@pytest.mark.parametrize("then", [accept, correct, nothing])
+def test_the_forecast_does_not_count_it_as_to_ask(
+    tmp_path: Path, zygote: Zygote, then: Callable[[Project], object]
+) -> None:
+    project = a_held_project(tmp_path, zygote)
+    then(project)
+    asks = "oracle --write-output out/02-b.md -p 'What else?'"
+    project.write(bash(other=asks))
+
+    assert forecast(project) == ((1, 1), (1, 1))
+    assert forecast(project, "--refresh") == ((2, 0), (2, 0))
+    assert forecast(project, "--cache=false") == ((2, 0), (2, 0))
+    assert (project.root / ANSWER).is_file()
+    project.run("--keep-going")
+    assert len(project.oracle.calls) == 2, "one was asked, as the forecast said"
+    assert forecast(project, "--new-run") == ((0, 2), (0, 2))
+
+
+def test_the_forecast_counts_a_changed_question_as_to_ask(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, bash().replace("oracle ", "oracle -f notes.txt "))
+    (project.root / "notes.txt").write_text("notes\n")
+    assert (project.run().code, len(project.oracle.calls)) == (3, 1)
+    assert accept(project).code == 0
+    assert project.run("--new-run").code == 0, "this run has no call of its own"
+    line = project.run("--dry-run", "--new-run").data["forecast"]
+    assert (line["to_ask"], line["cached"]) == (0, 1)
+
+    (project.root / "notes.txt").write_text("other notes\n")
+
+    line = project.run("--dry-run", "--new-run").data["forecast"]
+    assert (line["to_ask"], line["cached"]) == (1, 0)
+    assert forecast(project, "--new-run") == ((1, 0), (1, 0))
+
+
+def test_the_forecast_counts_an_interrupted_retry_as_to_ask(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, bash())
+    retries = "--output-retries=1"
+    assert project.run(retries, "--max-calls=1").code == 7
+    project.write(bash(other="echo more"))
+
+    assert forecast(project) == ((0, 1), (0, 1))
+    assert forecast(project, retries) == ((1, 0), (1, 0))
+    assert (project.run(retries).code, len(project.oracle.calls)) == (3, 2)
