@@ -316,3 +316,20 @@ def test_the_way_on_fits_the_limit(needed: str, said: str) -> None:
     )
 
     assert hint_of(short).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("what", "limit", "is_advised"),
+    [
+        pytest.param("cost", 5, True, id="it costs less with a shorter answer"),
+        pytest.param("tokens", 5, True, id="it has fewer tokens with a shorter answer"),
+        pytest.param("calls", 5, False, id="it is one call however long its answer is"),
+        pytest.param("calls", 0, False, id="no call is allowed"),
+    ],
+)
+def test_a_shorter_answer_is_advised_only_where_it_helps(
+    what: str, limit: int, *, is_advised: bool
+) -> None:
+    short = Shortfall(scope=BudgetScope.COMMAND, what=what, limit=limit, spent=limit, needed=1)
+
+    assert ("--max-output" in hint_of(short)) is is_advised

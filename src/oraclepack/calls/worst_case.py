@@ -158,9 +158,11 @@ def _amount(short: Shortfall, amount: Decimal | int) -> str:
 def hint_of(short: Shortfall) -> str:
     if short.needed is None:
         return "give its price under [prices], or set on_unknown_price = allow"
-    lower = "--oracle-flag=--max-output=N lowers what a call may come to"
+    # A call is one call, however long its answer may be.
+    is_lowered = short.what != "calls"
+    lower = "; --oracle-flag=--max-output=N lowers what a call may come to" if is_lowered else ""
     if short.limit is not None and short.needed > short.limit:
-        return f"the call alone is above the limit: raise it to continue; {lower}"
+        return f"the call alone is above the limit: raise it to continue{lower}"
     later = {
         BudgetScope.COMMAND: "each command counts from zero, so that the same one continues",
         BudgetScope.RUN: "raise it to continue",
@@ -168,4 +170,4 @@ def hint_of(short: Shortfall) -> str:
         BudgetScope.DAY: "raise it, or continue tomorrow (days are in UTC)",
         BudgetScope.MONTH: "raise it, or continue next month (months are in UTC)",
     }[short.scope]
-    return f"{later}; {lower}"
+    return f"{later}{lower}"
