@@ -229,6 +229,25 @@ def test_the_plan_is_smallest_first() -> None:
     assert plan.count("Accepted when:") == 4
 
 
+def test_the_size_that_an_answer_states_counts_in_the_plan() -> None:
+    lock, log = "WORK: Add a lock | effort: L\n", "WORK: Add a log | effort: S\n"
+    pack = a_pack(
+        a_step("01", direct("Add a lock.") + f"\n{lock}", effort=1.0),
+        a_step("02", direct("Add a log.") + f"\n{log}", effort=4.0),
+        a_step("03", direct("Add a test."), effort=2.0),
+    )
+    _, backlog, plan, *_ = (one.text for one in actionize(pack).artifacts)
+    heads = [line.split(" · ") for line in plan.splitlines() if line.startswith("question 0")]
+
+    assert [(head[0], head[2]) for head in heads] == [
+        ("question 02", "size S"),
+        ("question 03", "effort 2"),
+        ("question 01", "size L"),
+    ]
+    sizes = [line.strip() for line in backlog.splitlines() if "Size" in line]
+    assert sizes == ["- Size: L", "- Size: S"]
+
+
 def test_a_plan_of_nothing_says_so() -> None:
     assert "Nothing can be planned yet." in work_of(s01=None).artifacts[2].text
 

@@ -16,6 +16,8 @@ from oraclepack.work.prose import (
 )
 
 UNKNOWN_EFFORT = 3.0
+EFFORT_OF_SIZE = {"S": 1.0, "M": UNKNOWN_EFFORT, "L": 5.0}
+"""The sizes that answers state, on the scale of the efforts of questions."""
 
 _HEAD = """\
 # Change plan
@@ -29,8 +31,12 @@ Size = tuple[bool, float, int, int, int, str]
 
 
 def size(record: Record) -> Size:
-    """How big a piece of work looks: experiments first, then effort, places, actions."""
+    """How big a piece of work looks: experiments first, then effort, places, actions.
+
+    The size that the answer states counts before the effort of the question.
+    """
     effort = UNKNOWN_EFFORT if record.effort is None else record.effort
+    effort = EFFORT_OF_SIZE.get(record.size or "", effort)
     places = len(record.evidence.paths)
     return (
         not record.experiment,

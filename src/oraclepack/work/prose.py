@@ -67,8 +67,10 @@ def origin(record: Record) -> str:
     word = "question" if len(record.sources) == 1 else "questions"
     why = f" ({shown(record.why)})" if record.why else ""
     effort = "" if record.effort is None else f" · effort {record.effort:g}"
+    # What the answer says of the work itself counts before the effort of its question.
+    size = f" · size {record.size}" if record.size else effort
     steps = ", ".join(record.sources)
-    return f"{word} {steps} · priority {record.priority}{why}{effort}{about(record.reference)}"
+    return f"{word} {steps} · priority {record.priority}{why}{size}{about(record.reference)}"
 
 
 def work_text(record: Record) -> list[str]:
