@@ -31,6 +31,7 @@ from oraclepack.fleet.job_store import FileJobStore, JobReport
 from oraclepack.fleet.job_worker import end_state, workspace
 from oraclepack.fleet.run_archive import pack_directory, unpack_directory
 from oraclepack.work.backlog import Record
+from tests.cli.answers import answer
 
 COMMIT = "a" * 40
 
@@ -346,6 +347,29 @@ def test_jobs_in_files(tmp_path: Path) -> None:
     assert store.policy("f") == FleetPolicy()
     store.set_policy("f", FleetPolicy(max_cost=Decimal("2.50"), unknown_after=60.0))
     assert store.policy("f") == FleetPolicy(max_cost=Decimal("2.50"), unknown_after=60.0)
+
+
+def test_the_status_tells_generated_packs_of_a_repository_apart(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    manifest = (
+        b'{"repo": "r", "generate": {"profile": "tests", "count": 12}}\n'
+        b'{"repo": "r", "generate": {"focus": ["src/a", "src/b"]}}\n'
+        b'{"repo": "r", "generate": {}}\n{"repo": "r", "pack": "docs/p.md"}\n'
+    )
+    sources = read_manifest(manifest, "m")
+    assert not isinstance(sources, Refusal)
+    FileJobStore().add(make_job("f", one, COMMIT) for one in sources)
+
+    rows = answer(capsys, "fleet", "status", "--name", "f").out.splitlines()[1:5]
+
+    assert [row.partition("r@aaaaaaaa")[2].strip() for row in rows] == [
+        "generated count=12 profile=tests",
+        "generated focus=src/a,src/b",
+        "generated",
+        "docs/p.md",
+    ]
 
 
 def test_calls_in_flight_are_those_of_running_jobs() -> None:

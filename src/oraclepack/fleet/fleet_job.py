@@ -53,6 +53,18 @@ class JobSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     generate: dict[str, SettingText | list[str]] | None = None
     settings: dict[str, SettingText] = {}
 
+    @property
+    def pack_name(self) -> str:
+        """`docs/pack.md`; for a pack that is generated, the options that tell it from others."""
+        if self.generate is None:
+            return self.pack or ""
+        options = (f"{name}={_option_text(value)}" for name, value in sorted(self.generate.items()))
+        return " ".join(("generated", *options))
+
+
+def _option_text(value: SettingText | list[str]) -> str:
+    return ",".join(value) if isinstance(value, list) else str(value)
+
 
 class ManifestLine(JobSource, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A job as a manifest names it; a misspelled field would run something else."""

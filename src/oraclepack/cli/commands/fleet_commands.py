@@ -477,7 +477,7 @@ def _text(report: api.FleetReport) -> str:
             f"{job.summary.ok}/{job.summary.steps}",
             job.host or "-",
             f"{Path(job.source.repo).name}@{job.commit[:8]}",
-            job.source.pack or "generated",
+            job.source.pack_name,
             job.summary.message,
         )
         for job in shown.jobs
