@@ -423,6 +423,25 @@ def test_a_run_without_approval(
         assert "2 of 2 steps, with 2 tool calls in their text (oracle)" in seen[0]
 
 
+@pytest.mark.parametrize("tool", ["start_run", "forecast_cost"])
+def test_the_question_about_a_finished_run_says_that_nothing_is_asked(
+    project: Path, tool: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", environment_with(tools_for(project.parent))["PATH"])
+    seen: list[str] = []
+
+    async def play(client: Client) -> types.CallToolResult:
+        return await client.call_tool(tool, {"pack": "pack.md"})
+
+    made = services(project, allow_run=True)
+    result = in_memory(made, play, elicitation_callback=asked("decline", seen))
+
+    assert error_of(result) == "DECLINED"
+    opening, _, rest = seen[0].partition("\n")
+    assert opening.endswith(f"pack.md in {project}?")
+    assert rest == "Nothing would be executed or asked: no step is left to run."
+
+
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_pack_that_changes_while_the_user_is_asked(
     project: Path, mode: str, monkeypatch: pytest.MonkeyPatch

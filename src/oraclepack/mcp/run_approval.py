@@ -75,15 +75,15 @@ def _question(tool: Tool, pack: str, settings: api.Settings, approval: ApprovedR
     tools = sorted({name for step in listed if step.step_id in to_run for name in step.tools})
     limit = settings[api.call_settings.MAX_COST]
     doing = "Rehearse (no model is asked)" if tool.name == "forecast_cost" else "Run"
+    opening = f"{doing} {pack} in {settings.root}?\n"
+    if not steps:
+        return f"{opening}Nothing would be executed or asked: no step is left to run."
     count = f"{len(steps)} of {len(plan.steps)} steps"
     named = f"{calls} tool calls in their text ({', '.join(tools) or 'no tools'})"
     cost = "What they cost is not known before a forecast."
     if limit is not None:
         cost = f"They may cost at most ${limit}."
-    return (
-        f"{doing} {pack} in {settings.root}?\n"
-        f"It executes the pack's bash: {count}, with {named}. {cost}"
-    )
+    return f"{opening}It executes the pack's bash: {count}, with {named}. {cost}"
 
 
 async def ask_user(
