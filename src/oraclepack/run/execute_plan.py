@@ -4,7 +4,7 @@
 starts without the call server and what that needs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -12,7 +12,7 @@ from oraclepack.journal import events as j
 from oraclepack.run.control_server import ControlServer
 from oraclepack.run.executor import Executor, FixedThrottle, ThreadExecutor
 from oraclepack.run.planning.plan import Plan
-from oraclepack.run.planning.schedule import OnFailure
+from oraclepack.run.planning.schedule import OnFailure, Progress
 from oraclepack.run.run_control import RunControl
 from oraclepack.run.run_session import RunSession
 from oraclepack.run.run_step import run_step
@@ -31,12 +31,19 @@ def open_control(session: RunSession) -> Iterator[None]:
         yield
 
 
-def execute(session: RunSession, planned: Plan, executor: Executor | None) -> None:
-    """Run the steps of a plan, with the given executor or in threads of this process."""
+@contextmanager
+def ready_to_execute(
+    session: RunSession, executor: Executor | None
+) -> Iterator[Callable[[Plan], Progress] | None]:
+    """What runs the steps of a plan, by the given executor or in threads of this process.
+
+    None where the prelude failed.
+    """
+    run = (executor or threads_for(session)).run
+    work = partial(run_step, session)
+    execute = partial(run, work=work, stop=session.stop, between=session.record.sync)
     with ready_for_steps(session) as is_ready:
-        if is_ready:
-            executor = executor or threads_for(session)
-            executor.run(planned, partial(run_step, session), session.stop, session.record.sync)
+        yield execute if is_ready else None
 
 
 def threads_for(session: RunSession) -> Executor:

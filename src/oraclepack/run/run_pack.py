@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -223,7 +223,9 @@ def run_pack(
         # Only after the journal names it, so that a later command can remove it.
         session.private = stack.enter_context(environment.private_directory(name))
         if planned.to_run or awaited is not None:
-            stack.enter_context(_open_control(session))
+            from oraclepack.run.execute_plan import open_control
+
+            stack.enter_context(open_control(session))
         untouched &= not wait_for_end(session, awaited)  # what it did may change the plan
         if request.wish.rehearsal:
             enter_workplace(session, copied)
@@ -234,7 +236,11 @@ def run_pack(
                 raise planned.refusal.error()
         _record_plan(session, planned)
         if planned.to_run:
-            _execute(request, session, planned)
+            from oraclepack.run.execute_plan import ready_to_execute
+
+            with ready_to_execute(session, request.executor) as execute:
+                if execute is not None:
+                    execute(planned)
         return _end(request, session, selected, planned)
 
 
@@ -387,18 +393,6 @@ def _awaited(request: RunRequest, selected: SelectedRun) -> RunDir | None:
     """The run that this one waits for."""
     name = request.options.wait_for
     return run_to_wait_for(request.root, name, selected.run) if name else None
-
-
-def _open_control(session: RunSession) -> AbstractContextManager[None]:
-    from oraclepack.run.execute_plan import open_control
-
-    return open_control(session)
-
-
-def _execute(request: RunRequest, session: RunSession, planned: Plan) -> None:
-    from oraclepack.run.execute_plan import execute
-
-    execute(session, planned, request.executor)
 
 
 def _record_plan(session: RunSession, planned: Plan) -> None:
