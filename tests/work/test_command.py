@@ -111,7 +111,22 @@ def test_people_see_what_was_written(capsys: pytest.CaptureFixture[str], folder:
     got = answer(capsys, *args)
 
     assert got.out.startswith("1 of 20 answers: 2 actionable, 19 blocked")
-    assert "/actionizer/backlog.md written" in got.out
+    assert f"\n{folder}/answers/actionizer/backlog.md written\n" in got.out
+
+
+def test_paths_are_relative_to_the_current_directory(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    args = ("actionize", "--answers", str(folder / "answers"), "--pack", str(folder / "pack.md"))
+    monkeypatch.chdir(folder)
+
+    got = answer(capsys, *args, "--ci", "--min-yield=3")
+
+    assert "\nanswers/actionizer/backlog.md written\n" in got.out
+    assert "is listed in answers/actionizer/backlog.md" in got.err
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    assert f"\n{folder}/answers/actionizer/backlog.md unchanged\n" in answer(capsys, *args).out
 
 
 @pytest.mark.parametrize(

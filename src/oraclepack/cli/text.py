@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from shlex import quote
 
 from oraclepack import api
@@ -10,6 +11,12 @@ from oraclepack.system.printable import quantity
 
 SHORT = 12
 """How much of a key is shown."""
+
+
+def from_here(path: str) -> str:
+    """A path as it is named from the current directory: relative where it lies in that."""
+    here, place = Path.cwd(), Path(path)
+    return place.relative_to(here).as_posix() if place.is_relative_to(here) else path
 
 
 def call_line(call: api.CallExplanation) -> str:

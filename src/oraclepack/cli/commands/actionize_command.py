@@ -15,6 +15,7 @@ from oraclepack.cli.event_lines import to_stderr
 from oraclepack.cli.reply import Reply, Styled, partial_failure, rollback_notice
 from oraclepack.cli.run_options import allow_rehearsal_option, export_option, per_option
 from oraclepack.cli.run_text import idle_thresholds, policy_failure, policy_line
+from oraclepack.cli.text import from_here
 from oraclepack.errors import ExitCode
 
 _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", "failed_step")
@@ -69,7 +70,7 @@ def actionize(*, settings: api.Settings, **options: Unpack[api.ActionizeOptions]
     if not report.ok:
         return partial_failure(report, f"cannot write {report.failed_step}", warnings)
     short = policy.action_yield.shortfall
-    suggestion = f"what is blocked is listed in {report.out_dir}/backlog.md"
+    suggestion = f"what is blocked is listed in {from_here(f'{report.out_dir}/backlog.md')}"
     error = policy_failure((short,), suggestion) if outcome.exit_code and short else None
     notices = warnings + rollback_notice(report)
     return Reply(report, _text(report, policy), outcome.exit_code, warnings=notices, error=error)
@@ -92,7 +93,7 @@ def _text(report: api.ActionizeReport, policy: api.YieldPolicy) -> tuple[str | S
     lines = [f"{report.answered} of {report.steps} answers: {counts}"]
     for artifact in report.artifacts:
         state = "written" if artifact.changed else "unchanged"
-        lines.append(f"{report.out_dir}/{artifact.path} {state}")
+        lines.append(f"{from_here(f'{report.out_dir}/{artifact.path}')} {state}")
     text = "".join(f"{line}\n" for line in lines)
     if not policy.applies:
         return (text,)

@@ -7,6 +7,7 @@ import click
 from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
+from oraclepack.cli.text import from_here
 from oraclepack.system.printable import quantity, single_lines
 
 
@@ -46,5 +47,5 @@ def followup(run_dir: str, out: str, *, force: bool, settings: api.Settings) -> 
         lines += [f"{one.step_id} not attached, a secret or too large: {p}" for p in one.refused]
         if one.not_attached:
             lines.append(f"{one.step_id} also matching: {quantity(one.not_attached, 'file')}")
-    lines.append(f"{report.pack} {'written' if report.changed else 'unchanged'}")
+    lines.append(f"{from_here(report.pack)} {'written' if report.changed else 'unchanged'}")
     return Reply(done.report, "".join(f"{line}\n" for line in lines), warnings=done.warnings)
