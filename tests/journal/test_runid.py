@@ -105,7 +105,9 @@ def a_run(
             [a_run(1, THERE), a_run(2, FAR)], THERE, True, 0, "same commit", id="a seen one first"
         ),
         pytest.param([a_run(pack_hash="f" * 64)], HERE, True, None, "yet", id="another pack"),
-        pytest.param([a_run(1, None)], None, False, 0, "outside of git", id="no git at all"),
+        pytest.param(
+            [a_run(1, None)], None, False, 0, "is no commit", id="no git, or no commit yet"
+        ),
         pytest.param([a_run(1, None)], HERE, False, None, "this commit", id="git came later"),
         pytest.param(
             [RunSummary("2026-03-01__aaaaaaa__01234567", "", damage="line 1")],

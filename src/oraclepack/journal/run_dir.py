@@ -162,7 +162,8 @@ def _is_kind(run: RunSummary, *, rehearsal: bool | None) -> bool:
 
 def _head_text(run: RunSummary, head: str | None) -> str:
     if head is None:
-        return "same pack, outside of git"
+        # Outside of git, or in a repository without a commit.
+        return "same pack, and there is no commit to compare"
     if head in run.heads and head != run.git_sha:
         return f"same pack, and the run has seen commit {head[:7]}"
     return f"same pack, same commit {head[:7]}"
