@@ -34,12 +34,21 @@ class StepError(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.retry_after is msgspec.UNSET else self.retry_after
 
 
+_NEAR = 0.65
+"""How alike two words are, from 0 to 1, for one to be taken as the other mistyped."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is most like this one; the dashes of options do not make them alike."""
     from difflib import get_close_matches  # only needed after a typing error
 
-    by_lower = {name.lower(): name for name in sorted(known)}
-    matches = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[matches[0]] if matches else None
+    by_letters = {_letters(name): name for name in sorted(known)}
+    matches = get_close_matches(_letters(word), by_letters, n=1, cutoff=_NEAR)
+    return by_letters[matches[0]] if matches else None
+
+
+def _letters(word: str) -> str:
+    return word.lower().lstrip("-")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

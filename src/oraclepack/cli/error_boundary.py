@@ -23,7 +23,13 @@ from oraclepack.cli.reply import Meta, Reply, ReplyError, reported_ms
 from oraclepack.cli.reply_parts import chosen_fields, in_file
 from oraclepack.cli.root import VersionRequestedError, root
 from oraclepack.cli.setting_options import asks_for_json, shared_options_last
-from oraclepack.errors import ExitCode, InputError, OraclePackError, exit_code_of
+from oraclepack.errors import (
+    ExitCode,
+    InputError,
+    OraclePackError,
+    did_you_mean,
+    exit_code_of,
+)
 from oraclepack.system.terminal import stdout_is_terminal
 
 PROGRAM = "oraclepack"
@@ -132,8 +138,8 @@ def _misused(error: click.ClickException, request: CommandLine) -> Reply:
         suggestion = error.hint
     elif isinstance(error, click.NoSuchOption):
         message = error.message
-        near = error.possibilities
-        suggestion = f"did you mean {near[0]}?" if near else suggestion
+        near = did_you_mean(error.option_name, error.possibilities or ())
+        suggestion = near or suggestion
     failure = ReplyError("USAGE", message, detail, phase="arguments", suggestion=suggestion)
     return Reply(exit_code=ExitCode.INVALID, error=failure)
 
