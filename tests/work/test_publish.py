@@ -65,13 +65,13 @@ class Publishing:
         self.server = server
         self.pauses: list[float] = []
         self.warnings: tuple[str, ...] = ()
+        self.hint = ""
 
     def __call__(self, **more: Any) -> PublishReport:
-        request = PublishRequest(
-            "octo/shop", str(self.project.run), api_url=self.server.url, **more
-        )
+        fields = {"api_url": self.server.url, **more}
+        request = PublishRequest("octo/shop", str(self.project.run), **fields)
         done = publish_run(request, self.project.root, self.pauses.append)
-        self.warnings = done.warnings
+        self.warnings, self.hint = done.warnings, done.hint
         return done.report
 
     def actions(self, **more: Any) -> list[tuple[int | None, str]]:
@@ -116,8 +116,30 @@ def test_a_dry_run_writes_nothing(publish: Publishing) -> None:
     report = publish(dry_run=True)
 
     assert [one.action.value for one in report.issues] == ["created"] * 3
+    assert publish.server.requests, "it looks for the issues that exist"
     assert publish.server.writes() == []
     assert not (publish.project.run / "published.jsonl").exists()
+
+
+def test_a_dry_run_without_a_token_says_what_is_missing(
+    publish: Publishing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GH_TOKEN")
+
+    report = publish(dry_run=True)
+
+    assert "GitHub answered 401" in report.error
+    assert "neither GH_TOKEN nor GITHUB_TOKEN is set" in publish.hint
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_without_a_network_the_error_says_what_to_do(publish: Publishing, *, dry_run: bool) -> None:
+    report = publish(dry_run=dry_run, api_url="http://127.0.0.1:9")
+
+    assert not report.ok
+    assert publish.hint.startswith("check the network, then run the same command again")
+    assert ("actionize --export github" in publish.hint) is dry_run
+    assert "TOKEN" not in publish.hint
 
 
 def test_each_task_can_be_an_issue_but_not_beside_the_questions(publish: Publishing) -> None:

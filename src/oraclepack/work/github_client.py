@@ -296,7 +296,11 @@ def _later(seconds: float) -> GithubError:
 
 def _unreachable(method: str, message: str) -> GithubError:
     kind = UnknownOutcomeError if method == "POST" else GithubError
-    return kind(f"{method} {message}", hint="run the same command again later", retryable=True)
+    return kind(
+        f"{method} {message}",
+        hint="check the network, then run the same command again",
+        retryable=True,
+    )
 
 
 def _refused(method: str, url: str, reply: GithubReply) -> GithubError:

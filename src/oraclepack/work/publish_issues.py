@@ -134,7 +134,25 @@ def publish_run(
         retry_after=trouble.retry_after if trouble is not None else None,
     )
     all_warnings = (*warnings, *publisher.warnings)
-    return PublishResult(report, all_warnings, trouble.hint if trouble is not None else "")
+    hint = _way_out(trouble, request, has_token=bool(token)) if trouble is not None else ""
+    return PublishResult(report, all_warnings, hint)
+
+
+def _way_out(trouble: GithubError, request: PublishRequest, *, has_token: bool) -> str:
+    """What to do after an error; a dry run may have no token, and needs GitHub all the same."""
+    hints = [trouble.hint]
+    is_unreachable = trouble.retryable and trouble.retry_after is None
+    if not has_token and not is_unreachable:
+        hints.append(
+            "neither GH_TOKEN nor GITHUB_TOKEN is set: without a token GitHub shows public "
+            "repositories only, and answers few requests"
+        )
+    if request.dry_run and is_unreachable:
+        hints.append(
+            "--dry-run reads the issues that exist; `oraclepack actionize --export github` writes "
+            "what would be published to a file, without a network"
+        )
+    return "; ".join(filter(None, hints))
 
 
 def _issues(

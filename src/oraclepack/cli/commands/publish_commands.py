@@ -39,7 +39,11 @@ publish = Group(
 @click.option("--repo", metavar="OWNER/NAME", required=True, help="The repository.")
 @click.option("--run-dir", metavar="DIR", default="", help="The run; by default the newest one.")
 @per_option
-@click.option("--dry-run", is_flag=True, help="Only list what would be created or updated.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Only list what would be created or updated; reads from GitHub, changes nothing.",
+)
 @click.option(
     "--allow-rehearsal", is_flag=True, help="Publish even what a rehearsal answered, marked so."
 )
@@ -58,6 +62,9 @@ def publish_github(
     text, so the same command a second time changes nothing, and after a kill it continues without
     a duplicate. Closed issues are not touched. Ticks, titles and text that people wrote around
     the marked part stay. What was published is recorded in published.jsonl of the run.
+
+    --dry-run also contacts GitHub: it reads the issues that exist, to find which would be created
+    and which updated. It sends the token if there is one; for a public repository it needs none.
     """
     done = api.work(settings).publish(
         repo,
