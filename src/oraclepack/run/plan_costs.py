@@ -99,7 +99,7 @@ def forecast(
         savings=savings_of(repeated, paid, closed, past, own),
     )
     refusal = planned.refusal
-    refused = (f"`run` refuses this: {refusal} ({refusal.hint})",) if refusal else ()
+    refused = (f"this would be refused: {refusal} ({refusal.hint})",) if refusal else ()
     return cost_forecast, (*planned.warnings, *refused)
 
 

@@ -96,3 +96,14 @@ def test_the_preflight_asks_nothing(project: Path, tmp_path: Path) -> None:
     assert "ANTHROPIC_API_KEY" in keyless.envelope["error"]["message"]
     assert oracle.calls == []
     jsonschema.validate(good.data, schema_of("call-result"))
+
+
+@pytest.mark.parametrize("flags", [[], ["--preflight"]])
+def test_without_oracle_no_step_is_named(project: Path, flags: list[str]) -> None:
+    words = ["call", "-p", "Why?", "--model", "gpt-5.2", *flags]
+
+    got = oraclepack(project, *words, PATH="/usr/bin:/bin", OPENAI_API_KEY="sk-none")
+
+    assert "oracle is not on PATH" in got.err
+    assert "step" not in got.err
+    assert "`run`" not in got.err

@@ -75,6 +75,12 @@ def test_several_missing_tools_are_all_named() -> None:
             "oracle is not on PATH, and step 02 calls it",
             id="only steps that run count",
         ),
+        pytest.param(
+            Selection(),
+            a_pack(some_steps(["oracle -p x --write-output x.md"])),
+            "oracle is not on PATH",
+            id="a single step needs no number",
+        ),
         pytest.param(Selection(steps="1"), CHAIN, None, id="it was not asked for"),
         pytest.param(
             Selection(),

@@ -433,9 +433,11 @@ def _without_oracle(
         return None
     named = f"steps {listed(steps)}" if len(steps) <= _FEW_STEPS else f"{len(steps)} steps"
     which = f"step {steps[0]} calls it" if len(steps) == 1 else f"{named} call it"
+    # A question without a pack is a step that the user has not numbered.
+    is_alone = len(pack.steps) == 1
     return Refusal(
-        f"oracle is not on PATH, and {which}",
+        "oracle is not on PATH" if is_alone else f"oracle is not on PATH, and {which}",
         hint="install it (npm install -g @steipete/oracle), name it with --oracle-bin, "
-        "or try the pack with --engine rehearsal",
+        "or try it with --engine rehearsal",
         kind=MachineError,
     )
