@@ -15,8 +15,9 @@ from oraclepack.tui.packs_screen import PacksScreen
 from oraclepack.tui.steps_screen import StepsScreen
 from oraclepack.tui.watch_screen import WatchScreen
 from tests.authoring.repositories import SINGLE_FILE, a_repository
+from tests.packs import pack_text
 from tests.report.example_runs import PACK
-from tests.tui.screens import SMALL, keys, screen_text, settle, use_screen
+from tests.tui.screens import SMALL, WIDE, keys, screen_text, settle, use_screen
 
 
 @pytest.mark.slow
@@ -85,6 +86,24 @@ def test_columns_fit_their_table(
     widths: list[int], flexible: list[int], room: int, fitted: list[int]
 ) -> None:
     assert fitted_widths(widths, flexible, room) == fitted
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+def test_a_long_path_gives_way_to_the_cost(tmp_path: Path, size: tuple[int, int]) -> None:
+    folder = tmp_path / "docs/questions-about-this-repository"
+    folder.mkdir(parents=True)
+    for topic in ("security", "performance"):
+        file = folder / f"oracle-pack-2026-11-18-{topic}.md"
+        file.write_text(pack_text("# 01) first\ntrue\n"))
+
+    async def script(app: TuiApp, _pilot: Pilot[Any]) -> None:
+        lines = screen_text(app).splitlines()
+        (head,) = (line for line in lines if "Last run" in line)
+        assert head.partition("│")[0].rstrip().endswith("Done  Cost")
+        names = [line.split()[0] for line in lines if line.startswith(" …")]
+        assert [name.rpartition("-")[2] for name in names] == ["performance.md", "security.md"]
+
+    use_screen(tmp_path, script, size)
 
 
 def test_a_folder_without_packs_says_what_to_do(tmp_path: Path) -> None:

@@ -99,8 +99,20 @@ class PacksScreen(PackScreen):
             for pack in self._packs:
                 table.add_row(*self._row(pack), key=pack.path)
 
-        keep_cursor(table, rows)
+        keep_cursor(table, rows, ("Pack",))
+        self._shorten_names(table)
         self._show_detail()
+
+    def _shorten_names(self, table: DataTable[Text]) -> None:
+        """Cut the names that do not fit at their beginning: packs differ at the end."""
+        column = table.ordered_columns[0]
+        if column.auto_width:
+            return
+        for pack in self._packs:
+            name = cell(pack.name).plain
+            if len(name) > column.width:
+                short = f"…{name[1 - column.width :]}"
+                table.update_cell(pack.path, column.key, cell(short, "bold"))
 
     def _row(self, pack: api.PackEntry) -> tuple[Text, ...]:
         run = pack.last_run
@@ -127,7 +139,8 @@ class PacksScreen(PackScreen):
         steps = str(len(result.checked[0].pack.steps))
         if errors:
             return cell(f"✗ {figures.count(errors, 'error')}{more}", "bold red"), steps
-        return cell(f"✓ valid{more.replace(' more', ' notes')}", "green"), steps
+        notes = f", {figures.count(others, 'note')}" if others else ""
+        return cell(f"✓ valid{notes}", "green"), steps
 
     def on_data_table_row_highlighted(self) -> None:
         self._show_detail()
