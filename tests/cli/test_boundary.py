@@ -22,7 +22,9 @@ WRONG = [
     pytest.param(["prices", "--jsn"], "its commands: list, show", id="an option of a group"),
     pytest.param(["config", "shw"], "did you mean show?", id="mistyped sub-command"),
     pytest.param(["schema", "--colour", "x"], "did you mean --color?", id="mistyped option"),
-    pytest.param(["validate", "--nope"], "see oraclepack validate --help", id="like no option"),
+    pytest.param(
+        ["validate", "--nope", "x"], "see oraclepack validate --help", id="like no option"
+    ),
     pytest.param(["schema", "--color", "red"], "see oraclepack schema", id="bad choice"),
     pytest.param(["schema", "a", "b"], "see oraclepack schema --help", id="word too many"),
     pytest.param(["completion"], "see oraclepack completion --help", id="missing argument"),
