@@ -246,11 +246,13 @@ def _outputs_alone(where: RunFiles, step: Step) -> Iterator[bool]:
     """Whether no other run writes to the outputs of a step while this lasts; else a warning."""
     outputs = where.record.state.step(step.id).outputs
     paths = sorted({output.declared_path for output in outputs if output.declared_path})
+    # Two spellings of a path are one file, which can be locked only once.
+    places = {_place_of(where.root, path): path for path in reversed(paths)}
     with ExitStack() as stack:
         used = [
             path
-            for path in paths
-            if not stack.enter_context(output_alone(_place_of(where.root, path)))
+            for place, path in sorted(places.items())
+            if not stack.enter_context(output_alone(place))
         ]
         for path in used:
             message = f"{path} stays as it is: another run writes to it"

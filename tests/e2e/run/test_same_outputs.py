@@ -496,3 +496,17 @@ def test_nothing_is_restored_or_accepted_where_a_run_asks(tmp_path: Path, zygote
     gate.open()
     assert other.wait().code == 0
     assert put_away.exists()
+
+
+def test_a_file_with_two_spellings_can_be_corrected(tmp_path: Path, zygote: Zygote) -> None:
+    asked = asking_for_sections("[[fault=short]] One?", "one.txt")
+    other = asked.replace(ANSWER, f"./{ANSWER}")
+    project = a_project(tmp_path, zygote, step(1, f"if true; then\n{asked}else\n{other}fi\n"))
+    (project.root / "one.txt").write_text("text\n")
+    assert run(project, "pack.md", "--output-chunk-mode", "single").code == 3
+    answer = project.root / ANSWER
+    answer.write_text(answer.read_text() + "\n## Risks\n\nNone that is known.\n")
+
+    assert run(project, "pack.md", "--output-chunk-mode", "single").code == 0
+    assert warnings(project) == []
+    assert len(project.oracle.calls) == 1
