@@ -272,7 +272,10 @@ def output_unused(root: Path, path: str) -> Iterator[None]:
     """Let no run write to a file while this lasts. Raises LockedError where one does."""
     with output_alone(_place_of(root, path)) as is_alone:
         if not is_alone:
-            raise LockedError(f"a run writes to {path}", hint="wait for the end of its step")
+            raise LockedError(
+                f"a run writes to {path}",
+                hint="wait for the end of its step, or of the tool that a killed command left",
+            )
         yield
 
 
