@@ -213,7 +213,7 @@ def measure(rounds: int, *, quick: bool, with_growth: bool) -> dict[str, object]
         "about": f"commit {commit()}, {os.cpu_count()} cores, load {before:.1f} before and"
         f" {os.getloadavg()[0]:.1f} after, {time.monotonic() - began:.0f} s",
         "realtime": os.sched_getscheduler(0) == os.SCHED_RR,
-        "load": max(before, os.getloadavg()[0]),
+        "load": before,  # afterwards it is our own
         "rounds": 1 if quick else rounds,
         "store_rate": most,
         "pack_seconds": throughput.AT_ONCE / files,
