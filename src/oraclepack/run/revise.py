@@ -27,7 +27,14 @@ from oraclepack.run.recorder import Recorder
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.files import Content
-from oraclepack.system.path_jail import content_at, jail, judge_entry, plain_place, read_content
+from oraclepack.system.path_jail import (
+    content_at,
+    jail,
+    judge_entry,
+    place_of,
+    plain_place,
+    read_content,
+)
 
 EDITED = "it was changed after it was recorded; the recorded output is back in its place"
 """Why a file is in quarantine that no failed attempt left."""
@@ -71,7 +78,7 @@ def _is_restored(where: RunFiles, state: StepState, output: j.OutputRecorded) ->
         return False
     if copied is None or sha256_bytes(copied) != output.sha256:
         return False
-    with output_alone(_place_of(where.root, path)) as is_alone:
+    with output_alone(place_of(where.root, path)) as is_alone:
         if is_alone:
             if there is None or not _is_backed_up(where, output, there):
                 _quarantine_edited(where, state, output.step, path)
@@ -247,7 +254,7 @@ def _outputs_alone(where: RunFiles, step: Step) -> Iterator[bool]:
     outputs = where.record.state.step(step.id).outputs
     paths = sorted({output.declared_path for output in outputs if output.declared_path})
     # Two spellings of a path are one file, which can be locked only once.
-    places = {_place_of(where.root, path): path for path in reversed(paths)}
+    places = {place_of(where.root, path): path for path in reversed(paths)}
     with ExitStack() as stack:
         used = [
             path
@@ -261,16 +268,10 @@ def _outputs_alone(where: RunFiles, step: Step) -> Iterator[bool]:
         yield not used
 
 
-def _place_of(root: Path, path: str) -> Path:
-    """The file that a path leads to, by whose name all runs lock it."""
-    verdict = jail(root, path)
-    return root / path if isinstance(verdict, Refusal) else verdict.path
-
-
 @contextmanager
 def output_unused(root: Path, path: str) -> Iterator[None]:
     """Let no run write to a file while this lasts. Raises LockedError where one does."""
-    with output_alone(_place_of(root, path)) as is_alone:
+    with output_alone(place_of(root, path)) as is_alone:
         if not is_alone:
             raise LockedError(
                 f"a run writes to {path}",

@@ -18,7 +18,15 @@ from oraclepack.run.quarantine import move_to_quarantine
 from oraclepack.run.recorder import Recorder
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.path_jail import CACHE, REHEARSALS, RUNS, jail, judge_entry, plain_file
+from oraclepack.system.path_jail import (
+    CACHE,
+    REHEARSALS,
+    RUNS,
+    jail,
+    judge_entry,
+    place_of,
+    plain_file,
+)
 from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.tool_names import TM_COMPLEXITY
 
@@ -243,10 +251,8 @@ def finish_rollback(root: Path, run: RunDir, record: Recorder, folder: Path) -> 
 
 
 def _undone(root: Path, run: RunDir, folder: Path, undo: UndoAction) -> j.FileUndone:
-    verdict = jail(root, undo.path)
-    place = root / undo.path if isinstance(verdict, Refusal) else verdict.path
     # Beside tools: what a call of this command left behind does not keep the earlier file away.
-    with output_alone(place, beside_tools=True) as is_alone:
+    with output_alone(place_of(root, undo.path), beside_tools=True) as is_alone:
         if not is_alone:
             raise MachineError(f"{undo.path} cannot be taken back: another run writes to it")
         try:

@@ -99,6 +99,12 @@ def jail(root: Path, path: str, base: Path | None = None) -> AllowedPath | Refus
         return Refusal(f"it cannot be looked at: {trouble.strerror or trouble}", subject=path)
 
 
+def place_of(root: Path, path: str) -> Path:
+    """The file that a path leads to, by whose name all runs lock it; also where it is refused."""
+    verdict = jail(root, path)
+    return root / path if isinstance(verdict, Refusal) else verdict.path
+
+
 def _judge(root: Path, path: str, base: Path) -> AllowedPath | Refusal:
     if os.path.normpath(base / path).startswith("/proc/"):
         return Refusal("it means another place for every process", subject=path)
