@@ -166,9 +166,9 @@ def take_output(path: Path) -> FileClaim | None:
 
 @contextmanager
 def output_alone(path: Path, *, beside_tools: bool = False) -> Iterator[bool]:
-    """Whether nobody writes to an output file while this lasts.
+    """Lock an output file, and say whether no other process writes to it.
 
-    With `beside_tools`, the tool of a killed command may still do so.
+    With `beside_tools`, the tool of a killed command may still write.
     """
     try:
         claim = take_output(path)

@@ -61,7 +61,7 @@ class HeldAnswer(msgspec.Struct, frozen=True):
     data: bytes
     run_id: str
     acceptance: j.OutputRevised | None = None
-    """How a person accepted it; None where nobody did."""
+    """The event by which a person accepted it, if there is one."""
     retry: OutputRetry | None = None
     """The retry that was to replace it and was interrupted."""
 

@@ -250,7 +250,7 @@ def _hold_failed(where: RunFiles, step: Step, manner: VerifyOptions) -> None:
 
 @contextmanager
 def _outputs_alone(where: RunFiles, step: Step) -> Iterator[bool]:
-    """Whether no other run writes to the outputs of a step while this lasts; else a warning."""
+    """Lock the outputs of a step; False, with a warning, if another run writes to one."""
     outputs = where.record.state.step(step.id).outputs
     paths = sorted({output.declared_path for output in outputs if output.declared_path})
     # Two spellings of a path are one file, which can be locked only once.
@@ -270,7 +270,7 @@ def _outputs_alone(where: RunFiles, step: Step) -> Iterator[bool]:
 
 @contextmanager
 def output_unused(root: Path, path: str) -> Iterator[None]:
-    """Let no run write to a file while this lasts. Raises LockedError where one does."""
+    """Lock a file against other runs. Raises LockedError if one writes to it."""
     with output_alone(place_of(root, path)) as is_alone:
         if not is_alone:
             raise LockedError(

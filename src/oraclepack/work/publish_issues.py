@@ -139,7 +139,7 @@ def publish_run(
 
 
 def _way_out(trouble: GithubError, request: PublishRequest, *, has_token: bool) -> str:
-    """What to do after an error; a dry run may have no token, and needs GitHub all the same."""
+    """The hint for an error. A dry run may have no token, but it reads from GitHub too."""
     hints = [trouble.hint]
     is_unreachable = trouble.retryable and trouble.retry_after is None
     if not has_token and not is_unreachable:
