@@ -57,8 +57,10 @@ def opened(kind: str, folder: Path, number: int) -> Iterator[CallStore]:
     run_dir = folder / f".oraclepack/runs/r{number}"
     run_dir.mkdir(parents=True, exist_ok=True)
     if kind == "files":
-        places = {"limits": folder / "limits", "budget": folder / "budget"}
-        yield file_store(folder, run_dir, SystemClock(), use_cache=True, **places)
+        limits, budget = folder / "limits", folder / "budget"
+        yield file_store(
+            folder, run_dir, SystemClock(), use_cache=True, limits=limits, budget=budget
+        )
         return
     with postgres_store(kind, folder, run_dir) as store:
         yield store

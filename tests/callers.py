@@ -54,6 +54,7 @@ class Stage:
         watch = AttemptCallbacks(
             is_answered=is_answered,
             asking=lambda: self.gateway.attempts.asking(attempt),
+            on_ending=lambda: self.gateway.attempts.end_calls(attempt),
             on_stop_waits=self.stop_waits.set,
         )
         outcome = self.bench.run(attempt, watch)

@@ -14,6 +14,7 @@ from oraclepack.journal import events as j
 from oraclepack.journal.line_format import Link, Signer, encode_line
 from oraclepack.journal.statuses import (
     Cache,
+    CallIdentity,
     CallWait,
     OutputRetry,
     QuestionSize,
@@ -167,6 +168,12 @@ any_event: st.SearchStrategy[j.Event] = st.one_of(
     _some(j.InvocationIntent, **_CALL, retry=_RETRY, question=_QUESTION),
     _some(
         j.InvocationOutcome, **_CALL, ok=st.booleans(), cache=st.sampled_from(Cache), usage=_USAGE
+    ),
+    _some(
+        j.CallIdentified,
+        **_WHO,
+        call=_SMALL,
+        identity=st.builds(CallIdentity, session=st.just("s"), response=st.just("resp_1")),
     ),
     _some(j.TryStarted, **_WHO, call=_SMALL, number=_SMALL),
     _some(j.TryFinished, **_WHO, call=_SMALL, number=_SMALL, ok=st.booleans()),

@@ -130,8 +130,7 @@ What all commands share:
   argument the help goes to stderr, with exit code 2.
 - A boolean `--flag` is also spelled `--flag=true`, `--flag=false` (or 1, 0, yes, no, on, off) and
   `--no-flag`. It never takes the next word.
-- `meta.duration_ms` is 0 for a command that runs nothing, so that the same input gives the same
-  bytes.
+- The same input gives the same bytes, but for `meta.duration_ms` and `meta.request_id`.
 - A crash leaves a log file in the user's log directory, readable by its owner alone, and says
   where. The command line is not in it.
 
@@ -190,8 +189,8 @@ A setting may be given in several places. The first of these wins:
 
 `ORACLEPACK_TRUST_KEY` is no setting: it holds a key that machines share (see
 [security](security.md#runs-and-caches-that-are-not-yours)), and is read from the environment alone.
-Nor is `ORACLEPACK_MACHINE`: its value `HOST/BOOT` names this machine where several that share a
-project directory have the same host name.
+Nor is `ORACLEPACK_MACHINE`: its value `NAME/BOOT` names this machine, instead of a random id in
+your state directory.
 
 A bad value is an error that names its source, also where a stronger source hides it. An unknown
 key is an error; an unknown `ORACLEPACK_*` variable is a warning.

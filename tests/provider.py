@@ -1,5 +1,8 @@
 """A provider of answers on loopback: speaks chat completions, and fails on request.
 
+It also computes responses in the background, as OpenAI and Azure do for Pro models: a POST to
+`…/responses` is answered with an id, and the response can be asked for with it, or cancelled.
+
 A prompt names its own fault, `[[fault=rate_limit first=3]]`: the first three requests with that
 prompt, or all of them without `first`. Or a test adds a `Rule`. The client library repeats many
 faults twice by itself, so a fault is seen by the caller only from `first=3` on.
@@ -7,10 +10,12 @@ faults twice by itself, so a fault is seen by the caller only from `first=3` on.
 
 import json
 import re
+import secrets
 import select
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -39,7 +44,16 @@ The others: `drop` and `reset` (no answer), `hang` (none, ever), `hold` (none un
 `Provider.release` is set), `slow`, `empty`, `garbage` (not JSON), `cut` (reset in the middle of
 the stream), `cut_clean` (an orderly end there), `stall` (no end), `halfway` (the second half once
 `release` is set), `error_event`, `length`.
+
+Of a response in the background: `thinking` (runs until `release` is set), `lost` (it runs, and its
+reply is lost), `failed`, `incomplete`, `cancelled`, `gone` (nobody knows its id any more),
+`forbidden_poll` (asking for it is refused), `lost_poll` (asking for it is answered by a reset, the
+first three times).
 """
+
+
+ENDED = frozenset({"failed", "incomplete", "cancelled"})
+"""Faults with which a response in the background ends."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +77,11 @@ class Request:
     files: tuple[str, ...]
     status: int | None = None
     answered: bool = False
-    """A whole answer went out."""
+    """A whole answer went out, or lies ready to be asked for."""
+    response: str = ""
+    """Its id, where it is computed in the background."""
+    began: float = 0.0
+    """When that began, by the monotonic clock."""
 
 
 @dataclass
@@ -73,6 +91,14 @@ class Provider:
     port: int = 0
     rules: list[Rule] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+    polls: list[str] = field(default_factory=list)
+    """The ids that were asked for, each time."""
+    cancelled: list[str] = field(default_factory=list)
+    """The ids that were cancelled."""
+    keys: set[str] = field(default_factory=set)
+    """The keys that came with the requests."""
+    background_seconds: float = 0.0
+    """How long a response in the background takes."""
     most_at_once: int = 0
     release: threading.Event = field(default_factory=threading.Event)
     closing: threading.Event = field(default_factory=threading.Event)
@@ -92,6 +118,10 @@ class Provider:
         """Wait until so many have arrived."""
         with self.arrived:
             assert self.arrived.wait_for(lambda: len(self.requests) >= count, timeout=30)
+
+    def response(self, name: str) -> Request | None:
+        """The request that an id stands for."""
+        return next((one for one in self.requests if one.response == name), None)
 
     def begin(self, prompt: str, model: str, retry: int) -> Request:
         with self.arrived:
@@ -162,15 +192,98 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the base's name
         """Quiet."""
 
+    def do_GET(self) -> None:
+        self.provider.keys.add(str(self.headers.get("authorization")))
+        name = self.path.rpartition("/")[2]
+        request = self.provider.response(name)
+        with self.provider.arrived:
+            self.provider.polls.append(name)
+            self.provider.arrived.notify_all()
+        fault = request.fault if request else "gone"
+        if fault == "lost_poll" and self.provider.polls.count(name) <= 3:
+            self._hang_up(reset=True)
+        elif request is None or fault == "gone":
+            self._send(404, b'{"error": {"message": "Response not found."}}')
+        elif fault == "forbidden_poll":
+            self._send(403, b'{"error": {"message": "No access."}}')
+        else:
+            self._send(200, json.dumps(self._response(request)).encode())
+
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        said = [one["content"] for one in body["messages"] if one["role"] == "user"]
+        self.provider.keys.add(str(self.headers.get("authorization")))
+        data = self.rfile.read(int(self.headers["content-length"]))
+        if self.path.endswith("/cancel"):
+            self._cancel(self.path.split("/")[-2])
+            return
+        body = json.loads(data)
+        asked = body["messages"] if "messages" in body else body["input"]
+        said = [one["content"] for one in asked if one["role"] == "user"]
         retry = int(self.headers.get("x-stainless-retry-count") or 0)
         request = self.provider.begin("\n\n".join(map(_text, said)), body["model"], retry)
         try:
-            self._serve(request, streamed=bool(body.get("stream")))
+            if body.get("background") and request.fault not in REFUSALS:
+                self._schedule(request)
+            else:
+                self._serve(request, streamed=bool(body.get("stream")))
         finally:
             self.provider.end()
+
+    def _schedule(self, request: Request) -> None:
+        """A response in the background: what is asked is paid for from here on."""
+        if request.fault == "hold":
+            self.provider.release.wait()
+        request.status = 200
+        request.began = time.monotonic()
+        request.response = f"resp_{len(self.provider.requests):04d}_{secrets.token_hex(4)}"
+        request.answered = request.fault not in {"failed", "incomplete", "cancelled"}
+        if request.fault == "lost":
+            self._hang_up()
+        else:
+            reply = self._response(request) | {"status": "queued", "output": [], "usage": None}
+            self._send(200, json.dumps(reply).encode())
+
+    def _cancel(self, name: str) -> None:
+        request = self.provider.response(name)
+        if request is None:
+            self._send(404, b'{"error": {"message": "Response not found."}}')
+            return
+        with self.provider.arrived:
+            self.provider.cancelled.append(name)
+        self._send(200, json.dumps(self._response(request)).encode())
+
+    def _response(self, request: Request) -> dict[str, Any]:
+        """The response as it is now."""
+        text = answer_to(request.prompt)
+        is_late = time.monotonic() < request.began + self.provider.background_seconds
+        is_held = request.fault == "thinking" and not self.provider.release.is_set()
+        state = request.fault if request.fault in ENDED else "completed"
+        if request.response in self.provider.cancelled:
+            state = "cancelled"
+        elif is_late or is_held:
+            state = "in_progress"
+        part = {"type": "output_text", "text": text.rstrip("\n"), "annotations": []}
+        message = {"type": "message", "role": "assistant", "content": [part]}
+        usage = {"input_tokens": 10, "output_tokens": len(text) // 4}
+        return {
+            "id": request.response,
+            "object": "response",
+            "created_at": 1,
+            "model": request.model,
+            "background": True,
+            "status": state,
+            "error": {"code": "server_error", "message": "It failed."}
+            if state == "failed"
+            else None,
+            "incomplete_details": {"reason": "max_output_tokens"}
+            if state == "incomplete"
+            else None,
+            "output": [{"type": "reasoning", "summary": []}, message]
+            if state == "completed"
+            else [],
+            "usage": usage | {"total_tokens": sum(usage.values())}
+            if state == "completed"
+            else None,
+        }
 
     def _serve(self, request: Request, *, streamed: bool) -> None:
         fault = request.fault

@@ -11,11 +11,9 @@ import pytest
 
 from oraclepack import api
 from oraclepack.authoring.blank import TEMPLATES
-from oraclepack.authoring.question_selection import PROFILES
 from oraclepack.authoring.skills import AGENTS, SKILLS
 from oraclepack.cli.commands import (
     authoring_commands,
-    generate_command,
     skills_commands,
     ticketify_command,
     tickets_commands,
@@ -203,7 +201,6 @@ def test_uuid_and_decimal_encode_after_a_command(pack: str, tmp_path: Path) -> N
     ("offered", "known"),
     [
         pytest.param(authoring_commands.TEMPLATES, TEMPLATES, id="templates of new"),
-        pytest.param(generate_command.PROFILES, tuple(PROFILES), id="profiles of generate"),
         pytest.param(skills_commands.NAMES.choices, tuple(AGENTS), id="agents"),
         pytest.param(skills_commands.SKILLS.choices, tuple(SKILLS), id="skills"),
         pytest.param(ticketify_command.MODES, tuple(TicketMode), id="modes of ticketify"),

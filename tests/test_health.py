@@ -1,6 +1,9 @@
+from pathlib import Path
+
 import pytest
 
 from oraclepack.doctor import Need, Presence, ProgramProbe, judge, judge_login, usable, version_in
+from oraclepack.tools.oracle_config import lacks_space
 
 NEED = Need("node", ("node",), "nothing starts", "install it", oldest=(24,), required=True)
 
@@ -51,3 +54,10 @@ def test_only_what_is_required_makes_the_machine_unusable() -> None:
 
     assert usable((judge(optional, ProgramProbe(None)),))
     assert not usable((judge(bash, ProgramProbe(None)),))
+
+
+def test_the_room_in_the_home_of_oracle_is_looked_at(tmp_path: Path) -> None:
+    env = {"ORACLE_HOME_DIR": str(tmp_path / "not/yet/there")}
+
+    assert lacks_space(env, least=0) == ""
+    assert f"{tmp_path}/not/yet/there has " in lacks_space(env, least=1 << 60)

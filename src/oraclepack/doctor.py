@@ -12,7 +12,9 @@ from msgspec.structs import replace
 from oraclepack import __version__
 from oraclepack.authoring.skills import SkillState, SkillStatus
 from oraclepack.authoring.skills import check as check_skills
+from oraclepack.system.environment import environment
 from oraclepack.system.programs import find_program, find_tool, named_program, probe, python_version
+from oraclepack.tools.oracle_config import lacks_space
 
 SLOW_LOGIN_MS = 100
 
@@ -82,6 +84,8 @@ class Health(msgspec.Struct, frozen=True):
     """Nothing that every command needs is missing."""
     skills: tuple[SkillStatus, ...] = ()
     """The installed copies of the prompt for agents; those that are absent are left out."""
+    lacks_space: str = ""
+    """Why oracle could not write to its home; empty where it can."""
 
 
 NEEDS = (
@@ -199,7 +203,8 @@ def examine(root: Path, named: Mapping[str, tuple[str, str]] | None = None) -> H
         checks = tuple(workers.map(lambda need: _check(need, chosen.get(need.name)), NEEDS))
     installed = check_skills(root).skills
     skills = tuple(skill for skill in installed if skill.state is not SkillState.ABSENT)
-    return Health(python_version(), __version__, checks, login, usable(checks), skills)
+    space = lacks_space(environment())
+    return Health(python_version(), __version__, checks, login, usable(checks), skills, space)
 
 
 def _check(need: Need, named: tuple[str, str] | None) -> ProgramCheck:

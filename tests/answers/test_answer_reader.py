@@ -1,6 +1,8 @@
-"""How an answer is read: sections, units, lines, and the end that is not used."""
+"""How an answer is read: sections, statements, lines."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oraclepack.answers.answer_reader import read_answer_text
 from oraclepack.pack.answer_sections import ALL_SECTIONS, Section
@@ -56,28 +58,20 @@ src/**/pool*.py
 
 
 @pytest.mark.parametrize("text", [MARKDOWN, CAPTURED], ids=["Markdown", "copied from a chat page"])
-def test_both_shapes_give_the_same_units(text: str) -> None:
+def test_both_shapes_give_the_same_sections(text: str) -> None:
     read = read_answer_text(text, expected=ALL_SECTIONS)
 
-    assert [unit.section for unit in read.units] == [DIRECT, DIRECT, RISKS, NEXT, MISSING]
+    assert list(dict.fromkeys(one.section for one in read.statements)) == list(Section)
     assert read.cut is None
     assert read.sections == frozenset(Section)
 
 
 @pytest.mark.parametrize("text", [MARKDOWN, CAPTURED], ids=["Markdown", "copied from a chat page"])
-def test_the_text_of_a_unit_stands_in_the_source(text: str) -> None:
-    folded = " ".join(text.split())
-    for unit in read_answer_text(text).units:
-        for piece in unit.texts:
-            assert " ".join(piece.split()) in folded
-
-
-def test_a_unit_knows_its_lines() -> None:
-    lines = MARKDOWN.split("\n")
-    for unit in read_answer_text(MARKDOWN).units:
-        for piece, (first, last) in zip(unit.texts, unit.spans, strict=True):
-            source = "\n".join(lines[first - 1 : last])
-            assert " ".join(piece.split()) in " ".join(source.split())
+def test_every_statement_stands_in_the_source_at_its_lines(text: str) -> None:
+    lines = text.split("\n")
+    for one in read_answer_text(text).statements:
+        source = "\n".join(lines[one.first_line - 1 : one.last_line])
+        assert " ".join(one.text.split()) in " ".join(source.split())
 
 
 @pytest.mark.parametrize(
@@ -100,14 +94,20 @@ def test_a_unit_knows_its_lines() -> None:
 def test_a_heading_opens_a_section_and_is_no_item(heading: str, section: Section) -> None:
     read = read_answer_text(f"Direct answer\n\nIt is so.\n\n{heading}\n\nOnly this.\n")
 
-    assert [(unit.section, unit.text) for unit in read.units] == [
+    assert [(one.section, one.text) for one in read.statements] == [
         (DIRECT, "It is so."),
         (section, "Only this."),
     ]
 
 
+LONG = (
+    "A long line that nobody wrapped by hand goes on and on, and then it goes on a little further."
+)
+POINT = f"This point is a thought of its own, since it goes on and on. {LONG}"
+
+
 @pytest.mark.parametrize(
-    ("body", "units"),
+    ("body", "statements"),
     [
         pytest.param(
             "- A claim.\n  Evidence: `a.py`\n- Another.",
@@ -120,23 +120,22 @@ def test_a_heading_opens_a_section_and_is_no_item(heading: str, section: Section
             id="so does evidence in a paragraph of its own",
         ),
         pytest.param(
-            "A claim that ends.\nPool_Design_Notes\n\nAnother.",
-            ["A claim that ends.", "Another."],
-            id="a caption of the page is no text",
+            "- One\n  - a\n  - b\n\n  more of it\n- Two",
+            ["One\n- a\n- b\n\nmore of it", "Two"],
+            id="a bullet with its children",
         ),
         pytest.param(
-            "The list is:\n\nfirst\n\nsecond",
-            ["The list is:\n\nfirst\n\nsecond"],
-            id="a lead-in owns what follows",
+            "It must:\n\n- run\n- end\n\nAfter that it is done.",
+            ["It must:\n\n- run\n- end", "After that it is done."],
+            id="a lead-in owns the list that follows it, and nothing after that",
         ),
         pytest.param(
-            f"{'A long line that nobody wrapped by hand goes on and on. ' * 3}\nAnother one.",
-            [
-                ("A long line that nobody wrapped by hand goes on and on. " * 3).strip(),
-                "Another one.",
-            ],
-            id="bullets that were lost without a blank line",
+            f"Do this:\n\n- {POINT}\n- Short.",
+            [POINT, "Short."],
+            id="points that are statements of their own stay apart",
         ),
+        pytest.param("It is:\n\nfirst\n\nsecond", ["It is:", "first", "second"], id="paragraphs"),
+        pytest.param(f"{LONG * 2}\nAnother.", [LONG * 2, "Another."], id="one line, one paragraph"),
         pytest.param(
             "A line that was wrapped\nby hand is one paragraph.",
             ["A line that was wrapped\nby hand is one paragraph."],
@@ -148,66 +147,80 @@ def test_a_heading_opens_a_section_and_is_no_item(heading: str, section: Section
             id="never split inside a paragraph",
         ),
         pytest.param(
-            "It is so.\n\n| Place | Fix |\n|---|---|\n| `a.py` | Add a lock |\n"
-            "| `b.py` | Close it |\n\nThe end.",
-            [
-                "It is so.",
-                "| `a.py` | Add a lock |",
-                "| `b.py` | Close it |",
-                "The end.",
-            ],
-            id="each row of a table, without its head",
+            "### Cache\nIt grows.\n### Jobs\nThey hang.",
+            ["It grows.", "They hang."],
+            id="a heading ends a statement",
         ),
         pytest.param(
-            "Change these:\n\n| Place | Fix |\n|---|---|\n| `a.py` | Add a lock |",
-            ["Change these:\n\n| Place | Fix |\n|---|---|\n| `a.py` | Add a lock |"],
-            id="a table below a lead-in belongs to it",
+            "### Cache\n### Jobs\nThey hang.", ["### Cache", "They hang."], id="a bare heading"
+        ),
+        pytest.param(
+            "It is so.\n\n| Place | Fix |\n|---|---|\n| `a.py` | Add a lock |\n"
+            "| `b.py` | Close it |\n\nThe end.",
+            ["It is so.", "| `a.py` | Add a lock |", "| `b.py` | Close it |", "The end."],
+            id="each row of a table",
+        ),
+        pytest.param(
+            "Run this:\n\n```sh\nmake test\n```\n\nThen stop.",
+            ["Run this:\n\n```sh\nmake test\n```", "Then stop."],
+            id="code belongs to what is above it",
         ),
     ],
 )
-def test_a_unit_is_one_thought(body: str, units: list[str]) -> None:
-    assert [unit.text for unit in read_answer_text(f"Direct answer\n\n{body}\n").units] == units
+def test_a_statement_is_one_thought(body: str, statements: list[str]) -> None:
+    read = read_answer_text(f"Direct answer\n\n{body}\n")
+
+    assert [one.text for one in read.statements] == statements
+
+
+@pytest.mark.parametrize(
+    ("body", "lead"),
+    [
+        ("### Cache\n\nIt grows.", "### Cache"),
+        ("**Cache**\n\nIt grows.", "**Cache**"),
+        ("| Place | Fix |\n|---|---|\n| `a.py` | Add a lock |", "| Place | Fix |"),
+        (f"Do this:\n\n- {POINT}", "Do this:"),
+        ("It grows.", ""),
+    ],
+)
+def test_what_stands_above_a_statement_is_kept_with_it(body: str, lead: str) -> None:
+    (statement,) = read_answer_text(f"Direct answer\n\n{body}\n").statements
+
+    assert statement.lead == lead
+
+
+@given(st.lists(st.sampled_from([*MARKDOWN.split("\n"), "", "  - x y", "| a | b |", "|---|---|"])))
+def test_no_word_of_an_answer_is_lost(lines: list[str]) -> None:
+    text = "\n".join(["Direct answer", *lines])
+    read = read_answer_text(text)
+
+    kept = " ".join(f"{one.lead} {one.text}" for one in read.statements)
+    words = {word for line in lines for word in line.split() if opens_nothing(line)}
+    assert {word for word in words if word.isalpha()} <= set(kept.split())
+
+
+def opens_nothing(line: str) -> bool:
+    """Whether a line is no heading of a section."""
+    return not read_answer_text(f"{line}\n\na").sections
 
 
 def test_without_headings_all_is_a_direct_answer() -> None:
-    assert {unit.section for unit in read_answer_text("One.\n\nTwo.").units} == {DIRECT}
+    read = read_answer_text("One.\n\nTwo.")
+
+    assert {one.section for one in read.statements} == {DIRECT}
+    assert read.is_free_form
 
 
 def test_the_name_of_a_file_gives_the_section() -> None:
     read = read_answer_text("- `src/a.py`", section=MISSING)
 
-    assert [unit.section for unit in read.units] == [MISSING]
+    assert [one.section for one in read.statements] == [MISSING]
+    assert not read.is_free_form
 
 
-@pytest.mark.parametrize(
-    ("end", "kept"),
-    [
-        pytest.param("It holds. It ends in the", [], id="too little is left"),
-        pytest.param(
-            "This sentence is long enough to stand alone here. The next one ends in the",
-            ["This sentence is long enough to stand alone here."],
-            id="its whole sentences stay",
-        ),
-        pytest.param(
-            "Write a script that tries three ways to save the file:",
-            ["Write a script that tries three ways to save the file:"],
-            id="a lead-in is whole, its points are missing",
-        ),
-    ],
-)
-def test_only_the_broken_end_is_dropped(end: str, kept: list[str]) -> None:
-    read = read_answer_text(f"Direct answer\n\nA whole one comes first.\n\n{end}")
+def test_the_broken_end_is_kept_and_marked() -> None:
+    read = read_answer_text("Direct answer\n\nA whole one.\n\nThe next one ends in the")
 
-    assert read.is_partial
-    assert read.units[0].text == "A whole one comes first."
-    assert [unit.text for unit in read.units[1:]] == kept
-    assert read.broken is not None
-    assert read.broken.text == end
-
-
-def test_a_lone_word_between_paragraphs_is_a_caption() -> None:
-    text = "Direct answer\n\nIt is bounded.\n\nPoolNotes\n\nUnknown names are open.\n\nYes\n"
-
-    units = [unit.text for unit in read_answer_text(text).units]
-
-    assert units == ["It is bounded.", "Unknown names are open.", "Yes"]
+    assert [one.text for one in read.statements] == ["A whole one.", "The next one ends in the"]
+    assert read.cut is not None
+    assert read.cut.breaks_statement

@@ -16,7 +16,7 @@ HEAD = (
 
 
 def is_cut(end: str) -> bool:
-    return read_answer_text(HEAD + end, expected=ALL_SECTIONS).is_partial
+    return read_answer_text(HEAD + end, expected=ALL_SECTIONS).cut is not None
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,13 @@ def test_a_clean_stop_before_the_last_sections_is_noticed() -> None:
     cut = read_answer_text(text, expected=ALL_SECTIONS).cut
 
     assert cut is not None
-    assert not cut.breaks_unit
+    assert not cut.breaks_statement
     assert "Next smallest concrete experiment" in cut.reason
     assert read_answer_text(text).cut is None
 
 
 def test_a_heading_with_nothing_below_it_is_noticed() -> None:
-    assert read_answer_text("Direct answer\n\nIt is so.\n\nRisks/unknowns").is_partial
+    assert read_answer_text("Direct answer\n\nIt is so.\n\nRisks/unknowns").cut is not None
 
 
 @pytest.mark.parametrize("text", [MARKDOWN, CAPTURED], ids=["Markdown", "copied from a chat page"])
@@ -84,25 +84,6 @@ def test_a_cut_before_the_last_section_is_always_noticed(text: str) -> None:
 
     for place in places:
         read = read_answer_text(text[:place], expected=ALL_SECTIONS)
-        assert read.is_partial, text[:place][-40:]
+        assert read.cut is not None, text[:place][-40:]
         whole = " ".join(text[:place].split())
-        assert all(" ".join(unit.text.split()) in whole for unit in read.units)
-
-
-@pytest.mark.parametrize(
-    ("end", "kept"),
-    [
-        pytest.param("The pool is never drained. (src/pool.py)", True, id="a citation"),
-        pytest.param("The pool leaks when take() throws", False, id="no mark"),
-        pytest.param("Both writers swallow errors: put(...).catch(()", False, id="an open bracket"),
-        pytest.param("The entry has `name`, `size`", False, id="code in the middle of a list"),
-        pytest.param("Nothing drains it before (a)", False, id="a point of a list"),
-    ],
-)
-def test_the_last_unit_before_missing_sections_is_used_only_if_it_is_whole(
-    end: str, *, kept: bool
-) -> None:
-    read = read_answer_text(f"Direct answer\n\nIt is bounded.\n\n{end}\n", expected=ALL_SECTIONS)
-
-    assert read.is_partial
-    assert (end in [unit.text for unit in read.units]) is kept
+        assert all(" ".join(unit.text.split()) in whole for unit in read.statements)

@@ -5,6 +5,7 @@ import pytest
 from oraclepack.answers.output_check import check_output
 from oraclepack.pack.contract import DeclaredOutput, OutputContract, infer
 from oraclepack.system.files import Content
+from oraclepack.system.text_limits import LARGEST_OUTPUT
 
 FOUR = "## Direct answer\na\n## Risks/unknowns\nb\n## Next experiment\nc\n## Missing evidence\nd\n"
 
@@ -36,7 +37,15 @@ def contract(marker: str) -> OutputContract:
         pytest.param("none", Content(b" \n\t\n"), (), "empty", id="blank"),
         pytest.param("none", Content(b"\xef\xbb\xbf"), (), "empty", id="a byte order mark"),
         pytest.param("none", Content("\u200b\u00a0".encode()), (), "empty", id="invisible"),
-        pytest.param("direct-answer", Content(b"Direct answer \xff"), (), None, id="not UTF-8"),
+        pytest.param("direct-answer", Content(b"Direct answer: \xffa"), (), None, id="not UTF-8"),
+        pytest.param("none", Content(b"a" * LARGEST_OUTPUT), (), None, id="as large as may be"),
+        pytest.param(
+            "none",
+            Content(b"a" * (LARGEST_OUTPUT + 1)),
+            (),
+            f"too large for an output: more than {LARGEST_OUTPUT} bytes",
+            id="too large to be read",
+        ),
     ],
 )
 def test_a_file_that_is_not_there_is_another_fault_than_its_text(
@@ -53,7 +62,7 @@ def test_a_file_that_is_not_there_is_another_fault_than_its_text(
 
 
 def test_headings_can_be_required() -> None:
-    said = Content(b"The direct answer is yes.")
+    said = Content(b"Direct answer: yes.")
 
     assert check_output(contract("direct-answer"), said) is None
     failure = check_output(contract("direct-answer"), said, require_headings=True)

@@ -174,20 +174,20 @@ WHOLE = f"{ANSWER}\nIf evidence is insufficient, attach next\nNothing is missing
 WORK_LINES = [
     pytest.param(f"{WHOLE}{WORK}\n", [], id="a line in its form"),
     pytest.param(f"{WHOLE}WORK: none\n", [], id="nothing to do, and said so"),
-    pytest.param(WHOLE, ["the prompt asks for WORK lines, and there is none"], id="no line"),
+    pytest.param(WHOLE, ["the prompt asks for stated work, and there is none"], id="no line"),
     pytest.param(
         f"{WHOLE}{WORK}XL\n",
-        ["a WORK line is not in its form: effort is S, M or L, not 'SXL'"],
+        ["stated work is not in its form: effort is S, M or L, not 'SXL'"],
         id="an effort that is none",
     ),
     pytest.param(
         f"{WHOLE}{WORK} | when: soon\n",
-        ["a WORK line is not in its form: no known field: 'when: soon'"],
+        ["stated work is not in its form: no known field: 'when: soon'"],
         id="an unknown field",
     ),
     pytest.param(
         f"{WHOLE}{WORK}\nWORK: none\n",
-        ["`WORK: none` appears beside other WORK lines"],
+        ["stated work is not in its form: it says that there is no work, and states some"],
         id="work and none",
     ),
 ]

@@ -47,8 +47,5 @@ def a_repository(root: Path, *commits: Mapping[str, str | bytes]) -> Path:
 
 
 SINGLE_FILE: dict[str, str | bytes] = {
-    "tool.py": (
-        "import os\n\n\ndef rotate(path):\n"
-        '    os.remove(path + ".old")\n    os.rename(path, path + ".old")\n'
-    ),
+    "tool.py": "import requests\n\n\ndef load(url):\n    return requests.get(url)\n"
 }

@@ -1,4 +1,3 @@
-import json
 import re
 import subprocess
 from pathlib import Path
@@ -7,7 +6,6 @@ import pytest
 
 from oraclepack.authoring.file_roles import worth_reading
 from oraclepack.authoring.generate import GenerateRequest, GenerateResult, generate
-from oraclepack.authoring.question_selection import PROFILES
 from oraclepack.errors import InputError, UsageError
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack
@@ -18,18 +16,14 @@ from tests.authoring.repositories import git
 ROOT = Path(__file__).parent.parent.parent
 
 
+CODE = "import requests\n\n\ndef load(url):\n    return requests.get(url)\n"
+"""Code that gives a question."""
+
+
 def written(root: Path, **wishes: object) -> tuple[GenerateResult, Pack]:
     result = generate(GenerateRequest(root=root, **wishes))  # type: ignore[arg-type]
     path = root / result.data.path
     return result, parse_pack(path.read_text(encoding="utf-8"), path.as_posix())
-
-
-@pytest.mark.slow
-def test_this_repository_gives_a_strict_pack() -> None:
-    result, pack = made(ROOT)
-
-    assert findings(ROOT, pack, strict=True) == []
-    assert len({step.reference for step in result.data.steps}) >= 12
 
 
 def test_the_same_commit_gives_the_same_bytes_in_a_second_clone(tmp_path: Path) -> None:
@@ -45,7 +39,7 @@ def test_the_same_commit_gives_the_same_bytes_in_a_second_clone(tmp_path: Path) 
     second, _ = written(clone)
 
     assert first.data.path == "docs/oracle-pack-2026-03-09.md"
-    assert (first.warnings, again.data.unchanged) == ((), True)
+    assert again.data.unchanged
     assert (clone / second.data.path).read_bytes() == bytes_of_first
     assert "the work tree differs from the commit" in second.warnings[0]
 
@@ -64,22 +58,23 @@ def test_chunked_packs_ask_for_the_parts_one_by_one(tmp_path: Path, kind: str) -
 
     _, pack = made(root, chunked=True)
 
-    assert findings(root, pack, strict=kind == "library") == []
+    assert findings(root, pack, strict=False) == []
     assert all(len(step.calls) == 4 for step in pack.steps)
     assert all("WORK:" in prompt_of(step) for step in pack.steps)
     assert all(call.span.line == call.span.end_line for step in pack.steps for call in step.calls)
 
 
 def test_secrets_locks_generated_and_odd_names_are_never_attached(tmp_path: Path) -> None:
-    code = "import os\n\n\ndef f():\n    os.remove('a')\n    os.rename('b', 'c')\n"
     files: dict[str, str | bytes] = {
-        "good.py": code,
-        "secrets/id_rsa": code,
-        "pages/[id].py": code,
-        "a,b.py": code,
-        "wire_pb2.py": code,
-        "made.py": f"# @generated\n{code}",
-        "vendor/x.py": code,
+        "good.py": CODE,
+        "secrets/id_rsa": CODE,
+        "pages/[id].py": CODE,
+        "a,b.py": CODE,
+        "wire_pb2.py": CODE,
+        "made.py": f"# @generated\n{CODE}",
+        "parser.c": "/* A Bison parser, made by GNU Bison 3.8.2.  */\n#include <curl/curl.h>\n"
+        "int load(CURL *c) {\n  return curl_easy_perform(c);\n}\n",
+        "vendor/x.py": CODE,
         "huge.py": "x = 1\n" * 200_000,
     }
 
@@ -142,8 +137,7 @@ def test_options_reach_every_call(tmp_path: Path) -> None:
     [
         pytest.param(("ledger/rates.py",), {"ledger/rates.py"}, id="a file"),
         pytest.param(("ledger/",), None, id="a folder"),
-        pytest.param(("open_book",), {"ledger/accounts.py", "ledger/report.py"}, id="a function"),
-        pytest.param(("Money.split",), {"ledger/money.py"}, id="a method"),
+        pytest.param(("fetch_rate",), {"ledger/rates.py"}, id="a function"),
     ],
 )
 def test_focus_limits_the_questions(
@@ -154,8 +148,8 @@ def test_focus_limits_the_questions(
     found = {step.reference for step in result.data.steps}
     assert found
     assert found <= references if references else all(r.startswith("ledger/") for r in found)
-    if focus == ("open_book",):
-        assert all("open_book" in " ".join(q.code for q in quotes_of(s)) for s in pack.steps)
+    if focus == ("fetch_rate",):
+        assert all("fetch_rate" in " ".join(q.code for q in quotes_of(s)) for s in pack.steps)
 
 
 def test_excluded_files_are_not_even_read(tmp_path: Path) -> None:
@@ -166,51 +160,12 @@ def test_excluded_files_are_not_even_read(tmp_path: Path) -> None:
     assert not attached & {"ledger/rates.py", "ledger/report.py"}
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_a_profile_prefers_its_questions(tmp_path: Path, profile: str) -> None:
-    root = build("service", tmp_path / "r")
-
-    plain, _ = made(root, count=6)
-    chosen, pack = made(root, profile=profile, count=6)
-
-    def share(result: GenerateResult) -> int:
-        names = PROFILES[profile]
-        steps = result.data.steps
-        return sum(s.category in names or s.question_id.startswith(tuple(names)) for s in steps)
-
-    assert len(pack.steps) == 6
-    assert share(chosen) > share(plain)
-
-
-def test_central_files_do_not_displace_what_a_profile_prefers(tmp_path: Path) -> None:
-    result, _ = made(build("service", tmp_path / "r"), profile="security", count=4)
-
-    names = PROFILES["security"]
-    assert all(
-        s.category in names or s.question_id.startswith(tuple(names)) for s in result.data.steps
-    )
-
-
-@pytest.mark.parametrize("deleted", [False, True], ids=["no commit", "a deletion"])
-def test_nothing_edited_is_said_so(tmp_path: Path, *, deleted: bool) -> None:
-    root = build("library", tmp_path / "r")
-    git(root, "tag", "base")
-    if deleted:
-        git(root, "rm", "-q", "README.md")
-        git(root, "commit", "-qm", "Remove a file")
-
-    result, _ = made(root, since="base")
-
-    said = "no file that exists was edited since the fork point from base; no pack was written"
-    assert said in result.warnings
-
-
 def test_a_number_of_questions_can_be_asked_for(tmp_path: Path) -> None:
     root = build("library", tmp_path / "r")
 
-    result, pack = made(root, count=5)
+    result, pack = made(root, count=2)
 
-    assert (len(pack.steps), result.warnings) == (5, ())
+    assert (len(pack.steps), result.warnings) == (2, ())
     assert findings(root, pack, strict=False) == []
 
 
@@ -225,13 +180,17 @@ def test_since_asks_only_about_what_changed(tmp_path: Path) -> None:
 
     result, pack = made(root, since="HEAD~1")
 
-    keys = {step.question_id for step in result.data.steps}
-    assert "changed-signature-parse-money" in keys
+    (step,) = [s for s in result.data.steps if s.question_id == "changed-code-parse-money"]
+    assert "since HEAD~1 change parse_money()" in step.question
+    assert "They touch no test." in step.question
     changed = {n for n, line in enumerate(text.split("\n"), 1) if "default" in line}
-    for step in pack.steps:
-        assert any(q.path == "ledger/money.py" and q.line in changed for q in quotes_of(step))
-    gains = next(s for s in result.data.steps if s.question_id == "changed-signature-parse-money")
-    assert "it gains default" in gains.question
+    for asked in pack.steps:
+        assert any(q.path == "ledger/money.py" and q.line in changed for q in quotes_of(asked))
+    prompt = prompt_of(pack.steps[0])
+    assert ": Let the caller name the currency\n" in prompt
+    assert "\n    -def parse_money(text):\n    +def parse_money(text, default=" in prompt
+    assert pack.steps
+    assert findings(root, pack, strict=False) == []
 
 
 def test_what_a_change_adds_is_not_asked_about_as_if_it_had_been_there(tmp_path: Path) -> None:
@@ -263,7 +222,6 @@ def emptied(purse):
         "added-code-purse",
         "added-code-emptied",
     }
-    assert all("The change adds" in step.question for step in result.data.steps)
 
 
 def test_code_that_moved_to_another_file_is_not_new(tmp_path: Path) -> None:
@@ -272,91 +230,37 @@ def test_code_that_moved_to_another_file_is_not_new(tmp_path: Path) -> None:
     at = text.index("def parse_money")
     following = text.find("\ndef ", at + 1)
     moved = text[at:following] if following > 0 else text[at:]
-    git(root, "mv", "ledger/money.py", "ledger/amounts.py")
-    commit(root, {"ledger/amounts.py": text.replace(moved, ""), "ledger/parsing.py": moved}, "Move")
+    commit(
+        root, {"ledger/money.py": text.replace(moved, ""), "ledger/parsing.py": moved}, "Move it"
+    )
 
-    result, _ = made(root, since="HEAD~1")
-
-    assert [step.question for step in result.data.steps if "The change adds" in step.question] == []
-
-
-def test_since_the_present_commit_there_is_nothing_to_ask(tmp_path: Path) -> None:
-    result, _ = made(build("library", tmp_path / "r"), since="HEAD")
-
-    assert result.data.steps == ()
-    assert "no pack was written" in result.warnings[0]
+    with pytest.raises(InputError, match="nothing here gives evidence"):
+        made(root, since="HEAD~1")
 
 
-@pytest.mark.parametrize("how", ["subdir", "auto"])
-def test_groups_make_several_packs_and_a_manifest(tmp_path: Path, how: str) -> None:
-    root = build("monorepo", tmp_path / "r")
-
-    result = generate(GenerateRequest(root=root, group=how))
-
-    assert result.data.manifest is not None
-    listed = json.loads((root / result.data.manifest).read_bytes())
-    assert {pack["group"] for pack in listed["packs"]} >= {"web"}
-    assert len(listed["packs"]) == len(result.data.packs) == 2
-    for one in result.data.packs:
-        pack = parse_pack((root / one.path).read_text(encoding="utf-8"), one.path)
-        assert findings(root, pack, strict=False) == []
-        assert len({out for step in pack.steps for out in step.outputs}) == len(pack.steps)
-    assert len({one.out_dir for one in result.data.packs}) == 2
-    again = generate(GenerateRequest(root=root, group=how))
-    assert again.data.unchanged
-
-
-TICKETS: dict[str, str | bytes] = {
-    "billing/split.md": (
-        "# Split amounts fairly\n\nThe rest of `split` goes to the first part today.\n\n"
-        "## Acceptance criteria\n\n- The rest is spread over the first parts\n"
-        "- The sum of the parts is the amount\n- A negative amount works as well\n"
-    ),
-    "billing/rates.md": (
-        "# Rates time out\n\n`fetch_rate` in ledger/rates.py hangs when the service is down.\n"
-        "People wait for minutes and then close the window.\n"
-    ),
-    "storage/rotate.md": (
-        "# Keep more old files\n\n- [ ] Number the files of rotate in ledger/storage.py\n"
-        "- [ ] Delete the oldest one\n- [ ] Tell the user which files there are\n"
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    ("group", "names"),
-    [
-        pytest.param("", {""}, id="one pack"),
-        pytest.param("subdir", {"billing", "storage"}, id="a pack for each folder"),
-    ],
-)
-def test_tickets_give_packs_that_quote_them(tmp_path: Path, group: str, names: set[str]) -> None:
+@pytest.mark.parametrize("deleted", [False, True], ids=["no commit", "a deletion"])
+def test_without_an_edit_there_is_nothing_to_ask(tmp_path: Path, *, deleted: bool) -> None:
     root = build("library", tmp_path / "r")
-    write(root, {f".tickets/{name}": text for name, text in TICKETS.items()})
+    git(root, "tag", "base")
+    if deleted:
+        git(root, "rm", "-q", "README.md")
+        git(root, "commit", "-qm", "Remove a file")
 
-    result = generate(GenerateRequest(root=root, from_tickets=".tickets", group=group))
-
-    packs = result.data.packs or ()
-    assert {pack.group for pack in packs} == (names if group else set())
-    for path in [pack.path for pack in packs] or [result.data.path]:
-        pack = parse_pack((root / path).read_text(encoding="utf-8"), path)
-        assert findings(root, pack, strict=False) == []
-        for step in pack.steps:
-            assert (step.attribute("reference") or "").startswith(".tickets/")
-            for quote in quotes_of(step):
-                line = (root / quote.path).read_text(encoding="utf-8").split("\n")[quote.line - 1]
-                assert quote.code == " ".join(line.split())
+    with pytest.raises(InputError, match="no file that exists was edited since the fork point"):
+        made(root, since="base")
 
 
-def test_tickets_that_name_the_same_things_come_into_one_group(tmp_path: Path) -> None:
-    root = build("library", tmp_path / "r")
-    more = {"c.md": "# Retry the rates\n\nAsk ledger/rates.py again after a minute, in any case.\n"}
-    tickets = {"a.md": TICKETS["billing/rates.md"], **more, "b.md": TICKETS["billing/split.md"]}
-    write(root, {f".tickets/{name}": text for name, text in tickets.items()})
+def test_a_hostile_diff_cannot_leave_the_heredoc(tmp_path: Path) -> None:
+    root = repository(tmp_path / "r", {"a.py": "def f():\n    return 1\n"})
+    lines = ["PROMPT", "touch escaped", "```", "[/oraclepack-meta]", "# 02) ROI=1"]
+    text = 'def f():\n    """Say.\n' + "\n".join(lines) + '\n"""\n    x = 1\n    return x\n'
+    commit(root, {"a.py": text}, "PROMPT\x07`touch escaped`")
 
-    result = generate(GenerateRequest(root=root, from_tickets="", group="auto"))
+    _, pack = made(root, since="HEAD~1")
 
-    assert sorted(pack.group for pack in result.data.packs) == ["Rates time out", "misc"]
+    assert [(step.id, len(step.script.heredocs)) for step in pack.steps] == [("01", 1)]
+    assert "    +touch escaped\n" in prompt_of(pack.steps[0])
+    assert pack.steps[0].meta.reference == "a.py"
 
 
 @pytest.mark.parametrize(
@@ -365,7 +269,6 @@ def test_tickets_that_name_the_same_things_come_into_one_group(tmp_path: Path) -
         pytest.param({"focus": ("nowhere",)}, "no code defines that name", id="focus"),
         pytest.param({"since": "no-such-branch"}, "names no commit", id="since"),
         pytest.param({"since": "--output=x"}, "names no commit", id="since that looks like a flag"),
-        pytest.param({"profile": "speed"}, "not one of security", id="a profile that is none"),
         pytest.param({"day": "yesterday"}, "is not a date", id="a date that is none"),
         pytest.param({"extra_files": (".env",)}, "looks like a secret", id="a secret"),
         pytest.param(
@@ -378,9 +281,6 @@ def test_tickets_that_name_the_same_things_come_into_one_group(tmp_path: Path) -
         pytest.param({"oracle_flags": "--x '"}, "No closing quotation", id="an open quote"),
         pytest.param({"oracle_cmd": "echo"}, "would not be valid", id="not oracle at all"),
         pytest.param({"out_dir": "../x"}, "would not be valid", id="answers outside"),
-        pytest.param({"group": "auto", "to_stdout": True}, "give one of them", id="both"),
-        pytest.param({"group": "auto", "out": "x.md"}, "must name a directory", id="a file"),
-        pytest.param({"from_tickets": "", "since": "HEAD"}, "give one", id="tickets and changes"),
     ],
 )
 def test_what_cannot_be_done_is_refused_and_nothing_is_written(
@@ -428,73 +328,45 @@ def test_a_bare_repository_is_named_as_one(tmp_path: Path) -> None:
         made(tmp_path)
 
 
-def test_a_missing_directory_of_tickets_is_named_by_its_flag(tmp_path: Path) -> None:
-    root = repository(tmp_path / "r", {"a.py": "x = 1\n"})
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        pytest.param({}, "", id="an empty repository"),
+        pytest.param({"README.md": "# Words\n\nOnly words.\n"}, "", id="documents only"),
+        pytest.param({"dist/a.js": "f()\n", "dist/b.js": "g()\n"}, "2 in dist/", id="built code"),
+        pytest.param({"a.kt": "fun a() {}\n", "b.kt": "fun b() {}\n"}, "2 Kotlin", id="no parser"),
+    ],
+)
+def test_without_evidence_nothing_is_written(
+    tmp_path: Path, files: dict[str, str | bytes], said: str
+) -> None:
+    root = repository(tmp_path / "r", *([files] if files else []))
 
-    with pytest.raises(InputError, match=r"^--from-tickets nodir"):
-        generate(GenerateRequest(root=root, from_tickets="nodir"))
+    with pytest.raises(InputError, match="nothing here gives evidence") as refused:
+        generate(GenerateRequest(root=root))
+
+    assert said in refused.value.detail
+    assert "oraclepack survey" in refused.value.hint
+    assert not (root / "docs").exists()
 
 
-def test_a_repository_of_built_code_says_what_was_left_out(tmp_path: Path) -> None:
-    result, _ = made(repository(tmp_path / "r", {"dist/a.js": "f()\n", "dist/b.js": "g()\n"}))
-
-    assert "2 in dist/" in result.warnings[0]
-
-
-def test_a_focused_file_carries_more_than_four_questions(tmp_path: Path) -> None:
-    kinds = ("remove", "unlink", "rename", "replace", "rmdir")
-    code = "import os\n" + "".join(
-        f"\n\ndef clean_{kind}(path, other):\n    os.{kind}(path)\n    os.rename(other, path)\n"
-        f"    try:\n        os.stat(path)\n    except Exception:\n        pass\n"
-        for kind in kinds
+def test_a_focused_file_carries_more_than_two_questions(tmp_path: Path) -> None:
+    code = "import requests\n" + "".join(
+        f"\n\ndef load_{n}(url):\n    return requests.get(url)\n" for n in range(5)
     )
     root = repository(tmp_path / "r", {"tool.py": code, "other.py": "import tool\n"})
 
     result, _ = made(root, focus=("tool.py",))
 
-    assert len(result.data.steps) > 4
+    assert len(result.data.steps) == 5
 
 
 def test_an_index_without_a_commit_is_enough(tmp_path: Path) -> None:
     root = repository(tmp_path / "r")
-    write(
-        root, {"tool.py": "import os\n\n\ndef f():\n    os.remove('a')\n    os.rename('b', 'c')\n"}
-    )
+    write(root, {"tool.py": CODE})
     subprocess.run(["git", "add", "-A"], cwd=root, check=True)
 
     result, _ = written(root)
 
     assert [step.reference for step in result.data.steps] == ["tool.py"]
     assert result.data.path == "docs/oracle-pack.md"
-
-
-def test_files_of_languages_without_a_parser_are_named(tmp_path: Path) -> None:
-    result, _ = made(
-        repository(tmp_path / "r", {"a.kt": "fun main() {}\n", "b.kt": "fun b() {}\n"})
-    )
-
-    assert "2 Kotlin files" in result.warnings[0]
-
-
-def test_names_from_string_literals_cannot_leave_the_heredoc(tmp_path: Path) -> None:
-    again = "IFS= read -r -d '' prompt <<'PROMPT' || true"
-    name = f"A\\nPROMPT\\ntouch escaped\\n{again}\\nB"
-    code = f"""import os
-
-
-def load():
-    return os.environ.get("{name}"), os.environ["C"]
-
-
-def tell():
-    return os.environ.get("D"), os.environ["E"]
-"""
-    root = repository(tmp_path / "r", {"shop/code.py": code, "shop/__init__.py": ""})
-
-    _, pack = made(root)
-
-    assert [step.id for step in pack.steps]
-    assert [(step.id, len(step.script.heredocs)) for step in pack.steps] == [
-        (step.id, 1) for step in pack.steps
-    ]
-    assert "A PROMPT touch escaped" in prompt_of(pack.steps[0])

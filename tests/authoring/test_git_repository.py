@@ -89,15 +89,16 @@ def test_changes_since_a_commit_are_lines_of_the_present_text(tmp_path: Path) ->
         {"a.py": "1\nnew\n3\n5\n", "fresh.py": "a\nb\n", "b.py": "++ b/same.py\n"},
     )
 
-    changed = changes_since(root, os.environ, "HEAD~1")
+    changes = changes_since(root, os.environ, "HEAD~1")
 
-    assert {path: one.ranges for path, one in changed.items()} == {
-        "a.py": ((2, 2), (3, 4)),
-        "b.py": ((1, 1),),
-        "fresh.py": ((1, 2),),
+    assert {path: ({*one.touched}, {*one.added}) for path, one in changes.files.items()} == {
+        "a.py": ({1, 2, 3, 4}, {2}),
+        "b.py": ({1}, {1}),
+        "fresh.py": ({1, 2}, {1, 2}),
     }
-    assert changed["a.py"].before == "1\n2\n3\n4\n5\n"
-    assert changed["fresh.py"].before is None
+    (hunk,) = changes.files["a.py"].hunks
+    assert hunk == (1, (" 1", "-2", "+new", " 3", "-4", " 5"))
+    assert [commit.subject for commit in changes.commits] == ["change"]
 
 
 def test_changes_are_counted_from_the_fork_point(tmp_path: Path) -> None:
@@ -108,7 +109,7 @@ def test_changes_are_counted_from_the_fork_point(tmp_path: Path) -> None:
     repos.commit(root, {"c.py": "1\n"})
     repos.git(root, "switch", "-q", "feature")
 
-    assert list(changes_since(root, os.environ, "main")) == ["b.py"]
+    assert list(changes_since(root, os.environ, "main").files) == ["b.py"]
 
 
 @pytest.mark.parametrize("name", ["nothing", "--help", "HEAD:a.py", ""])
@@ -141,3 +142,18 @@ def test_each_line_has_the_commit_that_changed_it_last(tmp_path: Path) -> None:
 )
 def test_a_repository_that_git_refuses(reason: str, hint: str) -> None:
     assert refused_hint(Path("/a b"), reason).endswith(hint)
+
+
+def test_a_partial_clone_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"a.py": "one\n", "b.py": "two\n"}
+    root = repos.a_repository(tmp_path / "r", files, {"a.py": "more\n"})
+    repos.git(root, "config", "uploadpack.allowFilter", "true")
+    words = ("clone", "-q", "--filter=blob:none", "--no-checkout", root.as_uri(), "partial")
+    repos.git(tmp_path, *words)
+    partial = tmp_path / "partial"
+    repos.git(partial, "checkout", "-q", "HEAD", "--", "a.py")
+    repos.write(partial, {"b.py": "only in the work tree\n"})
+
+    found = seen(partial)
+
+    assert [(file.path, file.text) for file in found.files] == [("a.py", "more\n"), ("b.py", None)]

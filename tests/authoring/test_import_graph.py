@@ -1,13 +1,17 @@
 import pytest
 
-from oraclepack.authoring.import_graph import ImportGraph, imports_of_test
-from oraclepack.authoring.read_repository import parse_source
+from oraclepack.authoring.import_graph import ImportGraph
+from oraclepack.authoring.source_facts import ParsedSource
+from oraclepack.authoring.source_reader import read_source
 
 
-def graph_of(texts: dict[str, str]) -> ImportGraph:
-    sources = {path: parse_source(path, text) for path, text in texts.items()}
-    known = {path: source for path, source in sources.items() if source is not None}
-    return ImportGraph(known, {}, {"": "example.org/p"})
+def parsed(texts: dict[str, str]) -> dict[str, ParsedSource]:
+    sources = {path: read_source(path, text) for path, text in texts.items()}
+    return {path: source for path, source in sources.items() if source is not None}
+
+
+def graph_of(texts: dict[str, str], tests: dict[str, str] | None = None) -> ImportGraph:
+    return ImportGraph(parsed(texts), parsed(tests or {}), {"": "example.org/p"})
 
 
 @pytest.mark.parametrize(
@@ -135,24 +139,29 @@ def test_a_module_with_many_importers_is_more_central() -> None:
     assert ranks["alone.py"] < ranks["u0.py"] or ranks["alone.py"] < ranks["core.py"]
 
 
-def test_an_import_for_type_checkers_makes_no_cycle() -> None:
-    graph = graph_of(
-        {
-            "a.py": "import b\n",
-            "b.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import a\n",
-        }
-    )
-
-    assert (graph.import_line("a.py", "b.py"), graph.import_line("b.py", "a.py")) == (1, 0)
-
-
 @pytest.mark.parametrize(
-    ("language", "text", "modules"),
+    ("code", "test"),
     [
-        ("Python", "from a.b import (\n    c,\n    d,\n)\nimport e, f\n", ["a.b", "e", "f"]),
-        ("JavaScript", "import x from './a';\nconst b = require('../b');\n", ["./a", "../b"]),
-        ("Go", 'import "a"\n', []),
+        pytest.param(
+            ("shop/stock.py", "def take(n): ...\n"),
+            ("tests/test_a.py", "from shop.stock import take\n\n\ndef test_a(): take(1)\n"),
+            id="Python",
+        ),
+        pytest.param(
+            ("src/a.ts", "export function take() {}\n"),
+            ("test/b.test.ts", "import { take } from '../src/a';\ntake();\n"),
+            id="TypeScript",
+        ),
+        pytest.param(
+            ("store/store.go", "package store\nfunc open() {}\n"),
+            ("store/store_test.go", "package store\nfunc TestOpen() {\n\topen()\n}\n"),
+            id="Go, without an import",
+        ),
     ],
 )
-def test_imports_of_tests_are_read_by_pattern(language: str, text: str, modules: list[str]) -> None:
-    assert [one.module for one in imports_of_test(language, text)] == modules
+def test_tests_lead_to_what_they_test(code: tuple[str, str], test: tuple[str, str]) -> None:
+    graph = graph_of(dict([code]), dict([test]))
+
+    assert graph.testers == {code[0]: [test[0]]}
+    (uses,) = graph.test_uses.values()
+    assert [use.path for use in uses] == [test[0]]

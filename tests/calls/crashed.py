@@ -13,7 +13,7 @@ import pytest
 from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.shell import processes
 from oraclepack.shell.attempt import ProcessIdentity
-from tests.calls.office import OUT, Office, ScriptedShim, answering, saying
+from tests.calls.office import Office, ScriptedShim, answering, saying
 
 DEAD = ProcessIdentity(pid=4_190_000, start_time="1")
 
@@ -36,11 +36,13 @@ class DyingShim(ScriptedShim):
         raise KilledError
 
 
-def crash(tmp_path: Path, process: ProcessIdentity | None = DEAD) -> None:
+def crash(tmp_path: Path, process: ProcessIdentity | None = DEAD) -> Office:
+    """The office in which we died."""
     office = Office(tmp_path)
     with pytest.raises(KilledError):
         office.call(DyingShim(process))
     office.journal.close()
+    return office
 
 
 def session(office: Office, status: str, log: str = "", **more: Any) -> None:
@@ -51,7 +53,7 @@ def session(office: Office, status: str, log: str = "", **more: Any) -> None:
         "id": "s",
         "status": status,
         "startedAt": "2026-03-01T10:00:09.000Z",
-        "options": {"prompt": "why?", "writeOutputPath": str(office.root / OUT)},
+        "options": {"prompt": "why?", "writeOutputPath": str(office.private)},
         **({"usage": {"outputTokens": 7}} if status == "completed" else {}),
         **more,
     }

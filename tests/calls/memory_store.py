@@ -1,7 +1,7 @@
 """A store without files: what a shared store has to do, and nothing else."""
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Self
 
 from oraclepack.calls.budget import (
@@ -30,7 +30,7 @@ class MemoryCache:
 
     def __init__(self) -> None:
         self._answers: dict[str, CacheLookup] = {}
-        self._unmet: dict[str, set[str]] = {}
+        self._unmet: MemoryCache | None = None
 
     def get(self, key: str) -> CacheLookup | None:
         return self._answers.get(key)
@@ -42,15 +42,11 @@ class MemoryCache:
         for _, found in sorted(self._answers.items()):
             yield ListedEntry(found.entry, found.state)
 
-    def answered_another(self, sessions: Collection[str], key: str | None) -> frozenset[str]:
-        named = {one.entry.session for one in self._answers.values() if one.entry.key != key}
-        return frozenset(session for session in named if session in sessions and session)
-
-    def note_unmet(self, key: str, run_id: str) -> None:
-        self._unmet.setdefault(key, set()).add(run_id)
-
-    def unmet_runs(self, key: str) -> tuple[str, ...]:
-        return tuple(sorted(self._unmet.get(key, ())))
+    @property
+    def unmet(self) -> "MemoryCache":
+        if self._unmet is None:
+            self._unmet = MemoryCache()
+        return self._unmet
 
 
 class MemoryClaims:
@@ -96,6 +92,10 @@ class MemoryClaim:
         if not self._is_ours():
             raise StoreError("another runner has the claim")
         self._claims.noted[self._key] = intent
+
+    def identify(self, intent: InvocationIntent) -> None:
+        if self._is_ours():
+            self._claims.noted[self._key] = intent
 
     def withdraw(self) -> None:
         if self._is_ours():
@@ -173,4 +173,4 @@ class NoLimits:
 
 
 def memory_store(claims: MemoryClaims) -> CallStore:
-    return CallStore(MemoryCache(), MemoryCache(), claims, NoLimits(), MemoryBudget())
+    return CallStore(MemoryCache(), MemoryCache(), None, claims, NoLimits(), MemoryBudget())

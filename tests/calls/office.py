@@ -1,5 +1,6 @@
 """Everything one call needs, in a directory of the test's own, with a scripted tool."""
 
+import itertools
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,7 +31,10 @@ Act = Callable[[ToolRun], ToolEnd]
 
 
 def output_of(order: ToolRun) -> Path:
-    return Path(order.cwd, order.argv[order.argv.index("--write-output") + 1])
+    """Where the tool is to write: a path of the call's own."""
+    flag = "--write-output"
+    joined = [word.partition("=")[2] for word in order.argv if word.startswith(f"{flag}=")]
+    return Path(order.cwd, joined[0] if joined else order.argv[order.argv.index(flag) + 1])
 
 
 def answering(data: bytes = ANSWER, said: str = FRESH) -> Act:
@@ -66,13 +70,22 @@ class ScriptedShim:
         self.patience = patience
         """How many pauses it bears before it is given up."""
         self.stdin = b""
+        self.numbers = itertools.count(100)
+
+    def next_call(self) -> int:
+        return next(self.numbers)
 
     def run(self, order: ToolRun, on_started: Callable[[ProcessIdentity], None]) -> ToolEnd:
         self.orders.append(order)
         if not order.hidden:
             on_started(ProcessIdentity(pid=4_000_000 + len(self.orders), start_time="1"))
         act = self.script.pop(0) if len(self.script) > 1 else self.script[0]
-        return act(order)
+        end = act(order)
+        if order.on_output is not None:
+            order.on_output(end.out)
+        if order.folder is not None:
+            (order.folder / "stdout").write_text(end.out)
+        return end
 
     def write_stdout(self, text: str) -> None:
         self.stdout += text
@@ -139,10 +152,7 @@ class Office:
             **more,
         }
         made = LiveCall(tool, argv or ASK, str(self.root), env, step, self.attempt, self.number)
-        try:
-            return self.calls.answer(made, shim)
-        finally:  # the end of its step, or of its process
-            self.calls.release_outputs()
+        return self.calls.answer(made, shim)
 
     @property
     def invocations(self) -> tuple[Invocation, ...]:
@@ -164,6 +174,26 @@ class Office:
         outcome = self.invocations[-1].outcome
         assert outcome is not None
         return outcome
+
+    @property
+    def _begun(self) -> j.InvocationIntent:
+        """The last call whose tool was started."""
+        intents = [one.intent for one in self.invocations if one.intent and one.intent.private]
+        return max(intents, key=lambda one: one.at)
+
+    @property
+    def folder(self) -> Path:
+        """Where the tool of the last call writes and prints."""
+        return self.root / (self._begun.private or "")
+
+    @property
+    def private(self) -> Path:
+        """The file to which the tool of the last call writes."""
+        return self.folder / "out" / (self._begun.output_path or "")
+
+    def tool_writes(self, data: bytes) -> None:
+        """The tool of a killed command ends its work."""
+        self.private.write_bytes(data)
 
     def out(self, path: str = OUT) -> bytes | None:
         with suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
 """After a crash: what was paid for is taken over, what lives is waited for, the rest is asked."""
 
-import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from oraclepack.calls.adoption_rules import OnUnknown
-from oraclepack.journal.events import Quarantined
-from oraclepack.journal.statuses import Move
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.machine import Machine, this_machine
+from oraclepack.system.user_secrets import make_secret, secret_file
 from tests.calls.crashed import (
     DEAD,
     DyingShim,
@@ -31,7 +30,7 @@ def test_answered_while_we_were_dead(tmp_path: Path) -> None:
     crash(tmp_path)
     office, shim = later(tmp_path), ScriptedShim(answering(b"asked again\n"))
     session(office, "completed")
-    office.put(OUT, ANSWER)
+    office.tool_writes(ANSWER)
 
     assert office.call(shim) == 0
     assert shim.orders == []
@@ -56,10 +55,10 @@ def test_a_whole_answer_that_misses_its_contract_is_not_asked_for_again(
     crashing.journal.close()
     office, shim = later(tmp_path), ScriptedShim(answering(b"asked again\n"))
     log = f"x\n\nAnswer:\n{short.decode()}\n{COST}" if where == "log" else ""
-    options = {"prompt": prompt, "writeOutputPath": str(office.root / OUT)}
+    options = {"prompt": prompt, "writeOutputPath": str(office.private)}
     session(office, "completed", log, options=options)
     if where == "file":
-        office.put(OUT, short)
+        office.tool_writes(short)
 
     for _ in range(2):
         assert office.call(shim, *ask) == 1
@@ -81,27 +80,68 @@ def test_a_session_without_tokens_was_cut_off_and_is_asked_again(tmp_path: Path)
     office = later(tmp_path)
     whole = short + b"## Risks/unknowns\nFew.\n"
     shim = ScriptedShim(answering(whole))
-    options = {"prompt": prompt, "writeOutputPath": str(office.root / OUT)}
+    options = {"prompt": prompt, "writeOutputPath": str(office.private)}
     session(office, "completed", options=options, usage={"outputTokens": 0})
-    office.put(OUT, short)
+    office.tool_writes(short)
 
     assert office.call(shim, *ask) == 0
     assert (len(shim.orders), office.out()) == (1, whole)
 
 
-@pytest.mark.parametrize("where", ["quarantine", "log"])
-def test_the_answer_is_looked_for_everywhere(tmp_path: Path, where: str) -> None:
+@pytest.mark.parametrize("printed", [True, False], ids=["printed by us", "in its own log"])
+def test_an_answer_without_a_file_is_in_the_log(tmp_path: Path, *, printed: bool) -> None:
     crash(tmp_path)
     office, shim = later(tmp_path), ScriptedShim(answering())
-    session(office, "completed", f"x\n\nAnswer:\nfrom the log\n\n{COST}" if where == "log" else "")
-    if where == "quarantine":
-        office.put("out/_failed/x.md", b"set aside\n")
-        move = Move(source=OUT, target="out/_failed/x.md")
-        office.journal.append(Quarantined(step="01", attempt=1, moves=(move,)))
+    log = f"Session: s\n\nAnswer:\nfrom the log\n\n{COST}"
+    session(office, "completed", "" if printed else log)
+    if printed:
+        (office.folder / "stdout").write_text(log)
 
     assert office.call(shim) == 0
     assert shim.orders == []
-    assert office.out() == (b"from the log\n" if where == "log" else b"set aside\n")
+    assert office.out() == b"from the log\n"
+
+
+@pytest.mark.parametrize(
+    ("moved", "records"),
+    [
+        pytest.param(True, True, id="the project was renamed"),
+        pytest.param(False, False, id="the records of the tool are gone"),
+        pytest.param(True, False, id="both"),
+    ],
+)
+def test_a_call_is_known_by_its_own_folder(tmp_path: Path, *, moved: bool, records: bool) -> None:
+    crash(tmp_path)
+    office = later(tmp_path)
+    session(office, "completed")
+    (office.folder / "stdout").write_text(
+        f"Session: s\n\nAnswer:\nyes\n\n{COST}Saved assistant output to {office.private}\n"
+    )
+    office.tool_writes(ANSWER)
+    office.journal.close()
+    if moved:
+        (tmp_path / "project").rename(tmp_path / "renamed")
+        (tmp_path / "other").mkdir()
+        (tmp_path / "renamed").rename(tmp_path / "other/project")
+        (tmp_path / "oracle-home").rename(tmp_path / "other/oracle-home")
+    office = later(tmp_path / "other" if moved else tmp_path, on_unknown=OnUnknown.FAIL)
+    if not records:
+        shutil.rmtree(office.oracle_home / "sessions")
+    shim = ScriptedShim(answering(b"asked again\n"))
+
+    assert office.call(shim) == 0
+    assert (shim.orders, office.out()) == ([], ANSWER)
+
+
+def test_a_session_whose_record_is_gone_is_unknown(tmp_path: Path) -> None:
+    crash(tmp_path)
+    office, shim = later(tmp_path, on_unknown=OnUnknown.FAIL), ScriptedShim(answering())
+    (office.folder / "stdout").write_text("Session: s\n")
+
+    assert office.call(shim) == 1
+    assert shim.orders == []
+    assert office.last.error is not None
+    assert office.last.error.code == "UNDECIDED"
 
 
 def test_its_process_still_lives(tmp_path: Path) -> None:
@@ -111,7 +151,7 @@ def test_its_process_still_lives(tmp_path: Path) -> None:
         session(office, "running")
 
         def finish() -> None:
-            office.put(OUT, ANSWER)
+            office.tool_writes(ANSWER)
             session(office, "completed")
             end()
 
@@ -154,7 +194,8 @@ def test_a_call_of_another_machine_is_not_made_again(tmp_path: Path, status: str
 
 
 def test_a_call_from_before_a_restart_of_the_machine_is_over(tmp_path: Path) -> None:
-    earlier = replace(this_machine(), boot="an earlier one", namespace="")
+    known = make_secret(secret_file("machines/earlier", "an id"), "an id").decode()[:16]
+    earlier = replace(this_machine(), boot="earlier", namespace="", id=known)
     is_container = bool(this_machine().namespace)
     crash(tmp_path, replace(DEAD, machine=earlier))
     office, shim = later(tmp_path, on_unknown=OnUnknown.FAIL), ScriptedShim(answering())
@@ -182,7 +223,7 @@ def test_a_worker_still_lives(tmp_path: Path) -> None:
         session(office, "running", lifecycle=worker)
 
         def finish() -> None:
-            office.put(OUT, ANSWER)
+            office.tool_writes(ANSWER)
             session(office, "completed", lifecycle=worker)
             end()
 
@@ -227,7 +268,7 @@ def test_what_gave_no_answer_is_asked(
 def test_an_outcome_that_cannot_be_known(
     tmp_path: Path, options: dict[str, Any], answer: bool | None, asked: int, exit_code: int
 ) -> None:
-    crash(tmp_path, None)
+    crash(tmp_path, replace(DEAD, machine=Machine("another", "boot")))
     office, shim = later(tmp_path, **options), ScriptedShim(answering())
     if answer is not None:
         context = msgspec.structs.replace(office.context, ask=lambda *_: bool(answer))
@@ -260,7 +301,7 @@ def test_another_question_is_none_of_its_business(tmp_path: Path) -> None:
     crash(tmp_path)
     office, shim = later(tmp_path), ScriptedShim(answering())
     session(office, "completed")
-    office.put(OUT, ANSWER)
+    office.tool_writes(ANSWER)
 
     office.call(shim, "-p", "something else", "--write-output", "out/y.md")
 
@@ -268,10 +309,11 @@ def test_another_question_is_none_of_its_business(tmp_path: Path) -> None:
     assert office.invocations[0].is_open
 
 
-def crash_of_another_run(tmp_path: Path, process: ProcessIdentity | None = DEAD) -> None:
-    """Only what is written down beside the cache tells of it."""
-    crash(tmp_path, process)
+def crash_of_another_run(tmp_path: Path, process: ProcessIdentity | None = DEAD) -> Office:
+    """Only what is written down beside the cache tells the next run of it."""
+    office = crash(tmp_path, process)
     (tmp_path / "project/.oraclepack/runs/r/journal.jsonl").unlink()
+    return office
 
 
 def left_notes(office: Office) -> list[Path]:
@@ -279,10 +321,10 @@ def left_notes(office: Office) -> list[Path]:
 
 
 def test_a_call_of_another_run_is_taken_over(tmp_path: Path) -> None:
-    crash_of_another_run(tmp_path)
+    crashed = crash_of_another_run(tmp_path)
+    session(crashed, "completed")
+    crashed.tool_writes(ANSWER)
     office, shim = later(tmp_path), ScriptedShim(answering(b"asked again\n"))
-    session(office, "completed")
-    office.put(OUT, ANSWER)
 
     assert len(left_notes(office)) == 1
     assert office.call(shim) == 0
@@ -293,9 +335,9 @@ def test_a_call_of_another_run_is_taken_over(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_decided_stays_written_down(tmp_path: Path) -> None:
-    crash_of_another_run(tmp_path, None)
+    crashed = crash_of_another_run(tmp_path, replace(DEAD, machine=Machine("another", "boot")))
+    session(crashed, "running")
     office, shim = later(tmp_path), ScriptedShim(answering())
-    session(office, "running")
 
     assert office.call(shim) == 1
     assert (shim.orders, len(left_notes(office))) == ([], 1)
@@ -320,56 +362,3 @@ def test_a_call_without_a_process_was_not_made(tmp_path: Path) -> None:
     assert office.call(shim) == 0
     assert len(shim.orders) == 1
     assert shim.pauses == []
-
-
-ABOUT = ("-p", "why?", "-f", "f.txt", "--write-output", OUT)
-
-
-def cut_off(tmp_path: Path, about: bytes) -> None:
-    """A call about a file dies; its tool was never heard of again."""
-    office = Office(tmp_path)
-    office.put("f.txt", about)
-    with pytest.raises(KilledError):
-        office.call(DyingShim(DEAD), *ABOUT)
-    office.journal.close()
-
-
-@pytest.mark.parametrize("ends", [True, False], ids=["which ended", "which was cut off, too"])
-def test_an_answer_about_other_files_is_not_taken_for_ours(tmp_path: Path, *, ends: bool) -> None:
-    cut_off(tmp_path, b"one")
-    office = later(tmp_path)
-    office.put("f.txt", b"two")
-    log = f"\nAnswer:\nabout two\n\n{COST}"
-    session(office, "completed", log, startedAt="2026-03-02T10:30:00.000Z")
-    if ends:
-        assert office.call(ScriptedShim(answering(b"about two\n")), *ABOUT) == 0
-        assert office.last.session == "s"
-    else:
-        with pytest.raises(KilledError):
-            office.call(DyingShim(DEAD), *ABOUT)
-        office.put(OUT, b"about two\n")
-    office.put("f.txt", b"one")
-    shim = ScriptedShim(answering(b"about one\n", said=""))
-
-    assert office.call(shim, *ABOUT) == 0
-    assert (len(shim.orders), office.out()) == (1, b"about one\n")
-
-
-@pytest.mark.parametrize(
-    ("log", "expected"),
-    [
-        pytest.param(f"\nAnswer:\n{ANSWER.decode()}\n{COST}", ANSWER, id="its log has the answer"),
-        pytest.param("", b"asked again\n", id="it is nowhere"),
-    ],
-)
-def test_an_older_file_at_the_path_is_not_its_answer(
-    tmp_path: Path, log: str, expected: bytes
-) -> None:
-    crash(tmp_path)
-    office, shim = later(tmp_path), ScriptedShim(answering(b"asked again\n"))
-    session(office, "completed", log)
-    office.put(OUT, b"an older answer\n")
-    os.utime(office.root / OUT, (0, 0))
-
-    assert office.call(shim) == 0
-    assert office.out() == expected

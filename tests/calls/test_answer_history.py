@@ -4,9 +4,10 @@ from pathlib import Path
 
 from oraclepack.calls.answer_history import (
     AnswerFigures,
+    answer_history,
     history_directory,
     note_answer,
-    past_figures,
+    project_mark,
 )
 from tests.calls.office import Office, ScriptedShim
 from tests.calls.test_call_budget import paying
@@ -17,9 +18,9 @@ def test_an_answer_is_remembered_for_all_projects_of_the_machine(tmp_path: Path)
 
     assert office.call(ScriptedShim(paying())) == 0
 
-    ((tokens, seconds),) = past_figures()["gpt-5.2"]
-    assert tokens == 9000
-    assert seconds > 0
+    (figures,) = answer_history(tmp_path / "another").like("gpt-5.2", None)
+    assert (figures.output_tokens, figures.project) == (9000, project_mark(office.root))
+    assert figures.seconds > 0
 
 
 def test_only_the_latest_answers_count_and_the_file_stays_small(tmp_path: Path) -> None:
@@ -29,17 +30,17 @@ def test_only_the_latest_answers_count_and_the_file_stays_small(tmp_path: Path) 
     for tokens in range(2, 200):
         note_answer(AnswerFigures("m", tokens, 2.0), tmp_path)
 
-    figures = past_figures(tmp_path)["m"]
+    figures = answer_history(tmp_path, tmp_path).like("m", None)
     assert len(figures) == 200
-    assert figures[-1] == (199, 2.0)
-    assert figures[0] == (1, 1.0)
+    assert figures[-1] == AnswerFigures("m", 199, 2.0)
+    assert figures[0] == AnswerFigures("m", 1, 1.0)
     assert (tmp_path / "answers.jsonl").stat().st_size < 400_000
 
 
 def test_damage_and_trouble_are_no_error(tmp_path: Path) -> None:
     (tmp_path / "answers.jsonl").write_bytes(b'\xff\n{"model":1}\n{"model":"m","output_t')
-    assert past_figures(tmp_path) == {}
+    assert answer_history(tmp_path, tmp_path).like("m", None) == []
     (tmp_path / "file").touch()
     note_answer(AnswerFigures("m", 1, 1.0), tmp_path / "file")
-    assert past_figures(tmp_path / "file") == {}
+    assert answer_history(tmp_path, tmp_path / "file").like("m", None) == []
     assert not history_directory().exists()

@@ -10,18 +10,18 @@ from oraclepack.calls.limits import Limit
 from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.calls.overrides import read_overrides
 from oraclepack.calls.retry import RetryPolicy
-from oraclepack.journal.statuses import Cache, CallWait
+from oraclepack.journal.statuses import Cache, CallIdentity, CallWait
 from oraclepack.tools.argv import table_of
 from tests.calls.office import (
     ANSWER,
     ASK,
     COST,
+    OUT,
     Act,
     Office,
     ScriptedShim,
     answering,
     failing,
-    output_of,
     saying,
 )
 
@@ -35,7 +35,7 @@ def test_an_answer(tmp_path: Path) -> None:
 
     assert office.call(shim) == 0
     assert office.out() == ANSWER
-    assert shim.orders[0].argv == ("--wait", *ASK)
+    assert shim.orders[0].argv[:-1] == ("--wait", *ASK[:-1])
     assert (office.last.ok, office.last.cache, office.last.attempts) == (True, Cache.MISS, 1)
     assert (office.last.provider, office.last.model) == ("openai", "gpt-5.2")
     intent = office.invocations[0].intent
@@ -43,6 +43,49 @@ def test_an_answer(tmp_path: Path) -> None:
     assert intent.process is not None
     assert intent.key == office.last.key
     assert set(intent.key_parts) == {"prompt", "model", "engine"}
+
+
+AZURE = (
+    *("-p", "why?", "-m", "gpt-5.5-pro", "--write-output", OUT, "--provider", "azure"),
+    *("--azure-endpoint", "https://unit.example/", "--azure-deployment", "d"),
+)
+SCHEDULED = "API scheduled background response resp_0a (status=queued). Monitoring up to 60"
+
+
+@pytest.mark.parametrize(
+    ("argv", "said", "identity"),
+    [
+        pytest.param(ASK, "Session: why-1\n", CallIdentity(session="why-1"), id="its session"),
+        pytest.param(
+            AZURE,
+            f"Session: why-1\n{SCHEDULED} minutes\n",
+            CallIdentity(
+                session="why-1",
+                response="resp_0a",
+                provider="azure",
+                endpoint="https://unit.example/openai/v1",
+            ),
+            id="a background response",
+        ),
+        pytest.param(
+            (*ASK, "--base-url", "https://other.example/v1"),
+            f"Session: why-1\n{SCHEDULED} minutes\n",
+            CallIdentity(session="why-1"),
+            id="chat completions have no responses",
+        ),
+        pytest.param(ASK, "\nAnswer:\nSession: x\n", None, id="only before the answer"),
+    ],
+)
+def test_the_names_that_the_tool_prints_are_recorded(
+    tmp_path: Path, argv: tuple[str, ...], said: str, identity: CallIdentity | None
+) -> None:
+    office, shim = Office(tmp_path), ScriptedShim(saying(ToolEnd(1, f"{said}ERROR: no\n")))
+
+    office.call(shim, *argv)
+
+    (made,) = office.invocations
+    assert made.intent is not None
+    assert made.intent.identity == identity
 
 
 @pytest.mark.parametrize(
@@ -164,7 +207,7 @@ oracle -p "why?
 Answer format:" --write-output out/x.md
 """
 FORMAT = ("-p", "why?\nAnswer format:", *ASK[2:])
-FULL = b"Direct answer\nRisks/unknowns\nNext experiment\nMissing evidence\n"
+FULL = b"Direct answer: a\nRisks/unknowns: b\nNext experiment: c\nMissing evidence: d\n"
 
 
 @pytest.mark.parametrize(
@@ -202,20 +245,6 @@ def test_overrides_reach_the_tool_and_the_key(tmp_path: Path) -> None:
 
     assert shim.orders[0].argv[:3] == ("--wait", "--search=on", "--model=gpt-5.1")
     assert office.last.model == "gpt-5.1"
-
-
-def test_several_models_answer_in_files_of_their_own(tmp_path: Path) -> None:
-    def both(order: ToolRun) -> ToolEnd:
-        path = output_of(order)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for model in ("a", "b"):
-            path.with_suffix(f".{model}.md").write_bytes(ANSWER)
-        return ToolEnd(0, COST)
-
-    office = Office(tmp_path)
-
-    assert office.call(ScriptedShim(both), *ASK, "--models", "a,b") == 0
-    assert office.call(ScriptedShim(saying(ToolEnd(0, COST))), *ASK, "--models", "a,c") == 1
 
 
 @pytest.mark.parametrize("tool", ["oracle", "codex"])

@@ -4,11 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from oraclepack.calls.claims import foreign_claims, take_over
 from oraclepack.calls.file_store import claims_in
 from oraclepack.calls.store import Claim, Unclaimed
 from oraclepack.journal.events import InvocationIntent
+from oraclepack.journal.statuses import CallIdentity
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.digests import canonical_line
 
@@ -47,6 +49,16 @@ def test_nothing_stays_of_a_settled_question(tmp_path: Path) -> None:
     held.release()
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_next_holder_learns_under_which_names_a_call_is_known(tmp_path: Path) -> None:
+    held = claimed(tmp_path)
+    held.note(an_intent(4711))
+    known = replace(an_intent(4711), identity=CallIdentity(session="s", response="resp_1"))
+    held.identify(known)
+    held.release()
+
+    assert claimed(tmp_path).open_call == known
 
 
 def test_a_foreign_claim_is_renamed_when_the_question_is_settled(tmp_path: Path) -> None:

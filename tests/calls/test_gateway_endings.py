@@ -125,6 +125,32 @@ def test_the_tool_is_named_as_soon_as_it_runs(here: Stage) -> None:
     assert seen[0].start_time
 
 
+def test_what_the_tool_prints_is_known_while_it_runs(tmp_path: Path) -> None:
+    """The tool waits until its first line was read, so it was read before its end."""
+    tool = scripted_tool(tmp_path / "bin").program
+    heads: list[str] = []
+
+    def read(head: str) -> bool:
+        heads.append(head)
+        (tmp_path / "read").touch()
+        return "second" not in head
+
+    def start(call: LiveCall, shim: Shim) -> int:
+        order = ToolRun(call.tool, call.argv, call.cwd, call.env, on_output=read)
+        return shim.run(order, ignore_process).exit_code
+
+    with stage(tmp_path) as here:
+        here.act = start
+        tool.write_text(
+            f"#!/bin/sh\necho first\nuntil [ -e '{tmp_path}/read' ]; do sleep 0.01; done\n"
+            "echo second\nsleep 0.3\necho third\n"
+        )
+        here.run("oracle")
+
+    assert heads[0] == "first\n"
+    assert heads[-1] == "first\nsecond\n"
+
+
 @pytest.mark.parametrize(
     ("change", "code", "trouble"),
     [

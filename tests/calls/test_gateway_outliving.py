@@ -1,6 +1,7 @@
 """Questions that outlive their callers: the step waits for what may be paid for, no more."""
 
 import os
+import shlex
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.calls.live_call import LiveCall, Shim
-from oraclepack.shell.attempt import AttemptCallbacks, AttemptEnd, StopLevel
+from oraclepack.shell.attempt import AttemptCallbacks, AttemptEnd, Grace, StopLevel
 from tests.callers import Stage, call_through, stage
 
 BEGUN = "until [[ -s bin/oracle.calls.jsonl ]]; do sleep 0.02; done\n"
@@ -53,10 +54,51 @@ def test_a_question_whose_caller_was_killed_is_waited_for(variables: str, here: 
 
 
 def test_a_call_that_is_no_question_is_not_waited_for(here: Stage) -> None:
-    outcome, _ = here.run(f"oracle -p '[[fault=hang]]' &\n{BEGUN}")
+    outcome, _ = here.run(f"oracle --dry-run -p '[[fault=hang]]' &\n{BEGUN}")
 
     assert outcome.ok
     assert [end.stopped for end in here.ends] == [True]
+
+
+ASKED = "oracle -p '{0} [[fault=slow]]' --write-output {0}.md"
+
+
+@pytest.mark.parametrize(
+    ("body", "answers"),
+    [
+        pytest.param(f"{ASKED.format('a')} &", 1, id="one"),
+        pytest.param(f"{ASKED.format('a')} &\n{ASKED.format('b')} &", 2, id="two at once"),
+        pytest.param(f"({ASKED.format('a')}; {ASKED.format('b')}) &", 2, id="one after another"),
+        pytest.param(f"bash -c {shlex.quote(ASKED.format('a'))} &", 1, id="of a script"),
+    ],
+)
+def test_calls_in_the_background_are_waited_for_without_wait(
+    body: str, answers: int, tmp_path: Path
+) -> None:
+    with stage(tmp_path) as here:
+        paid(here)
+
+        outcome, said = here.run(body, grace=Grace())
+
+    assert outcome.ok, said
+    assert [(end.exit_code, end.stopped) for end in here.ends] == [(0, False)] * answers
+    assert len(list(here.bench.root.glob("?.md"))) == answers
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(f"env {ASKED.format('a')} & shim=$!\n{BEGUN}kill $shim; wait", id="kill"),
+        pytest.param(f"env {ASKED.format('a')} & shim=$!\n{BEGUN}kill -HUP $shim", id="a hang-up"),
+    ],
+)
+def test_a_signal_of_the_step_ends_the_shim_and_not_the_question(body: str, here: Stage) -> None:
+    paid(here)
+
+    here.run(body)
+
+    assert [(end.exit_code, end.stopped) for end in here.ends] == [(0, False)]
+    assert (here.bench.root / "a.md").exists()
 
 
 @pytest.mark.parametrize(

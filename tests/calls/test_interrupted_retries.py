@@ -10,7 +10,7 @@ import pytest
 from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.shell.attempt import ProcessIdentity
 from tests.calls.crashed import DEAD, KilledError
-from tests.calls.office import OUT, Act, Office, ScriptedShim, answering, saying
+from tests.calls.office import OUT, Act, Office, ScriptedShim, answering, output_of, saying
 from tests.packs import ANSWER_FORMAT
 
 PROMPT = f"why?\n\n{ANSWER_FORMAT}"
@@ -47,7 +47,7 @@ def recorded(office: Office, name: str, data: bytes, then: Act | None = None) ->
             "id": name,
             "status": "completed",
             "startedAt": "2026-03-01T10:00:59.000Z",
-            "options": {"prompt": PROMPT, "writeOutputPath": str(office.root / OUT)},
+            "options": {"prompt": PROMPT, "writeOutputPath": str(output_of(order))},
             "usage": {"outputTokens": 7},
         }
         (folder / "meta.json").write_bytes(msgspec.json.encode(meta))
@@ -130,7 +130,7 @@ def test_the_remaining_retry_is_made(tmp_path: Path, cut_off: Callable[[Office],
 
     assert (asked, office.out(), office.last.ok) == (1, FULL, True)
     assert all(not made.is_open for made in office.invocations)
-    kept = [path.read_bytes() for path in office.run_dir.glob("aside/*/*")]
+    kept = [path.read_bytes() for path in office.run_dir.glob("blobs/*")]
     assert SHORT in kept
 
 

@@ -143,6 +143,13 @@ def test_a_difference_reads_as_a_sentence() -> None:
         pytest.param("-p x", around(configs=("{engine: 1}",)), "api", id="an unreadable config"),
         pytest.param("-p x", around(), "api", id="a key is there"),
         pytest.param("-p x", around(has_key=False), "browser", id="no key: the browser"),
+        pytest.param(
+            "-p x",
+            around(has_key=False, variables={"AZURE_OPENAI_ENDPOINT": "https://h"}),
+            "api",
+            id="only Azure",
+        ),
+        pytest.param("-p x -m sonnet", around(has_key=False), "api", id="no browser has it"),
     ],
 )
 def test_engine(argv: str, given: OracleContext, engine: str) -> None:

@@ -3,12 +3,9 @@
 import shutil
 from pathlib import Path
 
-import pytest
-
 from oraclepack.journal import events as j
 from oraclepack.system.digests import sha256_bytes
-from tests.calls.crashed import session
-from tests.calls.office import ANSWER, COST, OUT, Office, ScriptedShim, answering
+from tests.calls.office import ANSWER, OUT, Office, ScriptedShim, answering
 
 EDITED = b"edited since\n"
 
@@ -16,18 +13,14 @@ EDITED = b"edited since\n"
 def answered(tmp_path: Path) -> tuple[Office, ScriptedShim]:
     """A call that ended well, and a cache that was removed."""
     office, shim = Office(tmp_path), ScriptedShim(answering())
-    session(office, "completed", f"\nAnswer:\n{ANSWER.decode()}\n{COST}")
     assert office.call(shim) == 0
     assert office.last.sha256 is not None
     shutil.rmtree(office.cache.directory)
     return office, shim
 
 
-@pytest.mark.parametrize("has_session", [True, False], ids=["", "its session is gone"])
-def test_it_is_known_by_its_hash_at_its_path(tmp_path: Path, *, has_session: bool) -> None:
+def test_the_run_has_it_by_its_hash(tmp_path: Path) -> None:
     office, shim = answered(tmp_path)
-    if not has_session:
-        shutil.rmtree(office.oracle_home / "sessions")
 
     assert office.call(shim) == 0
     assert len(shim.orders) == 1
@@ -43,9 +36,9 @@ def test_what_was_edited_since_is_not_taken_for_it(tmp_path: Path) -> None:
     assert office.out() == ANSWER
 
 
-def test_the_copy_in_the_run_directory_will_do(tmp_path: Path) -> None:
+def test_a_run_of_an_earlier_version_has_it_among_its_outputs(tmp_path: Path) -> None:
     office, shim = answered(tmp_path)
-    shutil.rmtree(office.oracle_home / "sessions")
+    shutil.rmtree(office.run_dir / "blobs")
     (office.root / OUT).unlink()
     copy = "outputs/01-step.md"
     office.put(f".oraclepack/runs/r/{copy}", ANSWER)
@@ -62,7 +55,7 @@ def test_the_copy_in_the_run_directory_will_do(tmp_path: Path) -> None:
 
 def test_an_answer_that_is_nowhere_is_asked_for_again(tmp_path: Path) -> None:
     office, shim = answered(tmp_path)
-    shutil.rmtree(office.oracle_home / "sessions")
+    shutil.rmtree(office.run_dir / "blobs")
     office.put(OUT, EDITED)
 
     assert office.call(shim) == 0

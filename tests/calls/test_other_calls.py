@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from oraclepack.calls.limits import Limit
-from oraclepack.calls.live_call import ToolEnd
+from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.journal.statuses import Cache
 from oraclepack.pack.answer_sections import ALL_SECTIONS, NOTICE, missing_sections
-from tests.calls.office import ANSWER, ASK, Office, ScriptedShim, answering, failing, saying
+from tests.calls.office import ANSWER, ASK, Act, Office, ScriptedShim, answering, failing, saying
 from tests.packs import ANSWER_FORMAT
 
 OK = saying(ToolEnd(0, "done\n"))
@@ -105,7 +105,16 @@ def test_the_other_tools_are_limited(tmp_path: Path) -> None:
 
 
 HOSTILE = (
-    *("../x.md", "../../x.md", "out/../../x.md", "/etc/x.md", "/x.md", "~/x.md", "~root/x.md"),
+    *(
+        "../x.md",
+        "../../x.md",
+        "out/../../x.md",
+        "out/../x.md",
+        "/etc/x.md",
+        "/x.md",
+        "~/x.md",
+        "~root/x.md",
+    ),
     *("-", "", ".", "..", "out/", "out/..", "link/x.md", "link/deep/x.md", "loop/x.md"),
     *(".git/config", ".GIT/hooks/x", "sub/.git/x", ".oraclepack/cache/x.md", "here/../.git/x"),
     *(
@@ -344,3 +353,44 @@ def test_a_pipe_as_env_file_is_not_handed_to_oracle(tmp_path: Path) -> None:
 
     assert office.call(shim, *ASK) == 1
     assert shim.orders == []
+
+
+def writing(flag: str, data: bytes, exit_code: int = 0) -> Act:
+    """A tool that appends to the file it is to write."""
+
+    def act(order: ToolRun) -> ToolEnd:
+        place = Path(order.argv[order.argv.index(flag) + 1])
+        with place.open("ab") as file:
+            file.write(data)
+        return ToolEnd(exit_code)
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("tool", "argv", "exit_code", "expected"),
+    [
+        pytest.param("codex", ("exec", "-o", "a/x.md", "hi"), 0, b"new", id="the file is whole"),
+        pytest.param("codex", ("exec", "-o", "a/x.md", "hi"), 1, b"old", id="a failed one is not"),
+        pytest.param(
+            "task-master",
+            ("parse-prd", "prd.md", "--append", "-o", "a/x.md"),
+            *(0, b"oldnew"),
+            id="one that reads its output first",
+        ),
+    ],
+)
+def test_other_tools_do_not_write_to_the_path_of_the_user(
+    tmp_path: Path, tool: str, argv: tuple[str, ...], exit_code: int, expected: bytes
+) -> None:
+    office = Office(tmp_path)
+    office.put("a/x.md", b"old")
+    during: list[bytes | None] = []
+
+    def act(order: ToolRun) -> ToolEnd:
+        end = writing("-o", b"new", exit_code)(order)
+        during.append(office.out("a/x.md"))
+        return end
+
+    assert office.call(ScriptedShim(act), *argv, tool=tool) == exit_code
+    assert (during, office.out("a/x.md")) == ([b"old"], expected)

@@ -1,6 +1,7 @@
 """The private directory: who stands in it, and where it may lie."""
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from oraclepack.calls.shim_dir import ShimDir
 from oraclepack.calls.tool_process import Toolbox
 from oraclepack.errors import MachineError
-from oraclepack.system.environment import private_directory
+from oraclepack.system.environment import MARKER_VARIABLE, private_directory
 from tests.faults import failing
 from tests.scripted import scripted_tool
 
@@ -28,7 +29,7 @@ def made(tools: str) -> Iterator[ShimDir]:
 
 
 def names(folder: ShimDir) -> set[str]:
-    return {entry.name for entry in folder.path.iterdir()} - {"client", "bash_env"}
+    return {entry.name for entry in folder.path.iterdir()} - {"client", "bash_env", "node.cjs"}
 
 
 def test_it_stands_in_for_what_is_there_and_for_oracle(made: ShimDir) -> None:
@@ -99,6 +100,42 @@ def test_nothing_of_it_is_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("set_by_step", "restored"),
+    [
+        pytest.param({}, {}, id="what we hid, changed and added"),
+        pytest.param({"KEY": "step"}, {"KEY": "step"}, id="a variable that we hid"),
+        pytest.param({"HOME": "/step"}, {"HOME": "/step"}, id="one that we changed"),
+        pytest.param({"NEW": "1", "PATH": "/step"}, {"NEW": "1", "PATH": "/step"}, id="new ones"),
+    ],
+)
+def test_a_caller_environment_without_our_changes(
+    set_by_step: dict[str, str], restored: dict[str, str], made: ShimDir
+) -> None:
+    own = {"PATH": "/bin", "HOME": "/user", "KEY": "secret", "NODE_OPTIONS": "--trace"}
+    given = made.environment({"PATH": "/bin", "HOME": "/empty", "NODE_OPTIONS": "--trace"})
+    function = {"BASH_FUNC_oracle%%": f'() {{ {made.path}/oracle "$@"; }}', MARKER_VARIABLE: "t"}
+    tools = Toolbox(made, own, given)
+
+    env = tools.restored({**given, **function, "PATH": "/bin", **set_by_step})
+
+    assert env == own | restored
+    assert tools.restored({"NODE_OPTIONS": f"--no-color {made.node_option}"}) == {
+        "KEY": "secret",
+        "NODE_OPTIONS": "--no-color ",
+    }
+
+
+def test_a_function_leads_to_the_shim_whatever_path_says(made: ShimDir, tmp_path: Path) -> None:
+    scripted_tool(tmp_path / "other", "codex")
+    script = f"PATH={tmp_path}/other:$PATH; hash -p {tmp_path}/other/codex codex; type -t codex"
+    env = made.environment({"PATH": os.environ["PATH"]})
+
+    for words in (["bash", "-c", script], ["bash", "-c", f"bash --posix -c '{script}'"]):
+        said = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
+        assert (said.stdout, said.stderr) == ("function\n", "")
+
+
+@pytest.mark.parametrize(
     ("own", "step", "found"),
     [
         pytest.param("tools", "other", "tools", id="on our PATH first"),
@@ -116,7 +153,7 @@ def test_where_the_real_tool_is(
     def path(names: str) -> str:
         return ":".join(str(places[name]) for name in names.split(":") if name)
 
-    tool = Toolbox(made.path, {"PATH": path(own)}).find("codex", path(step))
+    tool = Toolbox(made, {"PATH": path(own)}).find("codex", path(step))
 
     assert (tool and tool.program) == (found and str(places[found] / "codex"))
     assert tool is None or tool.path == str(places[found or ""])

@@ -31,7 +31,7 @@ class Worker:
         return detach
 
     def answer(self, office: Office) -> None:
-        office.put(OUT, ANSWER)
+        office.tool_writes(ANSWER)
         session(office, "completed", lifecycle=self._lifecycle)
         self.end()
 

@@ -194,7 +194,7 @@ def test_the_manifest_is_small_and_tells_when_it_is_unchanged(
     [
         pytest.param(["run"], ["run"], id="a command"),
         pytest.param(["cache", "list"], ["cache list"], id="a command of a group"),
-        pytest.param(["config"], ["config show"], id="a group"),
+        pytest.param(["config"], ["config show", "config trust"], id="a group"),
     ],
 )
 def test_the_manifest_of_one_command_is_whole(

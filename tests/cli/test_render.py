@@ -1,7 +1,7 @@
 import pytest
 
 from oraclepack.cli.render import as_text
-from oraclepack.cli.reply import Reply, ReplyError, Styled, reported_ms
+from oraclepack.cli.reply import Reply, ReplyError, Styled
 from oraclepack.system.printable import visible
 
 
@@ -56,14 +56,3 @@ def test_an_empty_reply_prints_nothing() -> None:
     printed = as_text(Reply(text=("", Styled("", "red"))), color=True)
 
     assert (printed.stdout, printed.stderr) == (b"", b"")
-
-
-@pytest.mark.parametrize(
-    ("elapsed_ns", "timed", "expected"),
-    [
-        pytest.param(1_999_999_999, False, 0, id="a command that runs nothing tells no time"),
-        pytest.param(1_234_567_890, True, 1234, id="a command that runs something: milliseconds"),
-    ],
-)
-def test_reported_duration(elapsed_ns: int, timed: bool, expected: int) -> None:
-    assert reported_ms(elapsed_ns, timed=timed) == expected

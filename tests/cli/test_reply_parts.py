@@ -71,8 +71,35 @@ def test_json_before_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     before = answer(capsys, "--json", "schema")
     behind = answer(capsys, "schema", "--json")
 
-    assert before == behind
+    assert before.data == behind.data
     assert answer(capsys, "--json", "--help").envelope["data"]["help"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["--no-tui", "run", "pack.md", "-y"], id="-y"),
+        pytest.param(["--out-dir", "out", "--no-tui", "run", "pack.md"], id="--out-dir"),
+        pytest.param(["-o", "out", "run", "pack.md"], id="-o"),
+        pytest.param(["run", "pack.md", "-o", "out"], id="-o behind the command"),
+        pytest.param(["--oracle-bin=bash", "run", "pack.md"], id="--oracle-bin"),
+    ],
+)
+def test_root_flags_of_the_go_tool(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pack.md").write_text(pack_text('out_dir=here\n# 01) a\necho >"$out_dir/a.md"\n'))
+
+    assert answer(capsys, *words).code == 0
+    named = "out" in words
+    assert ((tmp_path / "out/a.md").exists(), (tmp_path / "here/a.md").exists()) == (
+        named,
+        not named,
+    )
 
 
 def test_programs_get_one_line_and_terminals_many(
@@ -83,7 +110,7 @@ def test_programs_get_one_line_and_terminals_many(
     for_people = answer(capsys, "schema", "--json").out
 
     assert (for_programs.count("\n"), for_people.count("\n") > 10) == (1, True)
-    assert json.loads(for_programs) == json.loads(for_people)
+    assert json.loads(for_programs)["data"] == json.loads(for_people)["data"]
 
 
 needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")

@@ -155,6 +155,25 @@ def test_the_action_passes_inputs_as_variables_only() -> None:
     assert [name for name in variables if name not in script] == []
 
 
+def installing() -> list[str]:
+    """The commands of the action and of the examples that install the program."""
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in ("action.yml", "docs/ci.md")]
+    return [line for text in texts for line in re.findall(r"python .*-m pip .*", text)]
+
+
+def test_no_module_of_the_repository_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "pip.py").write_text("open('taken', 'w')\n")
+    env = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "PIP_NO_INDEX": "1"}
+
+    for line in installing():
+        subprocess.run(
+            ["bash", "-c", line], cwd=tmp_path, env=env, capture_output=True, check=False
+        )
+
+    assert len(installing()) == 5
+    assert not (tmp_path / "taken").exists()
+
+
 def test_the_image_copies_files_that_exist() -> None:
     lines = (ROOT / "Dockerfile").read_text().splitlines()
     copies = [line.split()[1:-1] for line in lines if line.startswith("COPY")]

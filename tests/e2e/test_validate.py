@@ -49,6 +49,7 @@ def test_a_correct_pack_passes_the_strict_demands(project: Path) -> None:
     }
     assert ran.data["findings"] == []
     assert (ran.data["ordering"]["ok"], ran.data["fields"]["ok"]) == (True, True)
+    assert ran.envelope["meta"]["duration_ms"] > 0
     jsonschema.validate(ran.envelope, schema_of("envelope"))
     jsonschema.validate(ran.data, schema_of("validation"))
     assert tree(project) == before
@@ -60,9 +61,8 @@ def test_the_same_pack_gives_the_same_bytes(project: Path, form: str) -> None:
 
     first, second = (oraclepack(project, *args).out for _ in range(2))
 
-    # Whole seconds, so 0 unless the machine is busy with something else.
-    seconds = re.compile(r'"duration_ms": \d+000\b')
-    assert seconds.sub('"duration_ms": 0', first) == seconds.sub('"duration_ms": 0', second)
+    took = re.compile(r'"duration_ms": ?\d+')
+    assert took.sub("", first) == took.sub("", second)
 
 
 def test_an_orphaned_flag_is_named_for_people(project: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_fix_that_leaves_errors_says_what_it_changed(
     project: Path, args: tuple[str, ...], stream: str, said: str
 ) -> None:
     half = project / "half.md"
-    half.write_text(f"{ORPHAN}\n```bash\n# 01) a second block\ntrue\n```\n", encoding="utf-8")
+    half.write_text(f"{ORPHAN}\n```text\na fence that never ends\n", encoding="utf-8")
 
     fixed = oraclepack(project, "validate", "--fix", "half.md", *args)
 

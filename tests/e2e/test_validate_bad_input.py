@@ -31,7 +31,6 @@ BAD = [
     pytest.param(b"# p\n\n```bash", "OP104", id="a fence opened on the last line"),
     pytest.param(b"# only prose\n", "OP101", id="no bash block"),
     pytest.param(pack_text("true\n").encode(), "OP105", id="no steps"),
-    pytest.param((GOOD + GOOD).encode(), "OP102", id="two bash blocks"),
     pytest.param(pack_text(steps(100)).encode(), "OP109", id="a hundred steps"),
     pytest.param(pack_text("# 01) x\nif true\n").encode(), "OP203", id="bash that does not parse"),
     pytest.param(b"x" * FIVE_MB, "too large for a pack", id="5 MB of a letter"),

@@ -17,7 +17,7 @@ ADVICE = ("advice", "advice")
 WEIGHTS = {
     # structure
     "no-bash-block": ALWAYS,
-    "several-bash-blocks": ALWAYS,
+    "several-bash-blocks": STRICTLY,
     "other-fence": STRICTLY,
     "unclosed-fence": ALWAYS,
     "no-steps": ALWAYS,
@@ -32,6 +32,7 @@ WEIGHTS = {
     "reasonless-allow": NEVER,
     "unheard-directive": NEVER,
     "swallowed-header": NEVER,
+    "header-outside-block": STRICTLY,
     # bash
     "orphaned-flag": ALWAYS,
     "comment-in-wrapped-call": ALWAYS,
@@ -46,7 +47,7 @@ WEIGHTS = {
     "command-in-prompt": NEVER,
     "empty-variable-in-prompt": NEVER,
     # questions
-    "missing-header-field": STRICTLY,
+    "missing-header-field": SILENTLY,
     "bad-number": STRICTLY,
     "unknown-category": STRICTLY,
     "roi-order": STRICTLY,
@@ -55,11 +56,15 @@ WEIGHTS = {
     "wrong-coverage-check": STRICTLY,
     "several-questions-in-step": STRICTLY,
     "meta-disagrees": NEVER,
-    "step-without-question": STRICTLY,
+    "step-without-question": SILENTLY,
+    "false-evidence": STRICTLY,
+    "evidence-not-attached": STRICTLY,
+    "no-evidence": STRICTLY,
+    "unwritten-question": ALWAYS,
     # attachments
     "too-many-attachments": STRICTLY,
     "broad-glob": STRICTLY,
-    "attachment-missing": STRICTLY,
+    "attachment-missing": ALWAYS,
     "secret-attachment": STRICTLY,
     "lost-attachment": STRICTLY,
     "too-big-attachment": STRICTLY,
@@ -71,7 +76,7 @@ WEIGHTS = {
     "contradicted-contract": NEVER,
     "output-named-dash": NEVER,
     "output-never-made": NEVER,
-    "unusable-output-path": NEVER,
+    "unusable-output-path": ALWAYS,
     # tools
     "unguarded-tool": STRICTLY,
     "interactive-use": NEVER,

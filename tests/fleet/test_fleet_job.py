@@ -54,11 +54,11 @@ def a_job(pack: str = "p.md", state: JobState = JobState.QUEUED) -> FleetJob:
         ),
         pytest.param('{"repo": "--upload-pack=x", "pack": "p"}', "m:1: `repo`", id="an option"),
         pytest.param(
-            '{"repo": "r", "generate": {"profile": "tests", "focus": ["a.py"]}}', 1, id="generated"
+            '{"repo": "r", "generate": {"count": 4, "focus": ["a.py"]}}', 1, id="generated"
         ),
         pytest.param(
             '{"repo": "r", "generate": {"root": "/"}}',
-            "m:1: `generate`: Object contains unknown field `root`; its options are profile,",
+            "m:1: `generate`: Object contains unknown field `root`; its options are count,",
             id="no option of generate",
         ),
         pytest.param(
@@ -354,7 +354,7 @@ def test_the_status_tells_generated_packs_of_a_repository_apart(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     manifest = (
-        b'{"repo": "r", "generate": {"profile": "tests", "count": 12}}\n'
+        b'{"repo": "r", "generate": {"exclude": ["web"], "count": 12}}\n'
         b'{"repo": "r", "generate": {"focus": ["src/a", "src/b"]}}\n'
         b'{"repo": "r", "generate": {}}\n{"repo": "r", "pack": "docs/p.md"}\n'
     )
@@ -365,7 +365,7 @@ def test_the_status_tells_generated_packs_of_a_repository_apart(
     rows = answer(capsys, "fleet", "status", "--name", "f").out.splitlines()[1:5]
 
     assert [row.partition("r@aaaaaaaa")[2].strip() for row in rows] == [
-        "generated count=12 profile=tests",
+        "generated count=12 exclude=web",
         "generated focus=src/a,src/b",
         "generated",
         "docs/p.md",

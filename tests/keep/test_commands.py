@@ -35,7 +35,7 @@ WORDS = {
     "<pack_id>": "*",
     "src/billing": "src/ledger",
     "charge_customer": "open_book",
-    "origin/main": "HEAD",
+    "origin/main": "HEAD~1",
 }
 """What stands for something of the reader's, and what it is here."""
 EXPECTED = (0, 4, 5)
@@ -146,6 +146,7 @@ def a_readers_project(place: Path) -> Path:
     """What the commands of the pages speak of: packs, tickets and answers."""
     return a_repository(
         place / "project",
+        {"stock.py": "quantity = 0\n"},
         {
             "pack.md": asking(3, 7),
             "docs/pack.md": asking(1),

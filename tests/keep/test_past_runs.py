@@ -182,7 +182,9 @@ def _loaded(path: Path) -> Any:
 
 
 def _as_far_as(known: object, now: object) -> object:
-    """What there is now, without the fields that have come since: a version may grow."""
+    """What there is now, without what has come since: fields, and values that were null."""
+    if known is None:
+        return None
     if isinstance(known, dict) and isinstance(now, dict):
         return {key: _as_far_as(known[key], now[key]) for key in now if key in known}
     if isinstance(known, list) and isinstance(now, list) and len(known) == len(now):
@@ -240,7 +242,7 @@ def test_its_backlog_is_made_again_and_its_tickets_stay_as_they_are(
         assert (made.code, checked.code) == (0, 0), made.err + checked.out
         first = {path.name: path.read_bytes() for path in work.iterdir()}
         assert first.keys() == before
-        assert all(b'"schema_version":2' in line for line in first["normalized.jsonl"].splitlines())
+        assert all(b'"schema_version":3' in line for line in first["normalized.jsonl"].splitlines())
         assert finished.start(*words).wait().code == 0
         assert {path.name: path.read_bytes() for path in work.iterdir()} == first
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.lint.bash_syntax import check_syntax
-from oraclepack.lint.external_checks import complete, facts_for, path_facts
+from oraclepack.lint.external_checks import complete, facts_for, nearest_files, path_facts
 from oraclepack.lint.facts import CheckStatus, PathFact, PathKind
 from oraclepack.lint.shellcheck import Shellcheck
 from oraclepack.pack.parse.read_pack import parse_pack
@@ -221,6 +221,28 @@ def test_paths_as_they_stand_in_the_project(tmp_path: Path) -> None:
         "n" * 300: PathFact(PathKind.MISSING),
         "out/a.md": PathFact(PathKind.MISSING),
     }
+
+
+@pytest.mark.parametrize(
+    ("missing", "near"),
+    [
+        pytest.param("lib/shop/stock.py", "src/shop/stock.py", id="in another folder"),
+        pytest.param("stock.py", "src/shop/stock.py", id="without its folder"),
+        pytest.param("src/shop/stok.py", "src/shop/stock.py", id="mistyped"),
+        pytest.param("src/web/index.py", "src/web/ui/index.py", id="most folders in common"),
+        pytest.param("node/left.py", None, id="not among what others installed"),
+        pytest.param("src/shop/unlike.md", None, id="like nothing"),
+    ],
+)
+def test_the_file_that_may_be_meant(tmp_path: Path, missing: str, near: str | None) -> None:
+    for name in (
+        *("src/shop/stock.py", "src/web/ui/index.py", "tools/index.py"),
+        *("node_modules/left.py", ".git/left.py"),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+
+    assert nearest_files(str(tmp_path), [missing]).get(missing) == near
 
 
 def test_the_facts_of_a_good_pack(tmp_path: Path) -> None:

@@ -160,7 +160,6 @@ def test_numbering_changes_no_call(numbers: tuple[str, ...], tmp_path: Path) -> 
             pack_text("# 02) a\ntrue\n", after="\n## Coverage check\n- invariants: Missing(02)\n"),
             id="the coverage check names steps",
         ),
-        pytest.param(pack_text("# 01) a\ntrue\n  # 3) ROI=1 b\ntrue\n"), id="an indented header"),
         pytest.param(
             pack_text("# 02) a\nif true; then\n# 03) ROI=1 b\ntrue\nfi\n"), id="a construct crosses"
         ),

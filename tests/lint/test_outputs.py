@@ -25,12 +25,19 @@ from tests.packs import some_steps
         pytest.param("oracle -p q --write-output .git/a.md", ["OP503"], id="in .git"),
         pytest.param("oracle -p q --write-output .oraclepack/runs/a", ["OP503"], id="in the runs"),
         pytest.param("oracle -p q --write-output .oraclepack/a.md", [], id="in our own folder"),
-        pytest.param("oracle -p q --write-output docs/../a.md", [], id="a detour within"),
+        pytest.param("oracle -p q --write-output docs/../a.md", ["OP503"], id="a detour within"),
         pytest.param("oracle -p q --write-output /away/a.md", ["OP503"], id="absolute, outside"),
         pytest.param("oracle -p q --write-output /unknown/a.md", [], id="absolute, not looked up"),
         pytest.param("oracle -p q --write-output link/a.md", ["OP503"], id="a link leads away"),
-        pytest.param('oracle -p q --write-output "$d/../a.md"', [], id="unknown"),
-        pytest.param("cd sub\noracle -p q --write-output ../a.md", [], id="from elsewhere"),
+        pytest.param(
+            'oracle -p q --write-output "$d/../a.md"',
+            ["OP503"],
+            id="a detour from an unknown place",
+        ),
+        pytest.param(
+            "cd sub\noracle -p q --write-output ../a.md", ["OP503"], id="a detour from elsewhere"
+        ),
+        pytest.param("oracle -p q --write-output a..b/..c.md", [], id="dots in names"),
         pytest.param("codex exec x -o ../a.md", ["OP503"], id="codex above"),
         pytest.param("# oraclepack: outputs=../a.md\ntrue", ["OP503"], id="a directive above"),
         pytest.param(

@@ -57,11 +57,15 @@ def a_header(**changes: str) -> str:
     ],
 )
 def test_headers(changes: dict[str, str], expected: list[str]) -> None:
-    assert [found.rule for found in findings(a_header(**changes), RULES)] == expected
+    found = findings(a_header(**changes), [*RULES[:6], *only("OP309", RULES)], strict=True)
+
+    assert [one.rule for one in found] == expected
 
 
 def test_missing_fields_are_named_at_the_header() -> None:
-    (found,) = findings("# 01) ROI=1 impact=1 confidence=1 effort=1\ntrue", only("OP301", RULES))
+    bash = "# 01) ROI=1 impact=1 confidence=1 effort=1\ntrue"
+
+    (found,) = findings(bash, only("OP301", RULES), strict=True)
 
     assert (found.span.line, found.step) == (4, "01")
     assert found.message == "the header of step 01 lacks horizon, category, reference"
@@ -148,10 +152,13 @@ def test_duplicates(prompts: list[str], expected: list[str]) -> None:
     assert [each.step for each in found] == expected
 
 
-def test_the_same_words_about_other_files_are_other_questions() -> None:
-    bodies = [f"oracle -p 'Review it.' -f {name}.py --write-output {name}.md" for name in "abc"]
+def test_the_same_words_about_other_files_are_the_same_question() -> None:
+    bodies = [
+        f"oracle -p 'Is it good?\n- {name}.py:1  x = 1' -f {name}.py --write-output {name}.md"
+        for name in "abc"
+    ]
 
-    assert not findings(some_steps(bodies), only("OP306", RULES))
+    assert [one.step for one in findings(some_steps(bodies), only("OP306", RULES))] == ["02", "03"]
 
 
 def test_chunks_of_a_step_are_not_duplicates() -> None:
@@ -229,7 +236,7 @@ def test_ok_is_believed_when_a_step_has_no_category() -> None:
 def test_questions_in_a_step() -> None:
     two = "oracle -p a --write-output a.md\noracle -p b --write-output b.md"
 
-    found = findings(some_steps(["true", two, "oracle -p c"]), RULES[7:])
+    found = findings(some_steps(["true", two, "oracle -p c"]), RULES[7:], strict=True)
 
     assert [(each.rule, each.step, each.message) for each in found] == [
         ("OP310", "01", "no oracle question in 01"),

@@ -7,6 +7,7 @@ import pytest
 from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
 from oraclepack.lint.facts import Facts, PathFact, PathKind
+from oraclepack.lint.quoted_evidence import evidence_of
 from oraclepack.lint.rule import Rule, Subject
 from oraclepack.lint.rule_docs import FAMILIES, ExampleKind, RuleDoc, doc_of, doc_text, rules_page
 from oraclepack.lint.rule_registry import RULES
@@ -17,6 +18,8 @@ from oraclepack.pack.tool_call import AttachmentKind
 from oraclepack.shell.checker import complete
 from tests.packs import pack_text
 
+LINE = "def reserve(article, count):"
+"""What every line is that an example quotes."""
 DOCS = [doc_of(rule) for rule in RULES]
 _AND_SO_ON = re.compile(r"# \((\d\d) to (\d\d) in the same way\)")
 
@@ -47,7 +50,8 @@ def _context(pack: Pack) -> Facts:
     outputs = [output.path.value for step in pack.steps for output in step.outputs]
     paths = {path: PathFact(PathKind.MISSING) for path in outputs if path}
     paths |= {path: _fact(path) for path in attached}
-    return Facts(check_syntax(pack), Shellcheck(pack.block).result(), paths)
+    quotes = {quote.key: LINE for one in evidence_of(pack) for quote in one.lines}
+    return Facts(check_syntax(pack), Shellcheck(pack.block).result(), paths, quotes)
 
 
 def _fact(path: str) -> PathFact:
@@ -103,7 +107,8 @@ def test_what_keeps_a_pack_from_running_cannot_be_allowed() -> None:
     binding = {doc.rule for doc in DOCS if not doc.can_be_allowed}
 
     assert binding == {
-        f"OP{number}" for number in (101, 102, *range(104, 110), *range(201, 205), 210, 502, 503)
+        f"OP{number}"
+        for number in (101, *range(104, 110), *range(201, 205), 210, 314, 403, 502, 503, 507)
     }
 
 

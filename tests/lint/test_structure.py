@@ -38,9 +38,7 @@ def _numbered(*numbers: str) -> str:
         pytest.param(
             pack_text("# 1) ROI=1 a\ntrue\n"), [(3, "OP105"), (4, "OP106")], id="one digit"
         ),
-        pytest.param(
-            pack_text(f"{STEP}  # 02) ROI=1 b\ntrue\n"), [(6, "OP106")], id="an indented header"
-        ),
+        pytest.param(pack_text(f"{STEP}  # 02) ROI=1 b\ntrue\n"), [], id="an indented header"),
         pytest.param(pack_text(f"{STEP}# 1) first look\n"), [], id="a numbered remark"),
         pytest.param(_numbered("01", "02", "03"), [], id="in order"),
         pytest.param(_numbered("01", "03", "04"), [(6, "OP107")], id="a gap is reported once"),
@@ -81,6 +79,53 @@ def test_the_number_of_steps(steps: int, strict: bool, expected: list[Severity])
     assert [finding.severity for finding in found] == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        pytest.param(f"# 21) x\n\n```bash\n{STEP}```\n", [1], id="before the block"),
+        pytest.param(f"```bash\n{STEP}```\n\n## 03) x\n### 04 - y\n", [6, 7], id="behind it"),
+        pytest.param(f"```bash\n{STEP}```\n#21) x\n", [5], id="without a blank"),
+        pytest.param(f"```bash\n{STEP}```\n\n```sh\n# 02) x\n```\n", [], id="another fence"),
+        pytest.param(f"## 3) x\n## 2026) y\n## 10 steps\n```bash\n{STEP}```\n", [], id="prose"),
+        pytest.param("# 01) x\n", [], id="no block at all"),
+    ],
+)
+@pytest.mark.parametrize("strict", [True, False])
+def test_step_headers_outside_of_the_block(text: str, lines: list[int], strict: bool) -> None:
+    found = findings_of(text, strict=strict, select=("OP117",))
+
+    severity = Severity.ERROR if strict else Severity.WARNING
+    assert [(one.span.line, one.severity) for one in found] == [(at, severity) for at in lines]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        pytest.param(
+            ("01", "03", "02"),
+            ["step 03 stands where 02 belongs", "step 02 stands where 03 belongs"],
+            id="two swapped",
+        ),
+        pytest.param(("01", "02", "02", "04"), [], id="behind a duplicate"),
+        pytest.param(("02", "03"), ["step 02 stands where 01 belongs"], id="from 02 on"),
+    ],
+)
+def test_a_step_out_of_order_names_the_number_of_its_place(
+    numbers: tuple[str, ...], expected: list[str]
+) -> None:
+    found = findings_of(_numbered(*numbers), select=("OP107",))
+
+    assert [finding.message for finding in found] == expected
+
+
+def test_a_malformed_number_names_the_number_of_its_place() -> None:
+    text = pack_text("# 01) a\ntrue\n# 2) ROI=1 b\ntrue\n# 3) ROI=1 c\ntrue\n")
+
+    found = findings_of(text, select=("OP106",))
+
+    assert [finding.hint for finding in found] == ["write it as # 02)", "write it as # 03)"]
+
+
 def test_the_hint_names_the_block_that_was_meant() -> None:
     (finding,) = findings_of(f"words\n\n~~~shell\n{STEP}~~~\n", select=("OP101",))
 
@@ -98,7 +143,7 @@ def test_a_strict_pack_has_no_findings_of_structure_or_bash() -> None:
 @pytest.mark.parametrize(
     ("bash", "merged"),
     [
-        pytest.param("# 01) a\ntrue\n  # 02) b\ntrue", [(3, "02", "step 01")], id="indented"),
+        pytest.param("# 01) a\ntrue\n  # 02) b\ntrue", [], id="an indented step"),
         pytest.param("# 01) a\ntrue\n# 2) b\ntrue", [(3, "02", "step 01")], id="one digit"),
         pytest.param("# 01) a\ntrue\n## 02) b\ntrue", [(3, "02", "step 01")], id="two signs"),
         pytest.param("# 01) a\ntrue\n# 02: b\ntrue", [(3, "02", "step 01")], id="a colon"),

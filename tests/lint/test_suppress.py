@@ -105,7 +105,7 @@ def test_complaints_about_allows_can_be_left_out_too() -> None:
     assert findings_of(text, select=("OP501",)) == ()
 
 
-@pytest.mark.parametrize("rule", ["OP205", "OP209", "OP403"])
+@pytest.mark.parametrize("rule", ["OP205", "OP209", "OP406"])
 def test_what_depends_on_the_machine_is_not_called_useless(rule: str) -> None:
     text = pack_text(f"# 01) a\n# oraclepack: allow {rule} because\ntrue")
 

@@ -39,42 +39,94 @@ def test_punctuation_and_case_do_not_count(text: str, folded: str) -> None:
     ("text", "present"),
     [
         pytest.param("", set(), id="nothing"),
-        pytest.param("Direct answer: yes", {DIRECT}, id="the words"),
-        pytest.param("direct-answer", {DIRECT}, id="with a hyphen"),
-        pytest.param("The direct answers are", {DIRECT}, id="the plural"),
+        pytest.param("Direct answer: yes", {DIRECT}, id="a label"),
+        pytest.param("direct-answer\nyes", {DIRECT}, id="with a hyphen"),
+        pytest.param("The direct answers are", set(), id="a sentence"),
         pytest.param("an indirect answer", set(), id="not inside another word"),
-        pytest.param("Risks and unknowns", {RISKS}, id="risks and unknowns"),
-        pytest.param("Risks, unknowns", {RISKS}, id="risks, unknowns"),
-        pytest.param("risks", set(), id="risks alone"),
-        pytest.param("Next smallest concrete experiment", {NEXT}, id="the long name"),
-        pytest.param("Next experiment", {NEXT}, id="the short name"),
+        pytest.param("Risks and unknowns\n- one", {RISKS}, id="risks and unknowns"),
+        pytest.param("Risks, unknowns: none", {RISKS}, id="risks, unknowns"),
+        pytest.param("- Risks/unknowns: none", {RISKS}, id="a label in a list"),
+        pytest.param("> **Risks/unknowns:** none", {RISKS}, id="a bold label in a quotation"),
+        pytest.param("risks\none", set(), id="risks alone"),
+        pytest.param("Next smallest concrete experiment\nrun it", {NEXT}, id="the long name"),
+        pytest.param("Next experiment — run it", {NEXT}, id="the short name"),
         pytest.param("If evidence is insufficient, attach x", {MISSING}, id="the prompt's words"),
-        pytest.param("Missing evidence", {MISSING}, id="the heading's words"),
-        pytest.param("direct\nanswer", {DIRECT}, id="over a line end"),
-        pytest.param("## Risks and open questions", {RISKS}, id="another name in a heading"),
-        pytest.param("## 2) Risks / open questions", {RISKS}, id="joined by a slash"),
-        pytest.param("**Unknowns & risks**", {RISKS}, id="the other way round, in bold"),
+        pytest.param("Missing evidence\nnone", {MISSING}, id="the heading's words"),
+        pytest.param("direct\nanswer\nyes", set(), id="over a line end"),
+        pytest.param("## Risks and open questions\na", {RISKS}, id="another name in a heading"),
+        pytest.param("## 2) Risks / open questions\na", {RISKS}, id="joined by a slash"),
+        pytest.param("**Unknowns & risks**\na", {RISKS}, id="the other way round, in bold"),
         pytest.param("Open questions (3)\n\n- who?", {RISKS}, id="a line of its own, counted"),
         pytest.param("Open questions remain.", set(), id="another name in a sentence"),
-        pytest.param("## Open questions of the last review", set(), id="a heading that goes on"),
+        pytest.param("## Open questions of the last review\na", set(), id="a heading that goes on"),
         pytest.param("These are\nOpen questions\nto us", set(), id="a wrapped sentence"),
-        pytest.param("open questions", set(), id="another name in lower case"),
-        pytest.param("## Risks", {RISKS}, id="risks as a heading"),
-        pytest.param("Risks", set(), id="one word without a mark"),
-        pytest.param("3. Next step/experiment", {NEXT}, id="next step/experiment"),
-        pytest.param("## Next steps:", {NEXT}, id="next steps as a heading"),
+        pytest.param("open questions\na", set(), id="another name in lower case"),
+        pytest.param("## Risks\na", {RISKS}, id="risks as a heading"),
+        pytest.param("Risks\na", set(), id="one word without a mark"),
+        pytest.param("3. Next step/experiment\na", {NEXT}, id="next step/experiment"),
+        pytest.param("## Next steps:\na", {NEXT}, id="next steps as a heading"),
         pytest.param("The next step is to ask", set(), id="the next step in a sentence"),
-        pytest.param("Next smallest step: run it", {NEXT}, id="a label"),
+        pytest.param("Next smallest step: run it", {NEXT}, id="another label"),
         pytest.param("Next steps: run it", set(), id="a vague label"),
-        pytest.param("### Evidence gaps", {MISSING}, id="evidence gaps"),
+        pytest.param("### Evidence gaps\na", {MISSING}, id="evidence gaps"),
         pytest.param("There are evidence gaps: two", set(), id="a label within a line"),
         pytest.param("Files to attach next: `a.py`", {MISSING}, id="files to attach next"),
-        pytest.param("```\n## Open questions\n```", set(), id="another name in code"),
-        pytest.param("## Direkte Antwort", set(), id="another language than the prompt's"),
+        pytest.param("```\n## Open questions\na\n```", set(), id="another name in code"),
+        pytest.param("## Direkte Antwort\na", set(), id="another language than the prompt's"),
+        pytest.param("## My direct answer\nyes", {DIRECT}, id="within a heading"),
+        pytest.param("## Risks/unknowns, missing evidence\na", {RISKS, MISSING}, id="two in one"),
+        pytest.param("## Direct answer\n```\ncode\n```", {DIRECT}, id="code under a heading"),
+        pytest.param("## Direct answer\n### Cache\nyes", {DIRECT}, id="a heading in between"),
+        pytest.param("> ## Direct answer\n> yes", {DIRECT}, id="all of it quoted"),
+        pytest.param("<h2>Direct answer</h2>\n<p>yes</p>", {DIRECT}, id="HTML"),
+        pytest.param("```markdown\n# Direct answer\nyes\n```", {DIRECT}, id="all of it in a fence"),
+        pytest.param("## Direct answer\nNone.", {DIRECT}, id="nothing to say, and it says so"),
+        pytest.param("## Direct answer\n\n---\n", set(), id="a rule under a heading"),
+        pytest.param("## Direct answer\n### Cache\n", set(), id="headings alone"),
+        pytest.param(
+            "## Direct answer\n## Risks/unknowns\na", {RISKS}, id="nothing under the first"
+        ),
     ],
 )
-def test_a_section_is_present_when_it_is_named(text: str, present: set[Section]) -> None:
+def test_a_section_begins_a_line_and_has_text(text: str, present: set[Section]) -> None:
     assert sections_present(text) == present
+
+
+ONE_LINE = "Direct answer: yes. Risks/unknowns: few. Next experiment: run. Missing evidence: none."
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        pytest.param(
+            "## Direct answer\n- Yes.\n- What follows under Risks/unknowns, Next experiment and "
+            "Missing evidence depends on the",
+            (RISKS, NEXT, MISSING),
+            id="cut at the length limit",
+        ),
+        pytest.param(
+            "Error 502. The answer must have these sections: direct answer, risks/unknowns, next "
+            "experiment, missing evidence. Try again later.",
+            ALL_SECTIONS,
+            id="an error page with a sentence",
+        ),
+        pytest.param(
+            "Bad gateway\n\n1) Direct answer\n2) Risks/unknowns\n3) Next experiment\n"
+            "4) Missing evidence\n",
+            ALL_SECTIONS,
+            id="an error page with a list",
+        ),
+        pytest.param(
+            "# Direct answer, risks/unknowns, next experiment, missing evidence\nwere not written.",
+            ALL_SECTIONS,
+            id="an error page with a heading",
+        ),
+        pytest.param(ONE_LINE, (RISKS, NEXT, MISSING), id="all on one line"),
+        pytest.param(ONE_LINE.replace(". ", ".\n"), (), id="each on its own line"),
+    ],
+)
+def test_names_of_sections_alone_are_no_answer(text: str, missing: tuple[Section, ...]) -> None:
+    assert missing_sections(text, ALL_SECTIONS) == missing
 
 
 @pytest.mark.parametrize(
@@ -119,7 +171,9 @@ def test_what_is_a_heading(text: str, found: list[str]) -> None:
 
 
 def test_required_headings_are_not_replaced_by_sentences() -> None:
-    text = "## Direct answer\nRisks/unknowns are few.\n**Next experiment**\n4) Missing evidence"
+    text = (
+        "## Direct answer\na\nRisks/unknowns: few.\n**Next experiment**\nb\n4) Missing evidence\nc"
+    )
 
     assert missing_sections(text, ALL_SECTIONS) == ()
     assert missing_sections(text, ALL_SECTIONS, require_headings=True) == (RISKS,)
@@ -131,8 +185,8 @@ def test_missing_sections_keep_their_order() -> None:
 
 @pytest.mark.parametrize("section", Section)
 def test_our_own_heading_is_recognised(section: Section) -> None:
-    assert sections_present(f"## {section.heading}", require_headings=True) == {section}
-    assert sections_present(section.value) == {section}
+    assert sections_present(f"## {section.heading}\na", require_headings=True) == {section}
+    assert sections_present(f"{section.value}\na") == {section}
 
 
 @given(st.text(alphabet="Direct answer#*_=-`~1).\n\r\u2028", max_size=80))
@@ -150,7 +204,7 @@ def test_headings_are_a_stricter_demand(text: str) -> None:
 )
 def test_every_spelling_of_the_table_counts_as_a_heading(words: str, section: Section) -> None:
     for heading in (f"## {words}", f"1) **{words.title()}** (short)", f"{words}\n---"):
-        assert sections_present(heading, require_headings=True) == {section}
+        assert sections_present(f"{heading}\na", require_headings=True) == {section}
 
 
 def test_no_spelling_names_two_sections() -> None:

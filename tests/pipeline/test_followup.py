@@ -49,7 +49,8 @@ def test_secrets_and_huge_files_are_refused() -> None:
 
 
 def test_what_no_pack_attaches() -> None:
-    paths = ["node_modules/x.js", ".oraclepack/runs/x", "-rf", "a\nb", "src/a.py"]
+    hostile = ["-rf", "a\nb", "data/x,/etc/passwd", "src/*", "a?", "[id].py", "{a}", "!a", "d/b!"]
+    paths = ["node_modules/x.js", ".oraclepack/runs/x", *hostile, "src/a.py"]
 
     assert usable_paths(paths) == ["src/a.py"]
 

@@ -1,5 +1,6 @@
 """The pipeline in this process: what it prints, and what it leaves for its surroundings."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -128,7 +129,7 @@ def test_a_failed_prelude_leaves_nothing_to_weigh(capsys: pytest.CaptureFixture[
 
     assert result.code == 3
     assert "run        failed   the prelude failed" in result.out
-    assert "error: the prelude failed" in result.err
+    assert json.loads(result.err.splitlines()[-1])["message"].startswith("the prelude failed")
     assert "nowhere-at-all" in Path("junit.xml").read_text()
 
 
@@ -242,6 +243,17 @@ def test_what_was_rehearsed_is_exported_only_on_demand(
         assert "Rehearsal: " in artifact.read_text(), artifact
         assert "These answers come from a rehearsal" in artifact.read_text(), artifact
         assert "verified" not in artifact.read_text(), artifact
+
+
+def test_the_policy_does_not_judge_a_rehearsal(capsys: pytest.CaptureFixture[str]) -> None:
+    result = pipeline(capsys, ASKING, "--ci", *REHEARSED)
+    (place,) = Path(".oraclepack/rehearsals").iterdir()
+    work = answer(capsys, "actionize", "--ci", "--run-dir", str(place))
+
+    for one in (result, work):
+        assert one.code == 0
+        assert "policy     not judged: a rehearsal has no answers\n" in one.out
+        assert "met  " not in one.out
 
 
 def test_a_rehearsal_is_verified_by_its_structure(capsys: pytest.CaptureFixture[str]) -> None:

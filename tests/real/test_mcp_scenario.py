@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import mcp_types as types
 import pytest
+from mcp.client.streamable_http import streamable_http_client
 
 from mcp import Client, StdioServerParameters
 from oraclepack.mcp.mcp_server import OraclepackServer
@@ -28,6 +30,7 @@ from tests.real.oracles import RealOracle
 pytestmark = pytest.mark.heavy
 
 SERVE = [sys.executable, "-m", "oraclepack", "mcp", "--allow-run"]
+TOKEN = "0123456789abcdef0123"
 Play = Callable[[Client], Awaitable[Any]]
 
 
@@ -46,7 +49,7 @@ class Scene:
             return asyncio.run(self._talk(self._in_memory(), play))
         if self.transport == "http":
             with self._listening() as (url, process):
-                result = asyncio.run(self._talk(url, play))
+                result = asyncio.run(self._talk_over_http(url, play))
                 if kill:
                     os.kill(process.pid, signal.SIGKILL)
                 return result
@@ -55,6 +58,11 @@ class Scene:
     async def _talk(self, server: Any, play: Play) -> Any:
         async with Client(server, mode=self.mode, elicitation_callback=_approve) as client:
             return await play(client)
+
+    async def _talk_over_http(self, url: str, play: Play) -> Any:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+            return await self._talk(streamable_http_client(url, http_client=http), play)
 
     def _in_memory(self) -> Any:
         made = services_of((str(self.project),), allow_run=True, variables={})
@@ -81,12 +89,13 @@ class Scene:
         return results[0]
 
     @contextmanager
-    def _listening(self, **more: str) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+    def _listening(self) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         words = [*SERVE, "--root", str(self.project), "--transport", "http", "--port", str(port)]
-        with subprocess.Popen(words, env=self.env | more, stderr=subprocess.PIPE) as process:
+        env = self.env | {"ORACLEPACK_MCP_TOKEN": TOKEN}
+        with subprocess.Popen(words, env=env, stderr=subprocess.PIPE) as process:
             try:
                 _await_port(port, process)
                 yield f"http://127.0.0.1:{port}/mcp", process
@@ -217,9 +226,6 @@ def test_a_run_that_the_user_approves(
     assert not waited["alive"]
 
 
-TOKEN = "0123456789abcdef0123"
-
-
 def test_http_has_a_door(real_oracle: RealOracle) -> None:
     scene = a_scene(real_oracle, "http", "auto")
     ping = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
@@ -234,13 +240,13 @@ def test_http_has_a_door(real_oracle: RealOracle) -> None:
             return refused.code
 
     with scene._listening() as (url, _):
+        assert status(url) == 401
+        assert status(url, Authorization="Bearer wrong") == 401
+        plain["Authorization"] = f"Bearer {TOKEN}"
+        assert status(url) not in {401, 403, 421}
         assert status(url, Host="evil.example:80") == 421
         assert status(url, Origin="http://evil.example") == 403
         assert status(url, b"x" * (1024 * 1024 + 1)) == 413
-    with scene._listening(ORACLEPACK_MCP_TOKEN=TOKEN) as (url, _):
-        assert status(url) == 401
-        assert status(url, Authorization="Bearer wrong") == 401
-        assert status(url, Authorization=f"Bearer {TOKEN}") not in {401, 403, 421}
     for host, more in (("0.0.0.0", {}), ("127.0.0.1", {"ORACLEPACK_MCP_TOKEN": "short"})):
         refused = subprocess.run(
             [*SERVE, "--transport", "http", "--host", host],

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from oraclepack.calls.answer_history import AnswerFigures, AnswerHistory
 from oraclepack.pack.model import StepId
 from oraclepack.run.forecast import (
     ASSUMED,
@@ -23,7 +24,13 @@ from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
 from oraclepack.tools.prices import TokenPrice
 
 OWN = {"gpt-5.2": TokenPrice(Decimal(1), Decimal(10))}
-PAST = {"gpt-5.2": [(100, 5.0), (200, 9.0), (900, 60.0)]}
+
+
+def answers(*figures: tuple[int, float], size: int = 1000) -> list[AnswerFigures]:
+    return [AnswerFigures("gpt-5.2", tokens, seconds, size) for tokens, seconds in figures]
+
+
+PAST = AnswerHistory(answers((100, 5.0), (200, 9.0), (900, 60.0)))
 
 
 def call(step: str = "01", number: int = 1, **fields: Any) -> RehearsedCall:
@@ -41,12 +48,23 @@ def call(step: str = "01", number: int = 1, **fields: Any) -> RehearsedCall:
     [
         pytest.param("gpt-5.2", (), ASSUMED, id="no past answer"),
         pytest.param("gpt-5.5-pro", (), ASSUMED_PRO, id="no past answer of a Pro model"),
-        pytest.param("gpt-5.2", [(7, 3.0)], ExpectedAnswer(7, 7, 7, 3.0, 1), id="one past answer"),
         pytest.param(
             "gpt-5.2",
-            [(n * 10, float(n)) for n in range(1, 11)],
-            ExpectedAnswer(10, 50, 90, 5.0, 10),
-            id="median and tenth from either end",
+            answers((191, 6.0)),
+            ExpectedAnswer(191, 3577, 10688, 54.0, 1),
+            id="one small answer does not replace the assumption",
+        ),
+        pytest.param(
+            "gpt-5.2",
+            answers((50_000, 6.0)),
+            ExpectedAnswer(6444, 9111, 50_000, 54.0, 1),
+            id="the range covers what was seen",
+        ),
+        pytest.param(
+            "gpt-5.2",
+            answers(*[(n * 10, float(n)) for n in range(1, 93)]),
+            ExpectedAnswer(100, 743, 1724, 47.1, 92),
+            id="many answers outweigh it",
         ),
     ],
 )
@@ -54,11 +72,33 @@ def test_the_answer_to_expect(model: str, past: Any, expected: ExpectedAnswer) -
     assert expected_answer(model, past) == expected
 
 
+@pytest.mark.parametrize(
+    ("figures", "count"),
+    [
+        pytest.param(AnswerFigures("gpt-5.2", 5, 1.0, 3000), 1, id="similar size"),
+        pytest.param(AnswerFigures("gpt-5.2", 5, 1.0, 5000), 0, id="another size"),
+        pytest.param(AnswerFigures("gpt-5.2", 5, 1.0), 0, id="a size that was not noted"),
+        pytest.param(AnswerFigures("gpt-5.1", 5, 1.0, 1000), 0, id="another model"),
+    ],
+)
+def test_only_answers_of_the_model_and_of_similar_size_count(
+    figures: AnswerFigures, count: int
+) -> None:
+    assert len(AnswerHistory([figures]).like("gpt-5.2", 1000)) == count
+
+
+def test_the_answers_of_the_project_come_first() -> None:
+    own, other = (AnswerFigures("gpt-5.2", 5, 1.0, 1000, project) for project in ("a", "b"))
+
+    assert AnswerHistory([own, other], "a").like("gpt-5.2", 1000) == [own]
+    assert AnswerHistory([other], "a").like("gpt-5.2", 1000) == [other]
+
+
 def test_the_cost_of_a_call_to_ask() -> None:
     found = planned_call(call(), PAST, OWN)
 
-    assert found.cost == CostRange(Decimal("0.00185"), Decimal("0.003"), Decimal("0.0102"))
-    assert (found.is_unpriced, found.seconds, found.is_too_long) == (False, 9.0, False)
+    assert found.cost == CostRange(Decimal("0.00185"), Decimal("0.03064"), Decimal("0.09093"))
+    assert (found.is_unpriced, found.seconds, found.is_too_long) == (False, 46.1, False)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +142,9 @@ def test_files_that_are_sent_again_and_again() -> None:
     [
         pytest.param(5, (), [("OP701", Decimal("0.4"))], id="a file sent five times of five"),
         pytest.param(2, (), [], id="a file sent twice of five"),
-        pytest.param(0, ("01",), [("OP703", Decimal("2.158"))], id="a Pro model for a yes or a no"),
+        pytest.param(
+            0, ("01",), [("OP703", Decimal("2.13036"))], id="a Pro model for a yes or a no"
+        ),
         pytest.param(0, ("02",), [], id="a smaller model is asked already"),
     ],
 )

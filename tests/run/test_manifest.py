@@ -208,6 +208,7 @@ def test_steps_json() -> None:
                 "sha256": "b" * 64,
                 "bytes": 12,
                 "from_cache": False,
+                "edited": False,
             }
         ],
         "status": "ok",
@@ -224,6 +225,8 @@ def test_steps_json() -> None:
         "stderr_log": "logs/01.1.stderr.log",
         "changes": None,
         "accepted": [],
+        "edited": False,
+        "adopted": False,
         "cost": ONE_UNKNOWN,
         "invocations": [
             {

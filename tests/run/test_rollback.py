@@ -42,6 +42,13 @@ def after(*events: j.Event) -> RunState:
     return fold(numbered(created("01", "02", "03"), session(), *events))
 
 
+def undos(state: RunState) -> tuple[UndoAction, ...]:
+    """What is taken back; when and what the command wrote last is not compared."""
+    return tuple(
+        msgspec.structs.replace(undo, written=None, at="") for undo in undo_list(state).undos
+    )
+
+
 REPLACED = made("01", "a.md", created=False, replaced_sha256="old-01", backup="backups/a")
 
 
@@ -88,7 +95,7 @@ REPLACED = made("01", "a.md", created=False, replaced_sha256="old-01", backup="b
     ],
 )
 def test_what_is_taken_back(events: Iterable[j.Event], expected: list[UndoAction]) -> None:
-    assert list(undo_list(after(*events)).undos) == expected
+    assert list(undos(after(*events))) == expected
 
 
 @pytest.mark.parametrize(
@@ -150,7 +157,8 @@ def test_an_interrupted_rollback_goes_on_where_it_was() -> None:
     state = after(*BEGUN)
 
     assert is_unfinished(state)
-    assert undo_list(state) == UndoList((UndoAction("01", 1, "a.md"),), (), ("01", "02", "03"))
+    assert undos(state) == (UndoAction("01", 1, "a.md"),)
+    assert undo_list(state).steps == ("01", "02", "03")
 
 
 @pytest.mark.parametrize("status", [RollbackStatus.COMPLETED, RollbackStatus.FAILED])
@@ -158,7 +166,8 @@ def test_an_earlier_rollback_says_nothing_about_this_command(status: RollbackSta
     state = after(*BEGUN, j.RollbackFinished(status=status), session(), made("02", "b.md"))
 
     assert not is_unfinished(state)
-    assert undo_list(state) == UndoList((UndoAction("02", 1, "b.md"),), (), ("02",))
+    assert undos(state) == (UndoAction("02", 1, "b.md"),)
+    assert undo_list(state).steps == ("02",)
 
 
 FAILED = j.RollbackFinished(status=RollbackStatus.FAILED, error="no", left=("a.md",))
@@ -168,10 +177,10 @@ def test_a_failed_rollback_goes_on_with_what_was_left() -> None:
     state = after(*BEGUN, FAILED)
 
     assert has_failed(state)
-    assert undo_list(state).undos == (UndoAction("01", 1, "a.md"),)
+    assert undos(state) == (UndoAction("01", 1, "a.md"),)
     again = fold(numbered(created("01", "02", "03"), session(), *BEGUN, FAILED, BEGUN[2]))
     assert is_unfinished(again)
-    assert undo_list(again).undos == (UndoAction("01", 1, "a.md"),)
+    assert undos(again) == (UndoAction("01", 1, "a.md"),)
 
 
 def test_the_next_command_makes_an_earlier_failure_its_own_past() -> None:

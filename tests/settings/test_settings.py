@@ -1,13 +1,18 @@
+import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from oraclepack.errors import InputError, OraclePackError, UsageError
+from oraclepack.settings.call_settings import CHATGPT_URLS, OUTPUT_RETRIES
 from oraclepack.settings.declaration import ValueSource
 from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import COLOR, LINT_IGNORE, STRICT, SettingValue
+from oraclepack.settings.run_settings import OUTPUT_VERIFY
 from oraclepack.system.environment import environment
 from oraclepack.system.secrets import Redactor
+from tests.cli.answers import answer
 
 USER = ".config/oraclepack/config.toml"
 
@@ -98,6 +103,107 @@ def test_a_project_that_sets_what_it_may_not_stops_nothing(project: Path) -> Non
         (".env: ORACLEPACK_CWD", "a project may not set this"),
         (".env: ORACLEPACK_VALIDATE", "false is less strict than your true (true is stricter)"),
     ]
+
+
+LOOSE = "ORACLEPACK_OUTPUT_VERIFY=0\nORACLEPACK_OUTPUT_RETRIES=2\n"
+
+
+@pytest.mark.parametrize(
+    ("commands", "counts"),
+    [
+        pytest.param(["git init -q"], True, id="untracked"),
+        pytest.param(["git init -q", "echo .env >.gitignore"], True, id="ignored"),
+        pytest.param(["git init -q", "git add .env"], False, id="tracked"),
+        pytest.param(["true"], False, id="outside of git"),
+        pytest.param(["git init -q", "mv .env real", "ln -s real .env"], False, id="a link"),
+    ],
+)
+def test_a_dotenv_that_git_does_not_track_is_the_users_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: list[str], counts: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / ".env", f"{LOOSE}ORACLEPACK_ORACLE_BIN=./theirs\n")
+    for one in commands:
+        subprocess.run(one, shell=True, check=True, cwd=tmp_path)
+
+    settings = load_settings({})
+
+    assert (settings[OUTPUT_VERIFY], settings[OUTPUT_RETRIES]) == (
+        (False, 2) if counts else (True, 0)
+    )
+    ignored = {one.name: one.can_be_trusted for one in settings.ignored}
+    loose = {} if counts else {"output_verify": True, "output_retries": True}
+    assert ignored == {"oracle_bin": False} | loose
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "later"),
+    [
+        pytest.param(".env", LOOSE, "ORACLEPACK_STRICT=1\n", id=".env outside of git"),
+        pytest.param("oraclepack.toml", "output_verify = false\n", "ci = true\n", id="TOML"),
+        pytest.param(
+            "pyproject.toml",
+            "[tool.oraclepack]\noutput_verify = false\n",
+            "ci = true\n",
+            id="shared",
+        ),
+    ],
+)
+def test_trusted_settings_count_until_they_change(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    text: str,
+    later: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / name, text)
+
+    refused = answer(capsys, "config", "trust")
+    before = load_settings({})
+    trusted = answer(capsys, "config", "trust", "--yes", "--json").data["files"]
+
+    assert (refused.code, before[OUTPUT_VERIFY]) == (2, True)
+    assert [(one["path"], "output_verify" in one["settings"]) for one in trusted] == [(name, True)]
+    assert not load_settings({})[OUTPUT_VERIFY]
+    write(tmp_path / name, f"# a remark\n{text}")
+    assert not load_settings({})[OUTPUT_VERIFY]
+    write(tmp_path / name, f"{text}{later}")
+    assert load_settings({})[OUTPUT_VERIFY]
+
+
+def _go_file(path: Path, **pages: str) -> None:
+    items = [{"name": name.replace("_", " "), "url": url} for name, url in pages.items()]
+    write(path, json.dumps({"default": "", "items": items}))
+
+
+def test_pages_that_the_go_tool_saved_have_their_names(project: Path, home: Path) -> None:
+    chatgpt = "https://chatgpt.com/g"
+    _go_file(home / ".oraclepack/chatgpt-urls.json", Mine=f"{chatgpt}/1", Both=f"{chatgpt}/2")
+    _go_file(
+        project / "pack.chatgpt-urls.json",
+        Core_Project=f"{chatgpt}/3",
+        Both=f"{chatgpt}/4",
+        Elsewhere="https://example.org",
+        none="no address",
+    )
+    write(home / USER, f'[chatgpt_urls]\nMine = "{chatgpt}/5"\n')
+
+    pages = load_settings({}, str(project / "docs/pack.md"))[CHATGPT_URLS]
+
+    assert pages == {
+        "Both": f"{chatgpt}/2",
+        "Core-Project": f"{chatgpt}/3",
+        "Mine": f"{chatgpt}/5",
+    }
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"items": 3}', '{"items": [{"name": 1}]}'])
+def test_a_broken_file_of_the_go_tool_stops_nothing(project: Path, text: str) -> None:
+    write(project / "pack.chatgpt-urls.json", text)
+
+    assert load_settings({}, "pack.md")[CHATGPT_URLS] == {}
 
 
 def test_a_config_that_is_no_utf8_is_reported(project: Path) -> None:

@@ -5,6 +5,7 @@ import pytest
 from oraclepack.tools.oracle_attachments import (
     Rendering,
     is_plain,
+    names_one_file,
     only_plain,
     read_rendering,
     rendering_argv,
@@ -31,6 +32,30 @@ from oraclepack.tools.oracle_attachments import (
 )
 def test_is_plain(value: str, expected: bool) -> None:
     assert is_plain(value) is expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        pytest.param("src/a b (1).py", True, id="blanks and brackets"),
+        pytest.param("app/(group)/é.tsx", True, id="a group that is no choice"),
+        pytest.param("data/x,/etc/passwd", False, id="oracle cuts at commas"),
+        pytest.param("src/*", False, id="a star"),
+        pytest.param("a?", False, id="a question mark"),
+        pytest.param("pages/[id].tsx", False, id="a class of characters"),
+        pytest.param("{a}", False, id="braces"),
+        pytest.param("!a.py", False, id="an exclusion"),
+        pytest.param("a!(b).py", False, id="a negated group"),
+        pytest.param("--render", False, id="an option"),
+        pytest.param("a\nb", False, id="a line end"),
+        pytest.param("a\x1b[2J", False, id="a control character"),
+        pytest.param("a\udcff", False, id="bytes that are no text"),
+        pytest.param(" a", False, id="a blank at an end"),
+        pytest.param("", False, id="no name"),
+    ],
+)
+def test_names_that_a_pack_may_attach(path: str, expected: bool) -> None:
+    assert names_one_file(path) is expected
 
 
 def test_one_pattern_leaves_no_name_certain() -> None:

@@ -38,6 +38,7 @@ OWNED = (
     r"home/\.local(/|$)",
 )
 """What oraclepack, a declared output or the tool itself may change, from the ground's folder."""
+_PRIVATE = re.compile(r"\.oraclepack/runs/[^/]+/calls/[^/]+/out/(.+)")
 _TEMPORARY = re.compile(r"\.oraclepack-.*\.tmp")
 _PATIENCE = 5.0
 
@@ -210,8 +211,10 @@ def good_answers(ground: Ground) -> dict[str, set[bytes]]:
 
 
 def place_of(ground: Ground, call: dict[str, Any]) -> str:
-    """Where an answer was wanted, from the project root."""
-    return os.path.relpath(Path(call["cwd"], call["output"]), ground.root)
+    """Where an answer was wanted, from the project root: tools write to paths of their calls."""
+    path = os.path.relpath(Path(call["cwd"], call["output"]), ground.root)
+    private = _PRIVATE.fullmatch(path)
+    return private[1] if private else path
 
 
 def _accepted(run_dir: Path) -> Iterator[dict[str, Any]]:

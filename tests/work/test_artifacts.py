@@ -19,11 +19,11 @@ from oraclepack.work.trackers import (
     END_MARK,
     LONGEST_ISSUE_BODY,
     GithubIssue,
-    Permalinks,
     github_entries,
     marker,
     number_of,
 )
+from oraclepack.work.work_pages import Permalinks
 from tests.work.answers import a_pack, a_step, direct, records_of, work_of
 from tests.work.golden import CASES, expected, work
 
@@ -112,18 +112,17 @@ def test_a_question_is_one_issue_with_a_task_list() -> None:
     assert issue.body.startswith("<!-- oraclepack-issue: OP3-ab12cd34-01 -->\n")
     ticks = [line for line in issue.body.splitlines() if line.startswith("- [ ] `OP3-")]
     assert [line[7:25] for line in ticks] == ["OP3-ab12cd34-01-01", "OP3-ab12cd34-01-02"]
-    assert issue.title == "Is the cache sound?"
+    assert issue.title == "Add a lock to src/cache.py:3"
 
 
 @pytest.mark.parametrize("per", IssuesPer)
-def test_places_share_a_line_and_an_unknown_subject_is_left_out(per: IssuesPer) -> None:
+def test_cited_places_are_named_and_an_unknown_subject_is_left_out(per: IssuesPer) -> None:
     text = direct("Add a lock to `src/cache.py:3` for `Pool.take` and `Pool.put`.")
     step = a_step("01", text, title="Is the cache sound?", reference="Unknown")
     (issue,) = filed(per, a_pack(step))
 
     assert "Unknown" not in issue.body
-    assert "- Names: `src/cache.py:3`" in issue.body
-    assert "`Pool.put`, `Pool.take`\n" in issue.body
+    assert "- `src/cache.py:3` (line exists)\n" in issue.body
 
 
 def test_nothing_that_steers_a_line_reaches_a_tracker() -> None:
@@ -174,8 +173,8 @@ def test_an_enormous_issue_is_cut(per: IssuesPer) -> None:
     import msgspec
 
     def huge(issue: Issue) -> Issue:
-        notes = tuple(f"{n} " + "x" * 390 for n in range(400))
-        records = [msgspec.structs.replace(r, notes=notes, title="t" * 400) for r in issue.records]
+        said = tuple(f"{n} " + "x" * 390 for n in range(400))
+        records = [msgspec.structs.replace(r, actions=said, title="t" * 400) for r in issue.records]
         return msgspec.structs.replace(issue, title="t " * 200, records=tuple(records))
 
     work = work_of(s01=direct("Fix `src/cache.py:3`."))
@@ -188,11 +187,13 @@ def test_an_enormous_issue_is_cut(per: IssuesPer) -> None:
 
 
 def test_an_issue_mentions_no_user() -> None:
-    text = direct("Ask @ada and @org/team, not a@b.c or `@dec` (`src/cache.py:3`).", "Add x.")
+    text = direct("Add @ada and @org/team, not a@b.c or `@dec` (`src/cache.py:3`).", "Add x.")
     issue = of_answer(text)[-1]
-    body = of_answer(direct("Tell @ada and `@dec`."))[0].body
+    body = of_answer(
+        direct("Add @ada and `@dec` to it, and a long rest so that the title is not all of it.")
+    )[0].body
 
-    assert "Tell `@ada` and `@dec`." in body
+    assert "Add `@ada` and `@dec` to it" in body
     assert "@ada " not in issue.body.replace("`@ada`", "")
 
 
@@ -214,38 +215,38 @@ def test_work_comes_by_priority_and_what_is_open_stands_apart() -> None:
     backlog = actionize(pack).artifacts[1].text
     heads = [line[:6] for line in backlog.splitlines() if line.startswith("### 0")]
 
-    assert heads == ["### 02", "### 01", "### 03", "### 04"]
+    assert heads == ["### 02", "### 01", "### 04"]
+    assert "- Not answered: 1 question, 03. there is no answer\n" in backlog
 
 
-def test_the_plan_is_smallest_first() -> None:
+def test_the_plan_is_by_place_and_after_what_the_answer_puts_first() -> None:
+    stated = (
+        '\n[oraclepack-work]\n{"items": [{"title": "Drop the flag", "files": ["src/a.py"], '
+        '"after": ["Move the callers"], "effort": "S", "done_when": "no test fails"}, '
+        '{"title": "Move the callers", "files": ["src/z.py"]}]}\n[/oraclepack-work]\n'
+    )
     pack = a_pack(
-        a_step("01", direct("Add a lock.", "Add a test."), effort=1.0),
-        a_step("02", direct("Add a log.") + "\n## Next experiment\n\nTry it.\n", effort=0.5),
+        a_step("01", direct("Add a log.") + "\n## Next experiment\n\nTry it.\n"),
+        a_step("02", direct("Add a lock (`src/jobs.py:70`).", "Add a test (`src/jobs.py:9`).")),
+        a_step("03", direct("It is so.") + stated),
     )
     plan = actionize(pack).artifacts[2].text
-    ids = [line.split()[1][13:] for line in plan.splitlines() if line.startswith("## OP3")]
+    heads = [line for line in plan.splitlines() if line.startswith(("## ", "- `OP3"))]
 
-    assert ids == ["02-02", "02-01", "01-01", "01-02"]
-    assert plan.count("Accepted when:") == 4
-
-
-def test_the_size_that_an_answer_states_counts_in_the_plan() -> None:
-    lock, log = "WORK: Add a lock | effort: L\n", "WORK: Add a log | effort: S\n"
-    pack = a_pack(
-        a_step("01", direct("Add a lock.") + f"\n{lock}", effort=1.0),
-        a_step("02", direct("Add a log.") + f"\n{log}", effort=4.0),
-        a_step("03", direct("Add a test."), effort=2.0),
-    )
-    _, backlog, plan, *_ = (one.text for one in actionize(pack).artifacts)
-    heads = [line.split(" · ") for line in plan.splitlines() if line.startswith("question 0")]
-
-    assert [(head[0], head[2]) for head in heads] == [
-        ("question 02", "size S"),
-        ("question 03", "effort 2"),
-        ("question 01", "size L"),
-    ]
-    sizes = [line.strip() for line in backlog.splitlines() if "Size" in line]
-    assert sizes == ["- Size: L", "- Size: S"]
+    assert [line[:3] + line[16:24] if line[0] == "-" else line for line in heads] == [
+        "## `src/jobs.py`",
+        "- `02-02` Ad",
+        "- `02-01` Ad",
+        "## `src/z.py`",
+        "- `03-02` Mo",
+        "## `src/a.py`",
+        "- `03-01` Dr",
+        "## No place named",
+        "- `01-01` Ad",
+        "- `01-02` Tr",
+    ] or plan
+    assert "  Done when: no test fails\n" in plan
+    assert "size S" in plan
 
 
 def test_a_plan_of_nothing_says_so() -> None:
@@ -330,6 +331,7 @@ def pieces_of(markdown: str) -> Iterator[tuple[str, str]]:
     for token in parser.parse(markdown):
         assert token.type not in {"html_block", "fence", "code_block"} or (
             token.content.startswith(("<!-- keep: ", "<!-- /keep", "<!-- oraclepack-", END_MARK))
+            or token.content.strip() in {"<details><summary>Details</summary>", "</details>"}
         )
         yield from ((child.type, child.content) for child in token.children or ())
 
@@ -358,7 +360,7 @@ def test_text_of_an_answer_stays_text(line: str) -> None:
         assert {kind for kind, _ in pieces} <= {"text", "code_inline", "softbreak"}
         plain = "".join(content for kind, content in pieces if kind == "text")
         assert not LIVE.search(OURS.sub("", plain))
-    shown = "".join(content for _, content in pieces_of(files["backlog.md"]))
+    shown = "".join(content for issue in issues for _, content in pieces_of(issue["body"]))
     assert "".join(part for _, part in code_pieces(action)) in shown
     for issue in issues:
         assert issue["body"].count("<!--") == 2
@@ -378,10 +380,57 @@ def test_tags_and_code_with_backquotes_are_not_lost() -> None:
     assert task.actions == ("Return Map<String, Foo> from ``a`b`` in <List> order.",)
 
 
-def test_the_statement_of_an_answer_is_not_its_title() -> None:
-    text = "# The cache\n\n1) Direct answer\n\n- It is never emptied, see `src/cache.py:3`.\n"
+def test_the_first_page_has_each_verdict_its_tasks_and_its_file() -> None:
+    long = "It is never emptied, so that it grows with every import, and nobody looks at its size."
+    pack = a_pack(
+        a_step("01", f"# The cache\n\n1) Direct answer\n\n- {long}\n- Add a limit.\n"),
+        *(a_step(f"{n:02}", direct(f"Add a lock to `f{n}`.")) for n in range(2, 100)),
+    )
+    backlog = actionize(pack).artifacts[1].text
+    first_page = backlog.partition("\n## Questions\n")[0]
 
-    backlog = work_of(s01=text).artifacts[1].text
+    assert "| 01 | It is never emptied" in first_page
+    assert "| 2 | `01-answer.md` |" in first_page
+    assert len(first_page.splitlines()) < 120
+    assert "Accepted when" not in backlog
 
-    assert "> It is never emptied, see `src/cache.py:3`" in backlog
-    assert "The cache\n" not in backlog
+
+@pytest.mark.parametrize("name", ["`__call__`", "__call__", "*-llms.txt", "src/**/a_b.py"])
+def test_names_are_shown_as_they_are_written(name: str) -> None:
+    backlog = work_of(s01=direct(f"Add a limit to {name} now.")).artifacts[1].text
+    shown = "".join(content for _, content in pieces_of(backlog))
+
+    assert f"Add a limit to {name.strip('`')} now" in shown
+
+
+OLDER = """\
+# Backlog
+
+### 01 Question
+
+- [x] `OP3-ab12cd34-01-01` Add lock to the cache (put)
+  - Priority high (severe)
+  - From: `01-answer.md:4`
+
+<!-- keep: OP3-ab12cd34-01-01 -->
+Ada does this.
+<!-- /keep -->
+
+- [ ] `OP3-ab12cd34-01-02` Add a test
+  - From: `01-answer.md:3`
+
+- [x] `OP3-ab12cd34-01-03` Gone since
+  - From: `01-answer.md:40`
+"""
+
+
+def test_a_backlog_of_an_older_version_is_carried_over_by_title_and_lines() -> None:
+    backlog = work_of(s01=direct("Add a test.", "Add a lock to `put`."))
+    text = actionize(a_pack(a_step("01", direct("Add a test.", "Add a lock to `put`."))), (), OLDER)
+    page = text.artifacts[1].text
+
+    assert [record.title for record in backlog.records] == ["Add a test", "Add a lock to put"]
+    assert "- [ ] `OP3-ab12cd34-01-01` Add a test\n" in page
+    assert "- [x] `OP3-ab12cd34-01-02` Add a lock to put\n" in page
+    assert "<!-- keep: OP3-ab12cd34-01-02 -->\nAda does this.\n" in page
+    assert "- [x] `OP3-ab12cd34-01-03` Gone since\n" in page.partition("## Kept from before")[2]

@@ -107,7 +107,7 @@ def test_an_answer_that_is_gone_or_changed_is_reported(project: Project) -> None
 
     assert [w.split(" is ")[0] for w in done.warnings] == ["outputs/01-q.md", "outputs/02-q.md"]
     assert done.work.records[0].status is WorkStatus.BLOCKED
-    assert done.work.records[1].title == "Add a lock (a.py)"
+    assert done.work.records[1].title == "Add a lock"
 
 
 def test_without_its_pack_a_run_is_what_it_recorded(project: Project) -> None:

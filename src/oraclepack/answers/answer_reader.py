@@ -1,20 +1,13 @@
-"""An answer, read once for `verify` and for Stage 3: sections, units, work lines, completeness."""
+"""An answer, read once for `verify` and for Stage 3: sections, statements, work, completeness."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from oraclepack.answers.answer_units import (
-    BodyLine,
-    Unit,
-    body_lines,
-    is_caption,
-    is_wrapped,
-    units_of,
-)
-from oraclepack.answers.completeness import Cut, find_cut, whole_sentences
+from oraclepack.answers.completeness import Cut, find_cut
 from oraclepack.answers.sentences import word_set
-from oraclepack.answers.work_lines import WorkLine, parse_work_line
+from oraclepack.answers.statements import BodyLine, Statement, body_lines, cut, is_wrapped
+from oraclepack.answers.work_items import StatedWork, read_work
 from oraclepack.pack.answer_sections import Section, normalise, opening_of, section_of_heading
 from oraclepack.system.patterns import late_pattern
 
@@ -42,25 +35,20 @@ class Opened(msgspec.Struct, frozen=True):
 
 
 class ParsedAnswer(msgspec.Struct, frozen=True):
-    """What an answer says, unit by unit, and whether it is whole."""
+    """What an answer says, statement by statement, and whether it is whole."""
 
-    units: tuple[Unit, ...]
-    """Without the broken one."""
+    statements: tuple[Statement, ...]
+    """Everything that it says; the last one is incomplete where `cut.breaks_statement`."""
     sections: frozenset[Section]
     """Those that have a heading, or text under the name of their file."""
-    work: tuple[WorkLine, ...] | None = None
-    """The WORK lines; None when there is none, empty for `WORK: none`."""
+    work: StatedWork
     cut: Cut | None = None
     """Why the answer is not whole."""
-    broken: Unit | None = None
-    """The last unit, when the answer ends inside it."""
 
     @property
-    def is_partial(self) -> bool:
-        return self.cut is not None
-
-    def of(self, section: Section) -> tuple[Unit, ...]:
-        return tuple(unit for unit in self.units if unit.section is section)
+    def is_free_form(self) -> bool:
+        """It has none of the headings that were asked for."""
+        return not self.sections
 
 
 def read_answer_text(
@@ -77,27 +65,23 @@ def read_answer_text(
     """
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").rstrip().split("\n")
     every = body_lines(lines)
-    work, rest = _without_work(every)
+    work = read_work(every)
+    rest = [line for line in every if line.number not in work.lines]
     opened = open_sections(rest, section or Section.DIRECT_ANSWER, normalise(prompt))
-    wrapped = is_wrapped([line.text for line in every])
-    units_found = [
-        unit
+    wrapped = is_wrapped(line.text for line in rest)
+    statements = tuple(
+        statement
         for part in opened
-        for unit in units_of(part.section, part.body, wrapped=wrapped)
-        if not _is_empty(unit)
-    ]
-    present = frozenset(part.section for part in opened if part.line or part.body)
+        for statement in cut(part.section, part.body, wrapped=wrapped)
+        if normalise(statement.text)
+    )
+    named = {part.section for part in opened if part.line}
+    present = frozenset(named if section is None else {*named, section})
     lacking = [one for one in Section if one in set(expected) - present]
-    # WORK lines are at the end, and need no full stop.
-    last = parse_work_line(lines[-1], len(lines))
-    is_ended = last is not None and last.is_whole and not lacking
-    cut = None if is_ended else find_cut(lines, _last_opened(opened), units_found, lacking, prompt)
-    if cut is None or not cut.breaks_unit or not units_found:
-        return ParsedAnswer(tuple(units_found), present, work, cut)
-    *units, broken = units_found
-    whole = whole_sentences(broken)
-    all_units = (*units, whole) if whole is not None else tuple(units)
-    return ParsedAnswer(all_units, present, work, cut, broken)
+    # Stated work is at the end, and needs no full stop.
+    is_ended = len(lines) in work.lines and not lacking and work.is_whole
+    end = None if is_ended else find_cut(lines, _last_opened(opened), statements, lacking, prompt)
+    return ParsedAnswer(statements, present, work, end)
 
 
 def open_sections(
@@ -106,7 +90,8 @@ def open_sections(
     """The sections of an answer in the order of its headings."""
     parts: list[tuple[Section, int, list[BodyLine]]] = [(first, 0, [])]
     for position, line in enumerate(lines):
-        opening = None if line.in_code else _opening(line.text, parts[-1][0], prompt)
+        inside = parts[-1][0] if parts[-1][1] or parts[-1][2] else None
+        opening = None if line.in_code else _opening(line.text, inside, prompt)
         if opening is None:
             following = lines[position + 1].text if position + 1 < len(lines) else ""
             if not _is_underline(
@@ -121,7 +106,7 @@ def open_sections(
     return tuple(Opened(section, line, tuple(body)) for section, line, body in filled)
 
 
-def _opening(line: str, inside: Section, prompt: str) -> tuple[Section, str] | None:
+def _opening(line: str, inside: Section | None, prompt: str) -> tuple[Section, str] | None:
     """The section that a line opens, and what the line says after its heading."""
     is_short = len(line) <= _LONGEST_TITLED
     marked = _HASHES().match(line) if is_short else None
@@ -174,22 +159,6 @@ def _is_underline(line: str, before: str, after: str) -> bool:
     )
 
 
-def _without_work(lines: Sequence[BodyLine]) -> tuple[tuple[WorkLine, ...] | None, list[BodyLine]]:
-    """The WORK lines of an answer, and all its other lines."""
-    work: list[WorkLine] = []
-    has_work_lines = False
-    rest: list[BodyLine] = []
-    for line in lines:
-        parsed = parse_work_line(line.text, line.number)
-        if parsed is None:
-            rest.append(line)
-            continue
-        has_work_lines = True
-        if not parsed.is_none:
-            work.append(parsed)
-    return (tuple(work) if has_work_lines else None), rest
-
-
 def _last_opened(opened: Sequence[Opened]) -> Mapping[str, bool]:
     """Whether the last section has a heading, and whether anything is below it."""
     if not opened:
@@ -199,10 +168,3 @@ def _last_opened(opened: Sequence[Opened]) -> Mapping[str, bool]:
         "headed": bool(last.line),
         "empty": not any(line.text.strip() for line in last.body),
     }
-
-
-def _is_empty(unit: Unit) -> bool:
-    """Nothing but marks, or a caption of the page."""
-    return not normalise(unit.text) or (
-        is_caption(unit.text) and unit.section is not Section.MISSING_EVIDENCE
-    )

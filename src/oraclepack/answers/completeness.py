@@ -1,12 +1,12 @@
-"""Whether an answer is complete: signs of a cut-off end, and what its last unit still says."""
+"""Whether an answer is complete: signs of a cut-off end."""
 
 import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from oraclepack.answers.answer_units import Unit, is_caption
-from oraclepack.answers.sentences import masked, open_brackets, sentence_spans, word_set
+from oraclepack.answers.sentences import masked, open_brackets, word_set
+from oraclepack.answers.statements import Statement
 from oraclepack.pack.answer_sections import FENCE, Section, numbered
 from oraclepack.system.patterns import late_pattern
 
@@ -42,7 +42,6 @@ _HAS_VERB = late_pattern(
     r"\b(?:is|are|was|were|would|will|can|could|should|may|please|attach|need|needs|shows?)\b",
     re.IGNORECASE,
 )
-_SEPARATOR = late_pattern(r"[,;]\s|\n|\)\s|\s(?:and|or)\s")
 _HEADINGS = (
     *("direct answer", "risks/unknowns", "risks and unknowns"),
     *("next smallest concrete experiment", "next experiment"),
@@ -75,8 +74,8 @@ _SENTENCE_WORDS = 4
 """A unit with fewer words is not taken for a sentence."""
 _FEWEST_UNITS = 3
 """With fewer units there is no pattern to compare the last one with."""
-_LEAST_COMPLETE = 40
-"""Characters; a shorter complete part of a cut unit is dropped."""
+_CHIP = late_pattern(r"\+\d{1,3}|copy code|[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+", re.IGNORECASE)
+"""Captions that a chat page puts beside text: names of its sources, its buttons."""
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -84,14 +83,14 @@ class Cut(msgspec.Struct, frozen=True):
 
     reason: str
     line: int
-    breaks_unit: bool = True
-    """The last unit is incomplete; False when the answer stops between two units."""
+    breaks_statement: bool = True
+    """The last statement is incomplete; False when the answer stops between two of them."""
 
 
 def find_cut(
     lines: Sequence[str],
     last_opened: Mapping[str, bool],
-    units: Sequence[Unit],
+    units: Sequence[Statement],
     lacking: Sequence[Section],
     context: str = "",
 ) -> Cut | None:
@@ -108,8 +107,8 @@ def find_cut(
     if not last.strip() or FENCE().match(last):
         return _missing_end(lacking, units, end)
     if last_opened["headed"] and last_opened["empty"]:
-        return Cut("it ends with a heading and nothing below it", end, breaks_unit=False)
-    if is_caption(last):
+        return Cut("it ends with a heading and nothing below it", end, breaks_statement=False)
+    if _CHIP().fullmatch(last.strip()):
         return _missing_end(lacking, units, end)
     reason = _broken_end(last, lines, units, context)
     if reason is not None:
@@ -117,30 +116,7 @@ def find_cut(
     return _missing_end(lacking, units, end)
 
 
-def whole_sentences(unit: Unit) -> Unit | None:
-    """The complete sentences or list items of a cut unit; None when they are too short."""
-    *before, text = unit.texts
-    if before:
-        return msgspec.structs.replace(unit, texts=tuple(before), spans=unit.spans[:-1])
-    if text.rstrip(" *_").endswith(":"):
-        return unit
-    if unit.section is Section.MISSING_EVIDENCE:
-        ends = [match.start() for match in _SEPARATOR().finditer(text)]
-        return _complete_part(unit, text[: ends[-1]]) if ends else None
-    lead, _, _ = text.rpartition("\n")
-    points = any(line.rstrip(" *_").endswith(":") for line in lead.split("\n"))
-    head = f"{lead}\n" if points else ""
-    *whole, _ = [*sentence_spans(text[len(head) :])] or [(0, 0)]
-    complete = text[: len(head) + whole[-1][1]] if whole else head.rstrip()
-    return _complete_part(unit, complete) if len(complete) >= _LEAST_COMPLETE else None
-
-
-def _complete_part(unit: Unit, text: str) -> Unit:
-    first = unit.first_line
-    return msgspec.structs.replace(unit, texts=(text,), spans=((first, first + text.count("\n")),))
-
-
-def _missing_end(lacking: Sequence[Section], units: Sequence[Unit], end: int) -> Cut | None:
+def _missing_end(lacking: Sequence[Section], units: Sequence[Statement], end: int) -> Cut | None:
     """A cut between two sections: the missing ones come after every existing one."""
     if not lacking or not units or lacking[-1] is not Section.MISSING_EVIDENCE:
         return None
@@ -151,10 +127,12 @@ def _missing_end(lacking: Sequence[Section], units: Sequence[Unit], end: int) ->
         return None
     names = ", ".join(one.heading for one in missing)
     open_end = not _is_finished(units)
-    return Cut(f"it stops before these sections: {names}", end, breaks_unit=open_end)
+    return Cut(f"it stops before these sections: {names}", end, breaks_statement=open_end)
 
 
-def _broken_end(last: str, lines: Sequence[str], units: Sequence[Unit], context: str) -> str | None:
+def _broken_end(
+    last: str, lines: Sequence[str], units: Sequence[Statement], context: str
+) -> str | None:
     if last.lstrip().startswith("|"):
         open_row = not last.endswith("|") and any(line.rstrip().endswith("|") for line in lines)
         return "its last table row is not finished" if open_row else None
@@ -223,7 +201,7 @@ def _is_broken_word(last: str, lines: Sequence[str], context: str) -> bool:
     return any(one.startswith(folded) for one in known)
 
 
-def _stops_short(last: str, units: Sequence[Unit]) -> bool:
+def _stops_short(last: str, units: Sequence[Statement]) -> bool:
     """Whether all sentences of the answer end with punctuation except the last one."""
     if _is_closed(last) or not units or not units[-1].text.rstrip().endswith(last.strip()):
         return False
@@ -243,7 +221,7 @@ def _stops_short(last: str, units: Sequence[Unit]) -> bool:
     return all(closed)
 
 
-def _is_finished(units: Sequence[Unit]) -> bool:
+def _is_finished(units: Sequence[Statement]) -> bool:
     """Whether the last unit ends like the others of its section: a full stop, or a source."""
     *others, last = (one.text.rstrip() for one in units if one.section is units[-1].section)
     if _FINISHED().search(last[-_TAIL:]) or last.endswith("|"):

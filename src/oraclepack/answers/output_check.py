@@ -4,7 +4,7 @@ from oraclepack.journal.statuses import OutputFailure
 from oraclepack.pack.answer_sections import is_rehearsed, missing_sections
 from oraclepack.pack.contract import OutputContract
 from oraclepack.system.files import Content
-from oraclepack.system.text_limits import ANSWER
+from oraclepack.system.text_limits import ANSWER, LARGEST_OUTPUT
 
 _INVISIBLE = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060"))
 
@@ -22,6 +22,9 @@ def check_output(
     """
     if content.data is None:
         return _failure(contract, "unreadable", io_error=content.trouble or "missing")
+    if len(content.data) > LARGEST_OUTPUT:
+        size = f"too large for an output: more than {LARGEST_OUTPUT} bytes"
+        return _failure(contract, "unreadable", io_error=size)
     text = content.data.decode("utf-8", "replace")
     if is_blank(text):
         return _failure(contract, "unreadable", io_error="empty")

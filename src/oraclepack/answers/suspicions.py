@@ -8,7 +8,8 @@ import msgspec
 
 from oraclepack.answers.answer_reader import read_answer_text
 from oraclepack.answers.outline import OutlinePart, parts_of
-from oraclepack.answers.work_lines import asks_for_work, parse_work_line
+from oraclepack.answers.statements import body_lines
+from oraclepack.answers.work_items import asks_for_work, read_work
 from oraclepack.pack.answer_sections import Section, is_rehearsed, normalise, numbered
 from oraclepack.pack.contract import requested_format
 from oraclepack.system.patterns import late_pattern
@@ -153,25 +154,21 @@ def _refusal(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
         yield Suspicion("refusal", "it begins by refusing to answer", first[0][0])
 
 
-def work_line_faults(text: str, prompt: str) -> Iterator[Suspicion]:
-    """The prompt asks for WORK lines, and there is none, or one that is not in their form."""
+def work_faults(text: str, prompt: str) -> Iterator[Suspicion]:
+    """The prompt asks for stated work, and there is none, or some of it cannot be read."""
     if not asks_for_work(prompt) or is_rehearsed(text):
         return
-    # A prompt for one part of an answer quotes the form; only the first part has the lines.
+    # A prompt for one part of an answer quotes the form; only the first part has the work.
     if requested_format(prompt).only not in {None, Section.DIRECT_ANSWER}:
         return
-    parsed = (parse_work_line(line, at) for at, line in enumerate(text.split("\n"), start=1))
-    work = [line for line in parsed if line is not None]
-    if not work:
+    work = read_work(body_lines(text.split("\n")))
+    if not work.is_stated and not work.doubts:
         last = text.rstrip().count("\n") + 1
-        yield Suspicion("work_lines", "the prompt asks for WORK lines, and there is none", last)
-        return
-    for line in work:
-        for fault in line.faults:
-            yield Suspicion("work_lines", f"a WORK line is not in its form: {fault}", line.line)
-        if line.is_none and len(work) > 1:
-            message = "`WORK: none` appears beside other WORK lines"
-            yield Suspicion("work_lines", message, line.line)
+        yield Suspicion("work_lines", "the prompt asks for stated work, and there is none", last)
+    for doubt in work.doubts:
+        yield Suspicion(
+            "work_lines", f"stated work is not in its form: {doubt.message}", doubt.line
+        )
 
 
 INCOMPLETE = frozenset({"cut_off", "unclosed_fence", "placeholder"})
@@ -204,7 +201,7 @@ def suspicions(
         suspects += [Suspicion("cut_off", cut.reason, cut.line)] if cut is not None else []
     if prompt is not None:
         # An end that is cut off explains why the lines at the end are missing.
-        suspects.extend([] if suspects else work_line_faults(text, prompt))
+        suspects.extend([] if suspects else work_faults(text, prompt))
         suspects.extend(other_script(parts, prompt))
     return tuple(sorted(suspects, key=lambda sign: (sign.line, sign.code)))
 

@@ -11,7 +11,9 @@ def describe_failure(
     """Why an output fails its contract, as text."""
     if reason == REHEARSED:
         return "a rehearsed answer: no model was asked"
-    return f"file {io_error}" if io_error else f"missing sections: {', '.join(missing_sections)}"
+    if not io_error:
+        return f"missing sections: {', '.join(missing_sections)}"
+    return f"file {io_error}" if io_error.isalpha() else io_error  # `missing`, or a sentence
 
 
 class FailedOutput(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,11 +22,13 @@ from typing import TYPE_CHECKING
 from oraclepack.api.settings_access import (
     is_detached,
     load_settings,
+    mcp_token,
     place_values,
     read_small_file,
     redacted,
     redacted_record,
     save_chatgpt_url,
+    trust_settings,
     write_config_file,
     write_new_file,
 )
@@ -63,6 +65,7 @@ from oraclepack.settings.registry import (
     SettingValue,
 )
 from oraclepack.settings.registry import config_report as settings_shown
+from oraclepack.settings.trusted_files import SettingsTrust, find_untrusted
 from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.digests import (
     canonical_file,
@@ -90,6 +93,7 @@ if TYPE_CHECKING:
     from oraclepack.api.pack_authoring import GenerateOptions as GenerateOptions
     from oraclepack.api.pack_authoring import generate as generate
     from oraclepack.api.pack_authoring import new_pack as new_pack
+    from oraclepack.api.pack_authoring import survey as survey
     from oraclepack.api.pack_authoring import upgrade as upgrade
     from oraclepack.api.pack_checks import preview_fixes as preview_fixes
     from oraclepack.api.pack_checks import validate as validate
@@ -165,6 +169,7 @@ if TYPE_CHECKING:
     from oraclepack.journal import events as events
     from oraclepack.journal.costs import NO_COST as NO_COST
     from oraclepack.journal.costs import CostTotal as CostTotal
+    from oraclepack.journal.costs import calls_text as calls_text
     from oraclepack.journal.costs import cost_text as cost_text
     from oraclepack.journal.costs import forecast_text as forecast_text
     from oraclepack.journal.costs import money as money
@@ -224,6 +229,7 @@ if TYPE_CHECKING:
     from oraclepack.run.plan_token import PlanSubject as PlanSubject
     from oraclepack.run.plan_token import RunPlan as RunPlan
     from oraclepack.run.planning.plan import Decision as Decision
+    from oraclepack.run.planning.selection import Existing as Existing
     from oraclepack.run.planning.selection import RunArguments as RunArguments
     from oraclepack.run.policy import YieldPolicy as YieldPolicy
     from oraclepack.run.project_records import ForeignRecords as ForeignRecords
@@ -315,6 +321,7 @@ __all__ = [
     "SettingScope",
     "SettingValue",
     "Settings",
+    "SettingsTrust",
     "SystemClock",
     "UsageError",
     "ValueSource",
@@ -324,10 +331,12 @@ __all__ = [
     "canonical_reply",
     "environment",
     "exhausted",
+    "find_untrusted",
     "is_agent",
     "is_completing",
     "is_detached",
     "load_settings",
+    "mcp_token",
     "own_variables",
     "place_values",
     "read_small_file",
@@ -338,6 +347,7 @@ __all__ = [
     "save_chatgpt_url",
     "settings_shown",
     "sha256_bytes",
+    "trust_settings",
     "user_name",
     "value_kinds",
     "write_config_file",
@@ -349,7 +359,9 @@ _MODULES = {
     "oraclepack.api.detached_runs": ("detached_report", "start"),
     "oraclepack.api.fleet_access": ("fleets", "shared_store"),
     "oraclepack.api.output_checks": ("verify",),
-    "oraclepack.api.pack_authoring": ("GenerateOptions", "generate", "new_pack", "upgrade"),
+    "oraclepack.api.pack_authoring": (
+        *("GenerateOptions", "generate", "new_pack", "survey", "upgrade"),
+    ),
     "oraclepack.api.pack_checks": ("preview_fixes", "validate"),
     "oraclepack.api.pack_status": ("list_packs", "list_steps"),
     "oraclepack.api.pipeline_stages": ("pipeline", "work"),
@@ -431,6 +443,7 @@ _MODULES = {
     "oraclepack.journal.costs": (
         "CostTotal",
         "NO_COST",
+        "calls_text",
         "cost_text",
         "forecast_text",
         "money",
@@ -463,7 +476,7 @@ _MODULES = {
     "oraclepack.run.past_runs": ("CallTimes", "RunDetails", "RunListEntry", "StepDetails"),
     "oraclepack.run.plan_token": ("PlanSubject", "RunPlan"),
     "oraclepack.run.planning.plan": ("Decision",),
-    "oraclepack.run.planning.selection": ("RunArguments",),
+    "oraclepack.run.planning.selection": ("Existing", "RunArguments"),
     "oraclepack.run.policy": ("YieldPolicy",),
     "oraclepack.run.project_records": (
         "ForeignRecords",

@@ -11,6 +11,9 @@ from oraclepack.authoring import generate as authoring
 from oraclepack.authoring.blank import new_pack as write_new_pack
 from oraclepack.authoring.generate import GenerateResult
 from oraclepack.authoring.generation import NewPack, UpgradeReport
+from oraclepack.authoring.survey import SurveyReport
+from oraclepack.authoring.survey import brief as survey_brief
+from oraclepack.authoring.survey import survey as survey_project
 from oraclepack.authoring.upgrade import upgrade_pack
 from oraclepack.settings.registry import Settings
 
@@ -19,7 +22,7 @@ class GenerateOptions(TypedDict, total=False):
     """What a generated pack should be like; each has a default."""
 
     out: str
-    """The pack, or with `group` the directory of the packs."""
+    """The pack."""
     out_dir: str
     """Where answers go."""
     to_stdout: bool
@@ -34,11 +37,8 @@ class GenerateOptions(TypedDict, total=False):
     exclude: tuple[str, ...]
     since: str
     """Only ask about what changed since the fork point from this commit."""
-    profile: str
     count: int
-    group: str
-    """`subdir` or `auto`: several packs and a manifest."""
-    from_tickets: str | None
+    """How many questions at most."""
     extra_files: tuple[str, ...]
     """Attached to every question."""
     oracle_cmd: str
@@ -56,6 +56,26 @@ class GenerateOptions(TypedDict, total=False):
 def generate(root: Path, **options: Unpack[GenerateOptions]) -> GenerateResult:
     """Write a pack of questions about a repository."""
     return authoring.generate(authoring.GenerateRequest(root=root, **options))
+
+
+class SurveyOptions(TypedDict, total=False):
+    """What a survey is about; each has a default."""
+
+    since: str
+    """Also tell what changed since the fork point from this commit."""
+    focus: tuple[str, ...]
+    """Only facts of these paths."""
+    exclude: tuple[str, ...]
+    max_tokens: int
+    progress: Callable[[int, int], None]
+
+
+def survey(
+    root: Path, **options: Unpack[SurveyOptions]
+) -> tuple[SurveyReport, str, tuple[str, ...]]:
+    """What a writer of questions needs to know of a repository: facts, a brief, and notices."""
+    report, notices = survey_project(root, **options)
+    return report, survey_brief(report), notices
 
 
 def new_pack(pack: str, template: str = "single", cwd: str = "", *, force: bool = False) -> NewPack:

@@ -11,6 +11,7 @@ import msgspec
 from oraclepack.settings import loading
 from oraclepack.settings.named_pages import save_page
 from oraclepack.settings.registry import CWD, TRUST_KEY_FILE, Settings, SettingValue
+from oraclepack.settings.trusted_files import SettingsTrust, record_trust
 from oraclepack.system import files
 from oraclepack.system.environment import (
     DETACHED_VARIABLE,
@@ -21,6 +22,7 @@ from oraclepack.system.environment import (
 from oraclepack.system.file_moves import write_new
 from oraclepack.system.secrets import Redactor
 from oraclepack.system.trust_key import use_file
+from oraclepack.system.user_secrets import make_secret, read_secret, secret_file
 
 _LARGEST_CONFIG = 1024 * 1024
 
@@ -57,6 +59,14 @@ def place_values(place: str | Path, settings: Settings) -> dict[str, SettingValu
     return {} if root is None else {CWD.name: SettingValue(str(root), str(place))}
 
 
+def trust_settings(found: SettingsTrust) -> None:
+    """Let settings files be less strict than the user, as long as their settings stay the same."""
+    contents: dict[str, Mapping[str, object]] = {loading.DOTENV: loading.dotenv(found.root)}
+    contents |= {path.name: table for path, table in loading.project_tables(found.root)}
+    for file in found.files:
+        record_trust(Path(found.root), file.path, contents[file.path])
+
+
 def save_chatgpt_url(name: str, url: str) -> str:
     """Name a ChatGPT page in the user's config file; returns the file."""
     return str(save_page(name, url))
@@ -72,6 +82,14 @@ def write_config_file(path: Path, data: bytes) -> None:
     refuse_to_write_out(path.parent)
     files.make_directories(path.parent)
     files.write_atomic(path, data)
+
+
+def mcp_token() -> tuple[str, Path, bool]:
+    """The user's token for the MCP server over HTTP, its file, and whether it was made just now."""
+    what = "the token of the MCP server"
+    path = secret_file("mcp.token", what)
+    is_new = read_secret(path, what) is None
+    return make_secret(path, what).decode("ascii", "replace").strip(), path, is_new
 
 
 def write_new_file(path: str | Path, data: bytes) -> None:

@@ -6,6 +6,7 @@ them, and `answers/` reads what comes back.
 
 from oraclepack.pack.answer_sections import Section
 
+PREMISE = "If a premise of the question is false, say so first."
 PARTS = {
     Section.DIRECT_ANSWER: "Direct answer (1-8 bullets, each citing path:line of an attached file)",
     Section.RISKS_UNKNOWNS: "Risks/unknowns (bullets)",
@@ -46,6 +47,6 @@ def answer_format(*, is_chunked: bool = False) -> str:
     """The end of a prompt: what the answer must look like."""
     if is_chunked:
         head = "one part of the answer under its own heading, as the last line says."
-        return f"{head}\n{work_format().partition(' ')[2]}\n"
+        return f"{head}\n{PREMISE}\n{work_format().partition(' ')[2]}\n"
     numbered = [f"{number}) {part}." for number, part in enumerate(PARTS.values(), 1)]
-    return "\n".join([*numbered, work_format()])
+    return "\n".join([PREMISE, *numbered, work_format()])

@@ -5,6 +5,7 @@ from pathlib import Path
 from oraclepack.authoring.answer_contract import RETURN_ONLY, answer_format
 from oraclepack.authoring.generation import NewPack
 from oraclepack.errors import AlreadyExistsError, UsageError
+from oraclepack.pack.model import PLACEHOLDER
 from oraclepack.system import files
 from oraclepack.system.environment import refuse_to_write_out
 
@@ -29,7 +30,7 @@ Check it: `oraclepack validate {path}`. Run it: `oraclepack run {path}`.
 """
 
 _HEADER = """\
-# A step begins with a comment at the start of a line: two digits and a closing bracket.
+# A step begins with a comment on a line of its own: two digits and a closing bracket.
 # ROI = impact × confidence ÷ effort; a strict pack stands in the order of ROI. The category is one
 # of: contracts/interfaces, invariants, caching/state, background jobs, observability, permissions,
 # migrations, UX flows, failure modes, feature flags.
@@ -92,7 +93,6 @@ oracle --files-report --wait --write-output "{out_dir}/{number}-{key}-missing-ev
 )
 
 _RUNBOOK = """\
-# oraclepack: allow OP301 because a runbook is not scored
 # A step is any bash. It runs in the project root, in a login shell, without a terminal; an exit
 # code other than 0 fails it, and what is finished stays finished: the same command continues.
 # 01) collect the facts
@@ -129,7 +129,7 @@ _QUESTIONS = (
         "category": "failure modes",
         "key": "first-failure",
         "question": (
-            "Which failure of this system would be noticed last, and by whom?\n"
+            f"{PLACEHOLDER} which failure of this system would be noticed last, and by whom?>\n"
             "(A good question names a function, a situation and what is at stake.)"
         ),
     },
@@ -139,7 +139,7 @@ _QUESTIONS = (
         "impact": "4",
         "category": "contracts/interfaces",
         "key": "outside-callers",
-        "question": "Which promise to outside callers is kept by no test?",
+        "question": f"{PLACEHOLDER} which promise to outside callers is kept by no test?>",
     },
 )
 

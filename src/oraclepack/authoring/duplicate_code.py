@@ -6,8 +6,8 @@ from difflib import SequenceMatcher
 from itertools import combinations
 from typing import NamedTuple
 
-from oraclepack.authoring.question_candidate import QuestionCandidate, places
-from oraclepack.authoring.repository_survey import RepositorySurvey, functions_of
+from oraclepack.authoring.question_candidate import QuestionCandidate, candidate, places
+from oraclepack.authoring.repository_survey import RepositorySurvey
 from oraclepack.authoring.source_facts import Definition
 
 _SHORTEST_COPY = 8
@@ -17,6 +17,7 @@ _SHORTEST_LINE = 12
 _IDIOM = 6
 """A line that more functions share is idiom, not a copy."""
 _ALIKE = 0.6
+_LONGEST_SIGNATURE = 20
 _NAME = re.compile(
     r"\b(?!(?:None|True|False|null|nil|undefined|true|false|not|and|or|in|is|if|else|elif|for|while"
     r"|return|raise|throw|new|del|try|except|catch|with|yield|break|continue)\b)[A-Za-z_$][\w$]*"
@@ -48,22 +49,31 @@ def duplicate_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]
             for pair in combinations(numbers, 2):
                 shared[pair] = shared.get(pair, 0) + 1
     for (one, other), count in sorted(shared.items()):
-        candidate = _compared(bodies[one], bodies[other], count)
-        if candidate is not None:
-            yield candidate
+        question = _compared(bodies[one], bodies[other], count)
+        if question is not None:
+            yield question
 
 
 def _bodies(survey: RepositorySurvey) -> Iterator[_Body]:
-    for file, source, _, function in functions_of(survey):
-        if function.length < _SHORTEST_COPY or not function.branches:
-            continue
-        lines: dict[str, int] = {}
-        for number in range(function.line + 1, function.end_line + 1):
-            text = " ".join(_code_of(file.lines[number - 1]).split())
-            if len(text) > _SHORTEST_LINE and number not in source.prose:
-                lines.setdefault(text, number)
-        if len(lines) >= _SHORTEST_COPY - 2:
-            yield _Body(file.path, source.qualified(function), function, lines)
+    for file, source in survey.sources:
+        for function, _ in source.functions:
+            if function.length < _SHORTEST_COPY or not function.branches:
+                continue
+            lines: dict[str, int] = {}
+            for number in range(_body_line(file.lines, function), function.end_line + 1):
+                text = " ".join(_code_of(file.lines[number - 1]).split())
+                if len(text) > _SHORTEST_LINE and number not in source.prose:
+                    lines.setdefault(text, number)
+            if len(lines) >= _SHORTEST_COPY - 2:
+                yield _Body(file.path, source.qualified(function), function, lines)
+
+
+def _body_line(lines: list[str], function: Definition) -> int:
+    """The first line after the signature, which differs between any two functions."""
+    for number in range(function.line, min(function.line + _LONGEST_SIGNATURE, len(lines)) + 1):
+        if _code_of(lines[number - 1]).rstrip().endswith((":", "{")):
+            return number + 1
+    return function.line + 1
 
 
 def _code_of(line: str) -> str:
@@ -112,7 +122,8 @@ def _compared(one: _Body, other: _Body, count: int) -> QuestionCandidate | None:
     nested = one.path == other.path and (
         first.line <= second.line <= first.end_line or second.line <= first.line <= second.end_line
     )
-    if nested or count < _ALIKE * max(len(one.lines), len(other.lines)):
+    is_overload = one.path == other.path and one.name == other.name
+    if nested or is_overload or count < _ALIKE * max(len(one.lines), len(other.lines)):
         return None
     mine = {text: n for text, n in one.lines.items() if text not in other.lines}
     yours = {text: n for text, n in other.lines.items() if text not in one.lines}
@@ -126,24 +137,11 @@ def _compared(one: _Body, other: _Body, count: int) -> QuestionCandidate | None:
     where = "" if one.path == other.path else f" in {other.path}"
     names = f"{one.name}() and {other.name}(){where}"
     if one.name == other.name:
-        names = (
-            f"The two definitions of {one.name}(), at lines {first.line} and {second.line},"
-            if one.path == other.path
-            else f"The definitions of {one.name}() in {one.path} and {other.path}"
-        )
-    return QuestionCandidate(
+        names = f"The definitions of {one.name}() in {one.path} and {other.path}"
+    return candidate(
         "two-copies",
-        "invariants",
         one.name,
-        one.path,
-        f"{names} share most of their lines and differ in the ones quoted below."
-        " Is each difference intended, which of the two lacks a correction that the"
-        " other has, and what would one shared function look like?",
-        "each difference judged as intended or forgotten, the input on which they disagree, and"
-        " the signature of the shared function",
-        "a correction made in one copy is missing in the other",
         (*places(one.path, first.line, *here), *places(other.path, second.line, *there)),
-        3,
-        80,
         weight=count,
+        names=names,
     )

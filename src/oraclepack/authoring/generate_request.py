@@ -11,12 +11,12 @@ from oraclepack.authoring.file_roles import is_attachable
 from oraclepack.authoring.git_repository import GitRepository
 from oraclepack.authoring.pack_writing import ORACLE_FLAGS, PackStyle
 from oraclepack.authoring.question_scope import plain_path
-from oraclepack.authoring.question_selection import MOST_FILES, PROFILES
+from oraclepack.authoring.question_selection import MOST_FILES, MOST_QUESTIONS
+from oraclepack.authoring.repository_survey import plain_word
 from oraclepack.errors import UsageError
 from oraclepack.lint.rules.attachment_rules import LARGEST, looks_secret
 from oraclepack.pack.output_names import slug
 
-STEPS = 20
 _OPERATORS = re.compile(r"[;&|<>`\n\r()]|\$")
 _PACK_NAME = "oracle-pack"
 Progress = Callable[[int, int], None]
@@ -36,11 +36,7 @@ class GenerateRequest:
     focus: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     since: str = ""
-    profile: str = ""
-    count: int = STEPS
-    group: str = ""
-    from_tickets: str | None = None
-    """A directory of tickets. Empty: the default directories. None: ask about code instead."""
+    count: int = MOST_QUESTIONS
     extra_files: tuple[str, ...] = ()
     oracle_cmd: str = "oracle"
     oracle_flags: str = ORACLE_FLAGS
@@ -65,20 +61,6 @@ def refuse_shell_syntax(request: GenerateRequest) -> None:
                 f"{flag}: {text!r} is not a plain list of words",
                 hint='give words only, such as "npx -y @steipete/oracle"',
             )
-
-
-def refuse_contradictions(request: GenerateRequest) -> None:
-    if request.profile and request.profile not in PROFILES:
-        raise UsageError(f"--profile: {request.profile!r} is not one of {', '.join(PROFILES)}")
-    if request.from_tickets is not None and request.since:
-        raise UsageError("--since asks about changed code, --from-tickets about tickets: give one")
-    if request.group and request.to_stdout:
-        raise UsageError("--group makes several packs; --stdout prints one: give one of them")
-    if request.group and request.out.endswith(".md"):
-        raise UsageError(
-            "--group makes several packs: --out must name a directory",
-            hint="for example --out docs",
-        )
 
 
 def extra_files_of(request: GenerateRequest, repository: GitRepository) -> tuple[str, ...]:
@@ -114,14 +96,9 @@ def day_of(request: GenerateRequest, repository: GitRepository) -> str | None:
         raise UsageError(message, hint="write YYYY-MM-DD") from None
 
 
-def style_of(
-    request: GenerateRequest, target: Path, extra: tuple[str, ...], group: str
-) -> PackStyle:
-    out_dir = request.out_dir.rstrip("/")
-    if out_dir and group:
-        out_dir = f"{out_dir}/{slug(group)}"
+def style_of(request: GenerateRequest, target: Path, extra: tuple[str, ...]) -> PackStyle:
     return PackStyle(
-        out_dir=out_dir or _answers_directory(target, request.root),
+        out_dir=request.out_dir.rstrip("/") or _answers_directory(target, request.root),
         oracle_cmd=" ".join(request.oracle_cmd.split()),
         oracle_flags=" ".join(request.oracle_flags.split()),
         model=request.model,
@@ -130,7 +107,7 @@ def style_of(
         constraints=request.constraints,
         non_goals=request.non_goals,
         is_chunked=request.chunked,
-        title=group,
+        since=plain_word(request.since),
     )
 
 
@@ -145,10 +122,9 @@ def _answers_directory(target: Path, root: Path) -> str:
     return name if inside == "." else f"{inside}/{name}"
 
 
-def pack_path(request: GenerateRequest, day: str | None, group: str) -> Path:
+def pack_path(request: GenerateRequest, day: str | None) -> Path:
     """Where the pack is written."""
-    if request.out and not request.group:
+    if request.out:
         return Path(request.out).absolute()
-    folder = Path(request.out).absolute() if request.out else request.root / "docs"
-    parts = [_PACK_NAME, *([day] if day else []), *([slug(group)] if group else [])]
-    return folder / f"{'-'.join(parts)}.md"
+    name = f"{_PACK_NAME}-{day}" if day else _PACK_NAME
+    return request.root / "docs" / f"{name}.md"

@@ -22,52 +22,19 @@ class GeneratedStep(msgspec.Struct, frozen=True):
     """Where impact, confidence and effort come from."""
 
 
-class GeneratedPack(msgspec.Struct, frozen=True):
-    """One pack of a group of packs."""
-
-    group: str
-    path: str
-    out_dir: str
-    unchanged: bool
-    steps: tuple[GeneratedStep, ...]
-
-
 class GenerateReport(TransactionReport, frozen=True, kw_only=True):
     """What `generate` wrote, and from what."""
 
     path: str
-    """The pack, relative to the project root where it lies inside; empty if none was written."""
+    """The pack, relative to the project root where it lies inside; empty with `--stdout`."""
     commit: str | None
     date: str | None
     out_dir: str
     unchanged: bool = False
     """The file was already there with the same bytes."""
     steps: tuple[GeneratedStep, ...] = ()
-    packs: tuple[GeneratedPack, ...] = ()
-    """With `--group`: every pack."""
-    manifest: str | None = None
-    """With `--group`: the file that lists the packs."""
     text: str | None = None
     """With `--stdout`: the pack itself; nothing was written."""
-
-
-class PackListing(msgspec.Struct, frozen=True):
-    """One pack in the manifest of a group."""
-
-    group: str
-    path: str
-    out_dir: str
-    questions: int
-    references: tuple[str, ...]
-
-
-class PackGroup(msgspec.Struct, frozen=True):
-    """The manifest of packs that were generated together."""
-
-    commit: str | None
-    group_by: str
-    packs: tuple[PackListing, ...]
-    version: int = 1
 
 
 class NewPack(msgspec.Struct, frozen=True):

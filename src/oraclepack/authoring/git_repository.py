@@ -15,17 +15,15 @@ from oraclepack.system.git import LONG_TIMEOUT, NO_REPOSITORY, Git, GitError
 
 MOST_COMMITS = 1000
 """How far back the history is read."""
-_BATCH = 256
-"""How many contents are fetched at once: it bounds what is held in memory."""
 _MOST_UNCOMPRESSED = 20_000_000
 """Bytes of all texts, from which on they are held compressed."""
 _WIDEST = 4
 """Bytes of a character in UTF-8, at most."""
 _REGULAR = ("100644", "100755")
-_HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
-QuestionLimits = Callable[[str, int], bool]
+IsWanted = Callable[[str, int], bool]
 """Whether the content of a file (path, size) is worth reading."""
 
 
@@ -74,13 +72,36 @@ class Commit(NamedTuple):
     paths: tuple[str, ...]
 
 
-class ChangedLines(NamedTuple):
-    """What changed in a file since another commit."""
+class Hunk(NamedTuple):
+    """One stretch of a diff."""
 
-    ranges: tuple[tuple[int, int], ...]
-    """First and last line of each stretch in the present text."""
-    before: str | None
-    """The text at the other commit; None for a new file."""
+    line: int
+    """Its first line in the present text."""
+    lines: tuple[str, ...]
+    """With the sign of each: a blank, `+` or `-`."""
+
+
+class FileChange(NamedTuple):
+    """What changed in a file."""
+
+    hunks: tuple[Hunk, ...]
+    touched: frozenset[int]
+    """Lines of the present text that are new, or beside which something was deleted."""
+    added: frozenset[int]
+    """Lines of the present text that are new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What changed between the fork point from another commit and HEAD."""
+
+    since: str
+    """The other commit, as the user named it."""
+    base: str
+    """The fork point."""
+    commits: tuple[Commit, ...]
+    """The newest first."""
+    files: Mapping[str, FileChange]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +125,12 @@ class GitRepository:
 class _Entry:
     path: str
     blob: str
+    """Empty where a partial clone does not have it."""
     size: int
 
 
 def read_git_repository(
-    root: Path, environment: Mapping[str, str], wish: QuestionLimits
+    root: Path, environment: Mapping[str, str], wanted: IsWanted
 ) -> GitRepository:
     """The tracked files at HEAD that are in the work tree, with what the history says of them.
 
@@ -116,15 +138,13 @@ def read_git_repository(
     whatever lies around. In a repository without a commit the index replaces it.
     """
     try:
-        return _read(Git(root, environment, LONG_TIMEOUT), root, wish)
+        return _read(Git(root, environment, LONG_TIMEOUT), root, wanted)
     except GitError as trouble:
         hint = "install git" if trouble.missing else ""
         raise MachineError(trouble.reason, hint=hint) from None
 
 
-def changes_since(
-    root: Path, environment: Mapping[str, str], reference: str
-) -> dict[str, ChangedLines]:
+def changes_since(root: Path, environment: Mapping[str, str], reference: str) -> Changes:
     """What changed between the fork point of HEAD and another commit, and HEAD."""
     git = Git(root, environment, LONG_TIMEOUT)
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}")
@@ -136,14 +156,12 @@ def changes_since(
         )
     base = (git.ask("merge-base", other, "HEAD") or b"").decode().strip() or other
     diff = git.ask(
-        *("diff-tree", "-r", "-p", "-U0", "--find-renames", "--no-ext-diff", "--no-textconv"),
+        *("diff-tree", "-r", "-p", "--find-renames", "--no-ext-diff", "--no-textconv"),
         *("--no-color", "--ignore-submodules=all", "--relative", "--src-prefix=a/"),
         *("--dst-prefix=b/", base, "HEAD", "--", "."),
     )
-    diffs = _file_diffs(diff or b"")
-    before = _contents(git, [f"{base}:./{one.source}" for one in diffs.values()])
-    texts = zip(diffs.items(), before, strict=False)
-    return {path: ChangedLines(tuple(one.ranges), text) for (path, one), text in texts}
+    commits = tuple(_commits(git, f"{base}..HEAD"))
+    return Changes(reference, base, commits, _file_changes(diff or b""))
 
 
 def lines_of_commits(
@@ -159,14 +177,14 @@ def lines_of_commits(
     return [line.split(b" ", 1)[0].decode("ascii", "replace") for line in lines if line]
 
 
-def _read(git: Git, root: Path, wish: QuestionLimits) -> GitRepository:
+def _read(git: Git, root: Path, wanted: IsWanted) -> GitRepository:
     _refuse_elsewhere(git, root)
     sha = (git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") or b"").decode().strip()
     entries = sorted(_entries(git, root, sha), key=lambda entry: entry.path)
     there = [entry for entry in entries if entry.size >= 0]
-    wanted = [e for e in there if wish(e.path, e.size)]
-    is_large = sum(entry.size for entry in wanted) > _MOST_UNCOMPRESSED
-    texts = {p: StoredText(text, compressed=is_large) for p, text in _texts(git, wanted)}
+    readable = [e for e in there if e.blob and wanted(e.path, e.size)]
+    is_large = sum(entry.size for entry in readable) > _MOST_UNCOMPRESSED
+    texts = {p: StoredText(text, compressed=is_large) for p, text in _texts(git, readable)}
     files = tuple(TrackedFile(entry.path, entry.size, texts.get(entry.path)) for entry in there)
     if not sha:
         return GitRepository(files)
@@ -175,7 +193,7 @@ def _read(git: Git, root: Path, wish: QuestionLimits) -> GitRepository:
     dirty = bool(git.ask(*status, "--", "."))
     day = datetime.fromtimestamp(int(stamp), UTC).date().isoformat()
     shallow = (git.ask("rev-parse", "--is-shallow-repository") or b"").strip() == b"true"
-    return GitRepository(files, tuple(_commits(git)), sha, day, dirty, shallow)
+    return GitRepository(files, tuple(_commits(git, sha)), sha, day, dirty, shallow)
 
 
 def refused_hint(root: Path, reason: str) -> str:
@@ -211,22 +229,29 @@ def _refuse_elsewhere(git: Git, root: Path) -> None:
 
 def _entries(git: Git, root: Path, sha: str) -> Iterator[_Entry]:
     """Regular files only: no links, no submodules. A size below 0 means: not in the work tree."""
+    missing: set[str] = set()
     if sha:
-        listed = git.ask("ls-tree", "-r", "-z", "-l", "--end-of-options", sha) or b""
+        listed = git.ask("ls-tree", "-r", "-z", "-l", "--end-of-options", sha)
+        if listed is None:  # a partial clone does not know the sizes of what it does not have
+            listed = git.ask("ls-tree", "-r", "-z", "--end-of-options", sha) or b""
+            words = ("rev-list", "--objects", "--missing=print", "--no-walk", sha)
+            objects = (git.ask(*words) or b"").decode("utf-8", "replace").split("\n")
+            missing = {line[1:] for line in objects if line.startswith("?")}
     else:
         listed = git.ask("ls-files", "-s", "-z") or b""
     for row in listed.split(b"\0"):
         facts, tab, raw = row.partition(b"\t")
-        words = facts.decode("ascii", "replace").split()
-        if not tab or words[0] not in _REGULAR:
+        columns = facts.decode("ascii", "replace").split()
+        if not tab or columns[0] not in _REGULAR:
             continue
         try:
             path = raw.decode()
         except UnicodeDecodeError:
             continue  # a name that no pack can hold
-        # ls-tree: mode type blob size; ls-files: mode blob stage.
-        blob, size = (words[2], int(words[3])) if sha else (words[1], 0)
-        yield _Entry(path, blob, _size_now(root / path, size))
+        # ls-tree: mode type blob and, if known, size; ls-files: mode blob stage.
+        blob, size = (columns[2], "".join(columns[3:])) if sha else (columns[1], "")
+        size_now = _size_now(root / path, int(size) if size.isdecimal() else 0)
+        yield _Entry(path, "" if blob in missing else blob, size_now)
 
 
 def _size_now(path: Path, committed: int) -> int:
@@ -239,30 +264,10 @@ def _size_now(path: Path, committed: int) -> int:
 
 def _texts(git: Git, entries: Sequence[_Entry]) -> Iterator[tuple[str, str]]:
     """Path and text of each; what holds a NUL byte is no text and left out."""
-    contents = _contents(git, [entry.blob for entry in entries])
-    for entry, text in zip(entries, contents, strict=False):
-        if text is not None:
-            yield entry.path, text
-
-
-def _contents(git: Git, names: Sequence[str]) -> Iterator[str | None]:
-    """The text of each object; None for what is missing or no text."""
-    for start in range(0, len(names), _BATCH):
-        batch = names[start : start + _BATCH]
-        listed = "".join(f"{name}\n" for name in batch).encode()
-        output = git.ask("cat-file", "--batch", stdin=listed) or b""
-        at = 0
-        for _ in batch:
-            end = output.find(b"\n", at)
-            head = output[at:end].split()
-            if end < 0 or len(head) != 3 or head[1] != b"blob":  # id, type, size
-                at = end + 1
-                yield None
-                continue
-            size = int(head[2])
-            content = output[end + 1 : end + 1 + size]
-            at = end + size + 2
-            yield None if b"\0" in content else _decoded(content)
+    contents = git.blobs([entry.blob for entry in entries])
+    for entry, content in zip(entries, contents, strict=False):
+        if content is not None and b"\0" not in content:
+            yield entry.path, _decoded(content)
 
 
 def _decoded(content: bytes) -> str:
@@ -270,12 +275,12 @@ def _decoded(content: bytes) -> str:
     return text.replace("\r\n", "\n").removeprefix("\ufeff")
 
 
-def _commits(git: Git) -> Iterator[Commit]:
+def _commits(git: Git, revisions: str) -> Iterator[Commit]:
     """The paths of each commit, the newest first, without merges."""
     output = git.ask(
         *("log", f"-n{MOST_COMMITS}", "--no-merges", "--no-renames", "--no-show-signature"),
         *("--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--relative"),
-        *("--name-only", "-z", "--format=format:%x01%H%x02%s%x02", "--", "."),
+        *("--name-only", "-z", "--format=format:%x01%H%x02%s%x02", revisions, "--", "."),
     )
     for commit in (output or b"").split(b"\x01")[1:]:
         sha, _, rest = commit.partition(b"\x02")
@@ -285,33 +290,40 @@ def _commits(git: Git) -> Iterator[Commit]:
         yield Commit(sha.decode("ascii", "replace"), subject.decode("utf-8", "replace"), paths)
 
 
-class _FileDiff(NamedTuple):
-    source: str
-    """Its path before, which is another one if it was renamed."""
-    ranges: list[tuple[int, int]]
-
-
-def _file_diffs(diff: bytes) -> dict[str, _FileDiff]:
-    diffs: dict[str, _FileDiff] = {}
-    source, path, in_header = "", "", False
+def _file_changes(diff: bytes) -> dict[str, FileChange]:
+    """The files of a diff that still exist, each with what changed in it."""
+    hunks: dict[str, list[tuple[int, list[str]]]] = {}
+    path, in_header = "", True
     for line in diff.split(b"\n"):
         if line.startswith(b"diff --git "):
-            source, path, in_header = "", "", True
-        elif in_header and line.startswith(b"--- "):
-            source = _diff_path(line, b"a/")
+            path, in_header = "", True
         elif in_header and line.startswith(b"+++ "):
             path = _diff_path(line, b"b/")
-            if path:
-                diffs.setdefault(path, _FileDiff(source or path, []))
-        elif path and line.startswith(b"@@"):
+        elif path and (match := _HUNK.match(line)):
             in_header = False
-            match = _HUNK.match(line)
-            if match is not None:
-                first, count = int(match[1]), int(match[2] or 1)
-                # A stretch that only deletes is between two lines: both are touched.
-                last = first + count - 1 if count else first + 1
-                diffs[path].ranges.append((max(first, 1), last))
-    return diffs
+            hunks.setdefault(path, []).append((max(int(match[1]), 1), []))
+        elif path and not in_header and line[:1] in {b" ", b"+", b"-"}:
+            hunks[path][-1][1].append(_decoded(line.rstrip(b"\r")))
+    return {
+        name: _file_change([Hunk(first, tuple(lines)) for first, lines in own])
+        for name, own in hunks.items()
+    }
+
+
+def _file_change(hunks: list[Hunk]) -> FileChange:
+    touched: set[int] = set()
+    added: set[int] = set()
+    for hunk in hunks:
+        number = hunk.line
+        for line in hunk.lines:
+            if line.startswith("-"):
+                # What is deleted was between two lines: both are touched.
+                touched |= {max(number - 1, 1), number}
+                continue
+            if line.startswith("+"):
+                added.add(number)
+            number += 1
+    return FileChange(tuple(hunks), frozenset(touched | added), frozenset(added))
 
 
 def _diff_path(line: bytes, prefix: bytes) -> str:

@@ -1,12 +1,11 @@
 """Which files import which, how central each is, and where the names of one are used in others."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 from typing import NamedTuple
 
-from oraclepack.authoring.source_facts import ImportedModule, Mark, MarkKind, ParsedSource
+from oraclepack.authoring.source_facts import ImportedModule, MarkKind, ParsedSource
 
 _ENDINGS = (
     *("", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte"),
@@ -22,14 +21,6 @@ _DAMPING = 0.85
 _HOPS = 3
 """How many re-exports are followed."""
 _SCRIPT = frozenset({"JavaScript", "TypeScript"})
-_PYTHON_IMPORT = re.compile(
-    r"^[ \t]*from[ \t]+(?P<base>\.*[\w.]*)[ \t]+import[ \t]+\(?(?P<names>[\w., \t\n]*)"
-    r"|^[ \t]*import[ \t]+(?P<whole>[\w., \t]+)",
-    re.MULTILINE,
-)
-_SCRIPT_IMPORT = re.compile(
-    r"(?:\bfrom|\brequire\(|\bimport\(?)\s*[\"'](?P<n>[^\"'\n]{1,200})[\"']"
-)
 
 
 class Use(NamedTuple):
@@ -37,7 +28,6 @@ class Use(NamedTuple):
 
     path: str
     line: int
-    flags: frozenset[str] = frozenset()
 
 
 class _Binding(NamedTuple):
@@ -47,33 +37,16 @@ class _Binding(NamedTuple):
     name: str
 
 
-def imports_of_test(language: str, text: str) -> list[ImportedModule]:
-    """The imports of a test, by pattern: tests are many, and a wrong one does no harm."""
-    if language == "Python":
-        imports = []
-        for match in _PYTHON_IMPORT.finditer(text):
-            if match["whole"] is not None:
-                names = [part.split()[0] for part in match["whole"].split(",") if part.split()]
-                imports += [ImportedModule(name, 0, ((name, ""),)) for name in names]
-            else:
-                words = re.findall(r"\w+", match["names"] or "")
-                imports.append(ImportedModule(match["base"], 0, tuple((w, w) for w in words)))
-        return imports
-    if language in _SCRIPT:
-        return [ImportedModule(match["n"], 0) for match in _SCRIPT_IMPORT.finditer(text)]
-    return []
-
-
 class ImportGraph:
     """Who imports whom."""
 
     def __init__(
         self,
         sources: Mapping[str, ParsedSource],
-        others: Mapping[str, tuple[str, list[ImportedModule]]],
+        tests: Mapping[str, ParsedSource],
         modules: Mapping[str, str] | None = None,
     ) -> None:
-        """Resolve the imports of parsed files and of others, such as tests.
+        """Resolve the imports of sources, and those of tests into them.
 
         `modules` are the paths that the `go.mod` of each folder gives.
         """
@@ -85,48 +58,23 @@ class ImportGraph:
         for path in sorted(sources):
             self._folders.setdefault(dirname(path), []).append(path)
         self._defined = {path: _defined(source) for path, source in sources.items()}
-        self._bindings = {p: self._bound(p, s.language, s.imports) for p, s in sources.items()}
+        readers = {**sources, **tests}
+        self._bindings = {p: self._bound(p, s.language, s.imports) for p, s in readers.items()}
         self._by_name = _unique_names(sources)
         self.imports: dict[str, tuple[str, ...]] = {}
         self.importers: dict[str, list[str]] = {path: [] for path in sources}
-        self.uses: dict[tuple[str, str], list[Use]] = {}
-        self._collect_uses()
+        self.uses = self._collected_uses(sources)
         self._link()
         self.testers: dict[str, list[str]] = {path: [] for path in sources}
-        for path in sorted(others):
-            language, imports = others[path]
-            targets = {b.target for _, b in self._pairs(path, language, imports)}
-            for target in sorted(targets):
-                self.testers[target].append(path)
+        self.test_uses = self._collected_uses(tests)
+        reached = {(target, p) for p, s in tests.items() for target in self._targets(p, s)}
+        reached |= {(key[0], use.path) for key, uses in self.test_uses.items() for use in uses}
+        for target, path in sorted(reached):
+            self.testers[target].append(path)
 
-    def import_line(self, path: str, target: str) -> int:
-        """The line by which a file imports another; 0 where no statement does."""
-        source = self._sources[path]
-        for statement in source.imports:
-            if statement.is_typing:
-                continue
-            if any(b.target == target for _, b in self._pairs(path, source.language, [statement])):
-                return statement.line
-        return 0
-
-    def lines_of_own_imports(self, path: str) -> set[int]:
-        """The lines of a file that import other files of the repository."""
-        source = self._sources[path]
-        return {
-            statement.line
-            for statement in source.imports
-            if any(self._pairs(path, source.language, [statement]))
-        }
-
-    def imports_inside_functions(self, path: str) -> list[tuple[ImportedModule, str]]:
-        """Imports that are inside functions, with the file each means."""
-        source = self._sources[path]
-        imports = []
-        for statement in source.imports:
-            if statement.is_local:
-                pairs = self._pairs(path, source.language, [statement])
-                imports += [(statement, binding.target) for _, binding in pairs]
-        return imports
+    def _targets(self, path: str, source: ParsedSource) -> set[str]:
+        """The files that a file's import statements name."""
+        return {b.target for _, b in self._pairs(path, source.language, source.imports)}
 
     def ranks(self, paths: Iterable[str]) -> dict[str, float]:
         """How central each file is among some.
@@ -169,14 +117,12 @@ class ImportGraph:
             yield from ((local, b) for local, b in pairs if b.target != path)
 
     def _python(self, path: str, one: ImportedModule) -> Iterator[tuple[str, _Binding]]:
-        base = self._python_file(path, one.module)
-        for local, name in one.names:
-            joint = "" if one.module.endswith(".") else "."
-            inner = self._python_file(path, f"{one.module}{joint}{name}") if name else None
-            if inner:
-                yield local, _Binding(inner, "")
-            elif base:
-                yield local, _Binding(base, name)
+        joint = "" if one.module.endswith(".") else "."
+        inner = self._python_file(path, f"{one.module}{joint}{one.name}") if one.name else None
+        if inner:
+            yield one.local, _Binding(inner, "")
+        elif base := self._python_file(path, one.module):
+            yield one.local, _Binding(base, one.name)
 
     def _python_file(self, path: str, module: str) -> str | None:
         dots = len(module) - len(module.lstrip("."))
@@ -209,8 +155,7 @@ class ImportGraph:
             target = self._known([one.module[2:] + end for end in _ENDINGS], _ROOTS)
         if target:
             yield "", _Binding(target, "")
-            for local, name in one.names:
-                yield local, _Binding(target, "" if name == "default" else name)
+            yield one.local, _Binding(target, "" if one.name == "default" else one.name)
 
     def _go(self, one: ImportedModule) -> Iterator[tuple[str, _Binding]]:
         for home, module in self._modules.items():
@@ -218,7 +163,7 @@ class ImportGraph:
                 folder = join(home, one.module.removeprefix(f"{module}/"))
                 files = [p for p in self._folders.get(folder, ()) if p.endswith(".go")]
                 for target in files[:_MOST_PER_FOLDER]:
-                    yield f"{one.names[0][0]}/{target}", _Binding(target, "")
+                    yield f"{one.local}/{target}", _Binding(target, "")
 
     def _rust(self, path: str, one: ImportedModule) -> Iterator[tuple[str, _Binding]]:
         parts = one.module.split("::")
@@ -236,13 +181,13 @@ class ImportGraph:
             place = normpath(join(folder, *rest[:end]))
             target = self._known([f"{place}.rs", f"{place}/mod.rs"])
             if target:
-                yield one.names[0][0], _Binding(target, rest[end] if end < len(rest) else "")
+                yield one.local, _Binding(target, rest[end] if end < len(rest) else "")
                 return
 
     def _java(self, one: ImportedModule) -> Iterator[tuple[str, _Binding]]:
         target = self._tail(one.module.replace(".", "/"))
         if target:
-            yield one.names[0][0], _Binding(target, one.names[0][1])
+            yield one.local, _Binding(target, one.name)
 
     def _relative(self, path: str, one: ImportedModule, end: str) -> Iterator[tuple[str, _Binding]]:
         bases = [dirname(path), ""] if one.module.startswith(".") or not end else ["", "lib"]
@@ -271,24 +216,20 @@ class ImportGraph:
 
     # Uses
 
-    def _collect_uses(self) -> None:
-        for path in sorted(self._sources):
-            source = self._sources[path]
-            for mark in source.marks:
-                if mark.kind is MarkKind.CALL:
-                    place = self._used(path, source, mark)
-                    if place is not None and place.target != path:
-                        uses = self.uses.setdefault((place.target, place.name), [])
-                        if len(uses) < _MOST_USES:
-                            uses.append(Use(path, mark.line, mark.flags))
-
-    def _used(self, path: str, source: ParsedSource, mark: Mark) -> _Binding | None:
-        known = next((flag for flag in mark.flags if flag.startswith("on:")), "")
-        if known:
-            place = self._named(path, source, known.removeprefix("on:").split("."))
-            method = mark.name.rpartition(".")[2]
-            return _Binding(place.target, f"{place.name}.{method}") if place else None
-        return self._named(path, source, mark.name.replace("::", ".").split("."))
+    def _collected_uses(
+        self, readers: Mapping[str, ParsedSource]
+    ) -> dict[tuple[str, str], list[Use]]:
+        """Where some files call what others define: file and name to the places."""
+        collected: dict[tuple[str, str], list[Use]] = {}
+        for path in sorted(readers):
+            source = readers[path]
+            for mark in source.of(MarkKind.CALL):
+                place = self._named(path, source, mark.name.replace("::", ".").split("."))
+                if place is not None and place.target != path:
+                    uses = collected.setdefault((place.target, place.name), [])
+                    if len(uses) < _MOST_USES:
+                        uses.append(Use(path, mark.line))
+        return collected
 
     def _named(self, path: str, source: ParsedSource, parts: list[str]) -> _Binding | None:
         if source.language == "Go":
@@ -309,7 +250,8 @@ class ImportGraph:
     def _used_in_go(self, path: str, parts: list[str]) -> _Binding | None:
         name = parts[-1]
         if len(parts) == 1:
-            nearby = [p for p in self._folders[dirname(path)] if name in self._defined[p]]
+            folder = self._folders.get(dirname(path), ())
+            nearby = [p for p in folder if name in self._defined[p]]
             return _Binding(nearby[0], name) if len(nearby) == 1 else None
         prefix = f"{parts[0]}/"
         for local, binding in self._bindings[path].items():
@@ -332,8 +274,7 @@ class ImportGraph:
         """Edges by import statements, and by use where a language needs no statement."""
         edges: dict[str, set[str]] = {path: set() for path in self._sources}
         for path, source in self._sources.items():
-            for _, binding in self._pairs(path, source.language, source.imports):
-                edges[path].add(binding.target)
+            edges[path] |= self._targets(path, source)
         for (target, _), uses in self.uses.items():
             for use in uses:
                 edges[use.path].add(target)

@@ -38,8 +38,8 @@ class PackStyle:
     constraints: str = ""
     non_goals: str = ""
     is_chunked: bool = False
-    title: str = ""
-    """What the pack is about, where that is not the whole repository."""
+    since: str = ""
+    """The commit since which changes are asked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,8 @@ def write_pack(
 ) -> str:
     """The whole Markdown file."""
     steps = "\n\n".join(_step(survey, one, style, commit) for one in questions)
-    title = f"{survey.name}: {style.title}" if style.title else survey.name
-    count = "Twenty questions" if len(questions) == 20 else f"{len(questions)} questions"
-    count = "One question" if len(questions) == 1 else count
+    title = f"{survey.name}: changes since {style.since}" if style.since else survey.name
+    count = "One question" if len(questions) == 1 else f"{len(questions)} questions"
     return f"""\
 # Oracle pack: {title}
 
@@ -129,7 +128,7 @@ def _parsed_args(survey: RepositorySurvey, style: PackStyle, commit: str | None)
     rows = {
         "codebase_name": survey.name,
         "commit": commit or "none",
-        "group": style.title,
+        "since": style.since,
         "out_dir": style.out_dir,
         "oracle_cmd": style.oracle_cmd,
         "oracle_flags": style.oracle_flags,
@@ -145,7 +144,7 @@ def _parsed_args(survey: RepositorySurvey, style: PackStyle, commit: str | None)
 def _step(survey: RepositorySurvey, one: PackQuestion, style: PackStyle, commit: str | None) -> str:
     candidate, score = one.candidate, one.selected.score
     header = (
-        f"# {one.step_id}) {score.header} category={candidate.category}"
+        f"# {one.step_id}) {score.header} category={candidate.text.category}"
         f" reference={candidate.reference}"
     )
     read = "IFS= read -r -d '' prompt <<'PROMPT' || true"
@@ -181,14 +180,17 @@ def _prompt(
     extras = [f"{path}: background for every question" for path in style.extra_files]
     at = f" at commit {commit}" if commit else ""
     history = f"\nFrom the history:\n{_listed(candidate.facts)}\n" if candidate.facts else ""
+    if candidate.diff:
+        # Indented, so that no line of it can end the heredoc or begin a fence.
+        history += "\nThe diff:\n" + "".join(f"    {line}\n" for line in candidate.diff)
     return f"""\
 {_meta(survey, one)}
 
 Question:
 {candidate.question}
 
-A good answer contains {candidate.good}.
-Why it matters: {candidate.why}.
+A good answer contains {candidate.text.good}.
+Why it matters: {candidate.text.why}.
 
 Evidence (path:line and the line{at}):
 {_listed(quotes)}
@@ -231,7 +233,7 @@ def _meta(survey: RepositorySurvey, one: PackQuestion) -> str:
     return f"""\
 [oraclepack-meta]
 QuestionId: {one.key}
-Category: {candidate.category}
+Category: {candidate.text.category}
 Reference: {candidate.reference}
 ExpectedArtifacts:
 {listed}
@@ -243,7 +245,7 @@ def _listed(lines: Iterable[str]) -> str:
 
 
 def _coverage(questions: Sequence[PackQuestion]) -> str:
-    covered = {one.candidate.category for one in questions}
+    covered = {one.candidate.text.category for one in questions}
     every = ",".join(one.step_id for one in questions)
     verdicts = ("OK" if category in covered else f"Missing({every})" for category in CATEGORIES)
     return "\n".join(f"- {c}: {v}" for c, v in zip(CATEGORIES, verdicts, strict=True))

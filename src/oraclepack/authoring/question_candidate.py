@@ -2,7 +2,16 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
+
+_TEXTS = Path(__file__).parent / "questions.toml"
+_UNPRINTABLE = re.compile(r"[^\x20-\x7e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+")
+MOST_EVIDENCE = 6
+FEWEST_EVIDENCE = 2
 
 
 class Place(NamedTuple):
@@ -12,9 +21,29 @@ class Place(NamedTuple):
     line: int
 
 
-MOST_EVIDENCE = 6
-FEWEST_EVIDENCE = 2
-_UNPRINTABLE = re.compile(r"[^\x20-\x7e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+")
+class QuestionText(msgspec.Struct, frozen=True):
+    """The words of a kind of questions, and what the kind is worth."""
+
+    category: str
+    worth: int
+    """Of a hundred questions of this kind, how many are worth their price."""
+    severity: int
+    """How bad the worst answer would be: 1 to 4."""
+    certainty: int
+    """How strongly the evidence supports the question, in hundredths."""
+    test: bool
+    """Whether a test of the reference helps to answer it."""
+    question: str
+    good: str
+    """What a good answer contains."""
+    why: str
+
+
+@cache
+def question_texts() -> dict[str, QuestionText]:
+    """The kinds of questions, by name."""
+    content = _TEXTS.read_bytes()
+    return msgspec.toml.decode(content, type=dict[str, QuestionText])
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,32 +52,46 @@ class QuestionCandidate:
 
     key: str
     """The kind of question, such as `no-timeout`."""
-    category: str
     subject: str
     """The symbol that it is about, for its name."""
     reference: str
     """The file that it is about."""
     question: str
-    good: str
-    """What a good answer contains."""
-    why: str
     evidence: tuple[Place, ...]
-    severity: int
-    """How bad the worst answer would be: 1 to 4."""
-    certainty: int
-    """How strongly the evidence supports the question, in hundredths."""
-    is_about_notes: bool = False
-    """Whether it is about comments: only then evidence may point to one."""
     weight: int = 0
-    """Decides between questions of equal value: how much there is to get wrong."""
+    """Decides between questions of equal worth: how much there is to get wrong."""
     facts: tuple[str, ...] = ()
     """Further premises, such as subjects of commits."""
+    diff: tuple[str, ...] = ()
+    """With `--since`: the lines of the diff that it is about."""
+
+    @property
+    def text(self) -> QuestionText:
+        return question_texts()[self.key]
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The files of the evidence, the reference first."""
         others = dict.fromkeys(place.path for place in self.evidence)
         return tuple(dict.fromkeys((self.reference, *others)))
+
+
+def candidate(
+    key: str,
+    subject: str,
+    evidence: tuple[Place, ...],
+    *,
+    weight: int = 0,
+    facts: tuple[str, ...] = (),
+    diff: tuple[str, ...] = (),
+    **values: object,
+) -> QuestionCandidate:
+    """A question of a kind about the file of its first quoted line."""
+    # Names may come from string literals and commits, so they may contain line breaks.
+    question = on_one_line(question_texts()[key].question.format_map(values))
+    return QuestionCandidate(
+        key, subject, evidence[0].path, question, evidence, weight, facts, diff
+    )
 
 
 def places(path: str, *lines: int) -> tuple[Place, ...]:

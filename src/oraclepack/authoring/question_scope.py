@@ -1,61 +1,13 @@
-"""Which questions the user wants: by focus, exclusion and group."""
+"""Which questions the user wants: by focus and exclusion."""
 
 import fnmatch
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from oraclepack.authoring.file_roles import FileRole
 from oraclepack.authoring.question_candidate import QuestionCandidate
-from oraclepack.authoring.repository_survey import (
-    RepositorySurvey,
-)
+from oraclepack.authoring.repository_survey import RepositorySurvey
 from oraclepack.errors import UsageError
-
-
-def code_groups(
-    how: str, survey: RepositorySurvey, candidates: Iterable[QuestionCandidate]
-) -> dict[str, Iterable[QuestionCandidate]]:
-    """The candidates by the part of the repository that they are about."""
-    group_of = _package_groups(survey) if how == "auto" else _folder_groups(survey)
-    groups: dict[str, list[QuestionCandidate]] = {}
-    for candidate in candidates:
-        groups.setdefault(group_of(candidate.reference), []).append(candidate)
-    return dict(groups)
-
-
-def _folder_groups(survey: RepositorySurvey) -> Callable[[str], str]:
-    """By the first folder below the one that all subjects share."""
-    folders = [file.path.split("/")[:-1] for file in survey.subjects]
-    common: list[str] = []
-    for parts in zip(*folders, strict=False) if folders else ():
-        if len(set(parts)) > 1:
-            break
-        common.append(parts[0])
-
-    def group(path: str) -> str:
-        parts = path.split("/")[:-1]
-        inner = parts[len(common) : len(common) + 1]
-        return inner[0] if inner and parts[: len(common)] == common else "root"
-
-    return group
-
-
-def _package_groups(survey: RepositorySurvey) -> Callable[[str], str]:
-    """By the nearest folder with a manifest; by folder where there is only one."""
-    homes = {
-        posixpath.dirname(f.path) for f in survey.files.values() if f.role is FileRole.MANIFEST
-    }
-    if len(homes - {""}) < 2:  # one package is no group
-        return _folder_groups(survey)
-
-    def group(path: str) -> str:
-        folder = posixpath.dirname(path)
-        while folder and folder not in homes:
-            folder = posixpath.dirname(folder)
-        return folder or "root"
-
-    return group
 
 
 def focus_test(
@@ -68,7 +20,7 @@ def focus_test(
         if not path:
             return lambda _: True
         if any(one == path or one.startswith(f"{path}/") for one in tracked):
-            tests.append(lambda c, path=path: _is_below(c.reference, path))  # type: ignore[misc]
+            tests.append(lambda c, path=path: is_below(c.reference, path))  # type: ignore[misc]
         elif _is_defined(survey, wish):
             name = wish.rpartition(".")[2]
             tests.append(lambda c, name=name: _is_about(survey, c, name))  # type: ignore[misc]
@@ -86,12 +38,12 @@ def focus_guess(wishes: Sequence[str]) -> Callable[[str, str], bool]:
     names = [wish.rpartition(".")[2] for wish in wishes]
 
     def may_be_meant(path: str, text: str) -> bool:
-        return any(_is_below(path, one) for one in paths) or any(name in text for name in names)
+        return any(is_below(path, one) for one in paths) or any(name in text for name in names)
 
     return may_be_meant
 
 
-def _is_below(path: str, place: str) -> bool:
+def is_below(path: str, place: str) -> bool:
     return path == place or path.startswith(f"{place}/")
 
 
@@ -121,7 +73,7 @@ def exclusion(patterns: Sequence[str]) -> Callable[[str], bool]:
     plain = [plain_path(pattern) for pattern in patterns]
 
     def excluded(path: str) -> bool:
-        return any(_is_below(path, one) or fnmatch.fnmatchcase(path, one) for one in plain)
+        return any(is_below(path, one) or fnmatch.fnmatchcase(path, one) for one in plain)
 
     return excluded
 

@@ -13,14 +13,8 @@ from oraclepack.authoring.file_roles import (
     language_of,
     role_of,
 )
-from oraclepack.authoring.git_repository import (
-    ChangedLines,
-    GitRepository,
-    StoredText,
-    TrackedFile,
-)
-from oraclepack.authoring.import_graph import ImportGraph, imports_of_test
-from oraclepack.authoring.python_source import read_python
+from oraclepack.authoring.git_repository import Changes, GitRepository, StoredText, TrackedFile
+from oraclepack.authoring.import_graph import ImportGraph
 from oraclepack.authoring.reading_budget import files_to_parse
 from oraclepack.authoring.repository_survey import (
     RepositorySurvey,
@@ -29,10 +23,9 @@ from oraclepack.authoring.repository_survey import (
     plain_word,
 )
 from oraclepack.authoring.source_facts import ParsedSource
-from oraclepack.authoring.tree_sitter_source import can_read, read_with_grammar
+from oraclepack.authoring.source_reader import can_read, read_source
 
 _GO_TESTING = re.compile(r"^(?:import\s+|\t)\"testing\"\s*$", re.MULTILINE)
-_WORD = re.compile(r"\w{3,}")
 _NAMES = {
     "pyproject.toml": re.compile(r"^\s*name\s*=\s*[\"']([^\"'\n]+)", re.MULTILINE),
     "Cargo.toml": re.compile(r"^\s*name\s*=\s*\"([^\"\n]+)", re.MULTILINE),
@@ -63,7 +56,7 @@ def survey_repository(
     limit: int,
     is_secret: Callable[[str], bool],
     exclude: Callable[[str], bool] = lambda _: False,
-    changed: Mapping[str, ChangedLines] | None = None,
+    changes: Changes | None = None,
     is_asked_for: Callable[[str, str], bool] = lambda _path, _text: False,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> RepositorySurvey:
@@ -84,36 +77,36 @@ def survey_repository(
     subject_role = _subject_role(roles)
     churn = Counter(path for commit in repository.commits for path in set(commit.paths))
     contents = {file.path: file.content or StoredText("") for file in usable}
+    parsed_roles = {*_SUBJECT_ROLES, FileRole.TEST}
     code = {
         path: contents[path]
         for path, role in roles.items()
-        if role in _SUBJECT_ROLES and language_of(path) is not None
+        if role in parsed_roles and language_of(path) is not None
     }
+    changed = changes.files if changes is not None else {}
     wanted = files_to_parse(
-        code, churn, lambda path, text: path in (changed or ()) or is_asked_for(path, text)
+        code, churn, lambda path, text: path in changed or is_asked_for(path, text)
     )
     sources: dict[str, ParsedSource] = {}
+    tests: dict[str, ParsedSource] = {}
     unread: Counter[str] = Counter()
     for number, path in enumerate(code):
         progress(number, len(code))
         if path not in wanted:
             continue
         text = code[path].read()
-        contents[path] = StoredText(text)  # questions read its lines again and again
-        source = parse_source(path, text)
-        if source is not None:
+        source = read_source(path, text)
+        if source is None:
+            unread[language_of(path) or ""] += roles[path] is FileRole.PRODUCT
+        elif roles[path] is FileRole.TEST:
+            tests[path] = source
+        else:
+            contents[path] = StoredText(text)  # questions read its lines again and again
             sources[path] = source
-        elif not _has_reader(language := language_of(path) or ""):
-            unread[language] += roles[path] is FileRole.PRODUCT
-    tests = {f.path: f.text or "" for f in usable if roles[f.path] is FileRole.TEST}
-    others = {
-        p: (language_of(p) or "", imports_of_test(language_of(p) or "", t))
-        for p, t in tests.items()
-    }
     texts = {
         f.path: f.text or "" for f in usable if roles[f.path] in {FileRole.MANIFEST, FileRole.DOC}
     }
-    graph = ImportGraph(sources, others, _go_modules(texts))
+    graph = ImportGraph(sources, tests, _go_modules(texts))
     fixes = Counter(
         path for commit in repository.commits if is_fix(commit) for path in set(commit.paths)
     )
@@ -132,35 +125,22 @@ def survey_repository(
         for file in usable
     }
     subjects = [path for path, file in files.items() if file.is_subject]
-    words: set[str] = set()
-    for text in tests.values():
-        words.update(_WORD.findall(text))
     return RepositorySurvey(
         name=_project_name(texts),
         tracked=len(repository.files),
         files=files,
         graph=graph,
         ranks=graph.ranks(subjects),
-        unread={language: count for language, count in sorted(unread.items()) if count},
+        unread={
+            language: count
+            for language, count in sorted(unread.items())
+            if count and not can_read(language)
+        },
         commits=repository.commits,
-        test_words=frozenset(words),
-        changed=changed or {},
+        changes=changes,
         left_out=_left_out(repository.files),
         unparsed=len(code) - len(wanted),
-        is_limited=changed is not None,
     )
-
-
-def parse_source(path: str, text: str) -> ParsedSource | None:
-    """The facts of a source file, by the parser of its language."""
-    language = language_of(path)
-    if language == "Python":
-        return read_python(text)
-    return read_with_grammar(language or "", text, is_tsx=path.endswith(".tsx"))
-
-
-def _has_reader(language: str) -> bool:
-    return language == "Python" or can_read(language)
 
 
 def _role(file: TrackedFile) -> FileRole:

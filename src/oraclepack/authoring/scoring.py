@@ -1,10 +1,10 @@
-"""What a question is worth, from measured facts alone, with the reasons.
+"""The numbers of a step header, from measured facts alone, with the reasons.
 
 ROI        = impact × confidence ÷ effort
-impact     = severity of the pattern (1 to 4), + centrality of the file (0 to 3), + fixes in its
+impact     = severity of the kind (1 to 4), + centrality of the file (0 to 3), + fixes in its
              history (0 to 2), + 1 each if the symbol is public, if no test reaches the file, and
-             if five lines or more call it; at most 10
-confidence = how surely the pattern is a matter (0.55 to 0.85), + 0.05 from four quoted lines on,
+             if five lines or more of other files call it; at most 10
+confidence = how surely the pattern is a matter (0.65 to 0.85), + 0.05 from four quoted lines on,
              + 0.05 when a second file shows it, - 0.15 where less than 15 lines of one file are
              all there is to read
 effort     = 2, + 1 each when the functions that must be read pass 60, 200 and 500 lines
@@ -40,11 +40,6 @@ class QuestionScore:
         return (2 * self.impact * self.confidence + self.effort) // (2 * self.effort)
 
     @property
-    def value(self) -> int:
-        """What the answer is worth, whatever it costs to read."""
-        return self.impact * self.confidence
-
-    @property
     def horizon(self) -> str:
         return "Immediate" if self.impact >= _URGENT else "NearTerm"
 
@@ -60,18 +55,18 @@ def score_candidate(survey: RepositorySurvey, candidate: QuestionCandidate) -> Q
     """The score of one question, with its reasons."""
     path = candidate.reference
     definition = _definition(survey, candidate)
-    called = survey.calls_of(definition.name) if definition is not None else 0
+    called = len(survey.uses(path, definition.name)) if definition is not None else 0
     standing, trouble = survey.standing(path), survey.trouble(path)
     points = {
-        f"severity {candidate.severity}": candidate.severity,
+        f"severity {candidate.text.severity}": candidate.text.severity,
         f"centrality {standing} ({_plural(len(survey.importers(path)), 'importer')})": standing,
         f"history {trouble} ({_plural(survey.files[path].fixes, 'fix', 'es')})": trouble,
         "public 1": definition is not None and definition.is_public,
-        "untested 1": path in survey.untested,
+        "untested 1": survey.has_tests and not survey.tests_of(path),
         f"called 1 ({called} times)": called >= _OFTEN,
     }
     impact = min(sum(points.values()), 10)
-    confidence = candidate.certainty + 5 * (len(candidate.evidence) >= _MANY_LINES)
+    confidence = candidate.text.certainty + 5 * (len(candidate.evidence) >= _MANY_LINES)
     confidence = min(confidence + 5 * (len(candidate.paths) > 1), 95)
     reading = _lines_to_read(survey, candidate)
     is_glance = reading < _GLANCE and len(candidate.paths) == 1
@@ -84,13 +79,6 @@ def score_candidate(survey: RepositorySurvey, candidate: QuestionCandidate) -> Q
         f" {_plural(reading, 'line')} to read{' at a glance' if is_glance else ''}"
     )
     return QuestionScore(max(impact, 1), confidence, effort, reasons)
-
-
-def rough_value(survey: RepositorySurvey, candidate: QuestionCandidate) -> int:
-    """About what a question is worth, cheaply: to leave out the thousands that come last."""
-    path = candidate.reference
-    known = survey.standing(path) + survey.trouble(path) + (path in survey.untested)
-    return (candidate.severity + known) * candidate.certainty
 
 
 def _definition(survey: RepositorySurvey, candidate: QuestionCandidate) -> Definition | None:

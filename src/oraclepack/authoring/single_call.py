@@ -22,6 +22,7 @@ from oraclepack.system import files
 from oraclepack.system.digests import sha256_text
 from oraclepack.system.path_jail import jail
 from oraclepack.system.printable import one_line
+from oraclepack.tools.oracle_attachments import is_one_value, names_one_file
 from oraclepack.tools.oracle_models import ORACLE_MODELS, resolve_model
 from oraclepack.tools.providers import BROWSER
 
@@ -144,7 +145,13 @@ def _from_root(root: Path, path: str) -> str:
     if not mark and not re.search(r"[*?\[{]", name) and not os.path.exists(name):
         raise NotFoundError(f"{path}: no such file", hint="check the path")
     inside = os.path.relpath(name, root)
-    return mark + (name if inside.startswith("..") else inside)
+    value = name if inside.startswith("..") else inside
+    if not (names_one_file(value) if os.path.lexists(name) else is_one_value(value)):
+        raise UsageError(
+            f"{path}: oracle would read this name as a list, a pattern or an option",
+            hint="give each file its own -f; attach a copy of the file under a plain name",
+        )
+    return mark + value
 
 
 def _output(root: Path, path: str) -> str:
@@ -158,7 +165,8 @@ def preflight(forecast: CostForecast, variables: Mapping[str, str]) -> CallPrefl
     """What a forecast of the one call says, and whether a key is there."""
     step = forecast.steps[0]
     call = step.calls[0] if step.calls else None
-    problems = [problem for problem in (step.problem, call.problem if call else None) if problem]
+    found = (forecast.refusal, step.problem, call.problem if call else None)
+    problems = [problem for problem in found if problem]
     if call is None:
         fate = CallFate.CACHED if not step.problem and step.decision != "run" else CallFate.REFUSED
         return CallPreflight(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.calls import answer_files, ledger
+from oraclepack.calls import ledger
 from oraclepack.calls.adoption_rules import (
     Adoption,
     LiveProcesses,
@@ -17,9 +17,10 @@ from oraclepack.calls.ask import stay_with, still_running
 from oraclepack.calls.call_budget import settle_call
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.decisions import RETRY, decide
-from oraclepack.calls.earlier_answers import harvest, harvest_unmet, promised_file, session_of
+from oraclepack.calls.earlier_answers import finished_file, harvest, has_begun, session_of
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.prepare import PreparedCall
+from oraclepack.calls.publication import publish
 from oraclepack.calls.stored_answers import keep, may_reuse
 from oraclepack.calls.unmet_answers import PaidAnswer
 from oraclepack.calls.waiting import WaitDeadline, recorded_wait, settle_unkeyed
@@ -91,8 +92,8 @@ def take_over(
 ) -> int:
     """Make the answer of an earlier call the answer of this one."""
     assert adoption.answer is not None
-    answer_files.publish(prepared.outputs[0], adoption.answer)
     keep(context, prepared, shim, adoption.answer, adoption.record, shared=not adoption.by_file)
+    publish(context, prepared.call, prepared.outputs[0], adoption.answer)
     ledger.conclude(
         context,
         prepared,
@@ -224,86 +225,89 @@ def _answered(context: CallContext, prepared: PreparedCall) -> AdoptionResult | 
             ):
                 continue
             record = session_of(context, prepared, sessions, invocation)
-            answer = harvest(context, prepared, sessions, invocation, record)
-            if answer is not None:
-                return AdoptionResult(answer, record)
+            found = harvest(context, prepared, sessions, invocation, record)
+            if found is not None and not found.missing:
+                return AdoptionResult(found.data, record)
     return None
 
 
 def _settle(
     context: CallContext, prepared: PreparedCall, shim: Shim, earlier: Invocation
 ) -> AdoptionResult:
-    adoption = _by_session(context, prepared, shim, earlier)
-    is_unanswered = adoption in (AdoptionResult(), AdoptionResult(force=True))
-    if not is_unanswered or not _is_of_this_run(context, earlier.intent):
-        return adoption
-    process = earlier.intent.process if earlier.intent else None
-    sessions = OracleSessions(oracle_home(prepared.call.env))
-    is_over = process is not None and is_alive(process) is False
-    record = session_of(context, prepared, sessions, earlier)
-    # Oracle writes the file some milliseconds before its record says so.
-    if not is_over or (record is not None and record.status not in UNFINISHED):
-        return adoption
-    promised = promised_file(context, prepared, earlier)
-    # A file that misses its contract may be cut off: only a completed session could tell.
-    if promised is None or (record is not None and promised.missing):
-        return adoption
-    if promised.missing:
-        return AdoptionResult(unmet=promised, by_file=True)
-    return AdoptionResult(promised.data, by_file=True)
-
-
-def _by_session(
-    context: CallContext, prepared: PreparedCall, shim: Shim, earlier: Invocation
-) -> AdoptionResult:
-    """What follows from the session record of an earlier call and from its process."""
+    """What has become of an earlier call, by its session, its process and its own folder."""
     sessions = OracleSessions(oracle_home(prepared.call.env))
     patience = WaitDeadline(context)
     process = earlier.intent.process if earlier.intent else None
     while True:
         record = session_of(context, prepared, sessions, earlier)
-        match adoption(record, _live_processes(record, process), waits=not patience.is_at_its_end):
-            case Adoption.HARVEST if record is not None:
-                return _harvested(context, prepared, sessions, earlier, record)
-            case Adoption.WAIT:
-                note = "an earlier call of this question still runs; waiting for it"
-                wait = still_running(prepared.call, process.pid if process else None)
-                with recorded_wait(
-                    context, prepared.call, shim, Wait.EARLIER_CALL, note, wait
-                ) as pause:
-                    goes_on = _wait(pause, patience, process)
-                if not goes_on:
-                    return AdoptionResult(stopped=True)
-            case Adoption.ATTACH if record is not None:
-                note = f"session {record.id} still works on this question; waiting for it"
-                wait = still_running(prepared.call, record.worker_pid)
-                with recorded_wait(
-                    context, prepared.call, shim, Wait.EARLIER_CALL, note, wait
-                ) as pause:
-                    ended = stay_with(prepared, pause, patience, record)
-                if ended is None:
-                    return AdoptionResult(stopped=True)
-            case Adoption.UNKNOWN:
-                return _undecided(context, prepared.call, shim, record, earlier)
-            case Adoption.FORCE:
-                return AdoptionResult(force=True)
-            case _:
-                return AdoptionResult()
+        processes = _live_processes(record, process)
+        if not processes.caller or patience.is_at_its_end:
+            found = _answer_of(context, prepared, sessions, earlier, record, processes)
+            if found is not None:
+                return found
+        decision = adoption(
+            record,
+            processes,
+            waits=not patience.is_at_its_end,
+            has_begun=has_begun(context, earlier.intent),
+        )
+        if decision is Adoption.UNKNOWN:
+            return _undecided(context, prepared.call, shim, record, earlier)
+        if decision not in {Adoption.WAIT, Adoption.ATTACH}:
+            return AdoptionResult(force=decision is Adoption.FORCE)
+        if not _waited(context, prepared, shim, decision, record, process, patience):
+            return AdoptionResult(stopped=True)
 
 
-def _harvested(
+def _answer_of(
     context: CallContext,
     prepared: PreparedCall,
     sessions: OracleSessions,
     earlier: Invocation,
-    record: SessionRecord,
+    record: SessionRecord | None,
+    processes: LiveProcesses,
+) -> AdoptionResult | None:
+    """The answer of an earlier call, whether it meets its contract or not; None without one."""
+    if record is not None and record.status not in UNFINISHED:
+        answer = harvest(context, prepared, sessions, earlier, record)
+        return None if answer is None else _adopted(answer, record)
+    # Oracle writes the file some milliseconds before its record says so.
+    is_over = processes.is_named and processes.caller is False
+    finished = finished_file(context, prepared, earlier.intent, record) if is_over else None
+    if finished is None:
+        return None
+    answer, is_proven = finished
+    return _adopted(answer, record, by_file=not is_proven)
+
+
+def _adopted(
+    paid: PaidAnswer, record: SessionRecord | None, *, by_file: bool = False
 ) -> AdoptionResult:
-    """The answer of a session that was completed, whether it meets its contract or not."""
-    answer = harvest(context, prepared, sessions, earlier, record)
-    if answer is not None:
-        return AdoptionResult(answer, record)
-    unmet = harvest_unmet(context, prepared, sessions, earlier, record)
-    return AdoptionResult() if unmet is None else AdoptionResult(record=record, unmet=unmet)
+    if paid.missing:
+        return AdoptionResult(record=record, unmet=paid, by_file=by_file)
+    return AdoptionResult(paid.data, record, by_file=by_file)
+
+
+def _waited(
+    context: CallContext,
+    prepared: PreparedCall,
+    shim: Shim,
+    decision: Adoption,
+    record: SessionRecord | None,
+    process: ProcessIdentity | None,
+    patience: WaitDeadline,
+) -> bool:
+    """Wait for the process of an earlier call, or for its worker; False when given up."""
+    if decision is Adoption.ATTACH and record is not None:
+        note = f"session {record.id} still works on this question; waiting for it"
+        wait = still_running(prepared.call, record.worker_pid)
+    else:
+        note = "an earlier call of this question still runs; waiting for it"
+        wait = still_running(prepared.call, process.pid if process else None)
+    with recorded_wait(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait) as pause:
+        if decision is Adoption.ATTACH and record is not None:
+            return stay_with(prepared, pause, patience, record) is not None
+        return _wait(pause, patience, process)
 
 
 def _live_processes(record: SessionRecord | None, process: ProcessIdentity | None) -> LiveProcesses:

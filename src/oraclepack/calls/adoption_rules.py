@@ -13,6 +13,9 @@ from oraclepack.tools.oracle_sessions import SessionRecord
 _SESSION_LINE = late_pattern(r"^Session: (?P<id>\S+)\s*$", re.MULTILINE)
 _COST_LINE = late_pattern(r"^\d[\d.]*(?:ms|s|m)?.* · .*\bsid=(?P<id>\S+)\s*$", re.MULTILINE)
 
+_NO_TEXT = "(no text output)"
+"""What oracle prints in place of an empty answer."""
+
 
 class OnUnknown(StrEnum):
     """`--on-unknown`: what to do where it is unknown whether a call was paid for."""
@@ -50,11 +53,16 @@ class LiveProcesses(msgspec.Struct, frozen=True):
 
 
 def adoption(
-    record: SessionRecord | None, processes: LiveProcesses, *, waits: bool = True
+    record: SessionRecord | None,
+    processes: LiveProcesses,
+    *,
+    waits: bool = True,
+    has_begun: bool = False,
 ) -> Adoption:
     """What to do about an earlier call, by its record and its processes.
 
     Without `waits`, a process that is still running has exceeded the time limit of a call.
+    `has_begun`: it had a session, so that without a record nothing is known of its answer.
     """
     if processes.caller and waits:
         # The record may be of an earlier try; this process may not have written its own yet.
@@ -67,7 +75,9 @@ def adoption(
         case "running" | "pending" if record:
             decision = _unfinished(record, processes)
             return Adoption.UNKNOWN if decision is Adoption.ATTACH and not waits else decision
-        case _ if processes.is_named and processes.caller is None:
+        case status if (processes.is_named and processes.caller is None) or (
+            status is None and has_begun
+        ):
             return Adoption.UNKNOWN
         case _:
             return Adoption.CALL
@@ -93,20 +103,15 @@ def is_given_up(asked: str, now: datetime, unknown_after: float | None) -> bool:
 
 
 def matching(
-    records: Iterable[SessionRecord],
-    prompt: str,
-    output_path: str | None,
-    since: str = "",
-    until: str = "",
+    records: Iterable[SessionRecord], prompt: str, output_path: str | None, since: str = ""
 ) -> SessionRecord | None:
-    """The newest session that asked this question for this file, begun between two moments."""
+    """The newest session that asked this question for this file, begun after a moment."""
     fits = [
         record
         for record in records
         if record.output_path == output_path
         and _same_prompt(record.prompt, prompt)
         and record.started_at[:19] >= since[:19]
-        and (not until or record.started_at < until)
     ]
     return max(fits, key=lambda record: (record.started_at, record.id), default=None)
 
@@ -131,4 +136,4 @@ def answer_in_log(log: str) -> str | None:
     if not mark or not ends:
         return None
     answer = rest[: ends[-1]].strip("\n")
-    return f"{answer}\n" if answer.strip() else None
+    return f"{answer}\n" if answer.strip() not in {"", _NO_TEXT} else None

@@ -1,11 +1,10 @@
-"""The answer of a call on disk: moving earlier files away, and restoring them if the call fails."""
+"""The answer of a call on disk: what must hold before it is asked, backups, publishing."""
 
 import os
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from oraclepack.calls.context import CallContext
@@ -145,91 +144,14 @@ def _place(context: CallContext, path: str) -> str:
     return verdict.relative if isinstance(verdict, AllowedPath) else path
 
 
-DISPLACED = "aside"
-
-
-class DisplacedFile(msgspec.Struct, frozen=True):
-    """A file at the path of a coming answer, and where it was moved."""
-
-    path: Path
-    moved_to: Path
-
-
-def displace(
-    context: CallContext, call: LiveCall, outputs: Sequence[AllowedPath]
-) -> tuple[DisplacedFile, ...]:
-    """Move existing files away from the output paths, so that a file there later is new."""
-    displaced = []
-    for output in outputs:
-        if os.path.lexists(output.path):
-            displaced.append(
-                DisplacedFile(output.path, _displaced_path(context, call, output.path.name))
-            )
-            _move(displaced[-1].path, displaced[-1].moved_to)
-    return tuple(displaced)
-
-
-def restore_displaced(
-    context: CallContext,
-    call: LiveCall,
-    outputs: Sequence[AllowedPath],
-    displaced: Sequence[DisplacedFile],
-) -> None:
-    """Restore displaced files; what a failed call left in their place is moved away.
-
-    Where the path now leads through a link, or the tool made a directory, nothing is touched: the
-    files stay displaced.
-    """
-    for output in outputs:
-        if os.path.lexists(output.path) and _leads_there(output.path):
-            _move(output.path, _displaced_path(context, call, f"failed-{output.path.name}"))
-    for file in displaced:
-        if _leads_there(file.path):
-            files.make_directories(file.path.parent)
-            _move(file.moved_to, file.path)
-
-
-def _leads_there(path: Path) -> bool:
-    """Whether the path still leads through no link and to no directory, as when it was allowed."""
-    is_directory = path.is_dir() and not path.is_symlink()
-    return os.path.realpath(path.parent) == str(path.parent) and not is_directory
-
-
-def displaced_folder(context: CallContext, step: str, attempt: int) -> Path:
-    """The folder for files that the calls of an attempt displaced."""
-    return context.run_dir / DISPLACED / f"{step}.{attempt}"
-
-
-def _displaced_path(context: CallContext, call: LiveCall, name: str) -> Path:
-    # One folder for all calls of an attempt: making one waits for the disk.
-    folder = displaced_folder(context, call.step, call.attempt)
-    files.make_private(folder)
-    number = 1
-    while os.path.lexists(place := folder / f"{call.number}.{number}-{name}"):
-        number += 1
-    return place
-
-
-def _move(source: Path, target: Path) -> None:
-    try:
-        file_moves.move(source, target)
-    except OSError as trouble:
-        raise files.cannot("quarantine", source, trouble) from trouble
-
-
-def publish(output: AllowedPath, data: bytes) -> None:
-    """Write an answer to the path that the pack names, atomically."""
-    files.make_directories(output.path.parent)
-    files.write_atomic(output.path, data)
-
-
 def read_answers(outputs: Sequence[AllowedPath]) -> list[bytes | None]:
     return [_answer(output.path) for output in outputs]
 
 
 def _answer(path: Path) -> bytes | None:
     """The regular file at the allowed path; files behind links are not read."""
-    is_plain = path.is_file() and not path.is_symlink() and _leads_there(path)
+    leads_there = os.path.realpath(path.parent) == str(path.parent)
+    is_plain = path.is_file() and not path.is_symlink() and leads_there
     return files.read(path) if is_plain else None
 
 

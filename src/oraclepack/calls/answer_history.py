@@ -5,8 +5,7 @@ failing to read or to write it is not an error.
 """
 
 import os
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import msgspec
 
 from oraclepack.errors import OraclePackError
 from oraclepack.system import disk, files
-from oraclepack.system.digests import canonical_line
+from oraclepack.system.digests import canonical_line, sha256_text
 from oraclepack.system.environment import state_directory
 from oraclepack.system.locks import turn
 
@@ -26,12 +25,50 @@ _LATEST = 200
 """Answers of a model that a forecast considers."""
 
 
+_ALIKE = 4.0
+"""Questions are of similar size while neither has more than so many times the tokens."""
+
+
 class AnswerFigures(msgspec.Struct, frozen=True):
-    """One answer: its model as oracle resolves it, its output tokens, and how long it took."""
+    """One answer: its model as oracle resolves it, its tokens, and how long it took."""
 
     model: str
     output_tokens: int
     seconds: float
+    input_tokens: int | None = None
+    project: str = ""
+    """Which project asked: a hash of its root, so that no path is kept here."""
+
+
+class AnswerHistory:
+    """Past answers, for those to come."""
+
+    def __init__(self, figures: Sequence[AnswerFigures] = (), project: str = "") -> None:
+        self._figures, self._project = figures, project
+
+    def like(self, model: str, input_tokens: int | None) -> Sequence[AnswerFigures]:
+        """The latest answers of the model to questions of similar size, of this project if any.
+
+        Where the size is not known, answers to questions of any size.
+        """
+        similar = [
+            one
+            for one in self._figures
+            if one.model == model and _is_similar(one.input_tokens, input_tokens)
+        ]
+        own = [one for one in similar if one.project == self._project]
+        return (own or similar)[-_LATEST:]
+
+
+def _is_similar(one: int | None, other: int | None) -> bool:
+    if other is None:
+        return True
+    return one is not None and max(one, other) <= _ALIKE * max(min(one, other), 1)
+
+
+def project_mark(root: Path) -> str:
+    """What the history knows a project by."""
+    return sha256_text(os.path.realpath(root))[:16]
 
 
 def history_directory() -> Path:
@@ -58,14 +95,13 @@ def note_answer(figures: AnswerFigures, directory: Path | None = None) -> None:
                 os.close(descriptor)
 
 
-def past_figures(directory: Path | None = None) -> Mapping[str, Sequence[tuple[int, float]]]:
-    """Output tokens and seconds of the latest answers, by model."""
-    past: dict[str, list[tuple[int, float]]] = defaultdict(list)
+def answer_history(root: Path, directory: Path | None = None) -> AnswerHistory:
+    """The answers that are remembered, for a project."""
+    figures = []
     data = b""
     with suppress(OSError, OraclePackError):
         data = files.read((directory or history_directory()) / _NAME) or b""
     for line in data.splitlines():
         with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            one = msgspec.json.decode(line, type=AnswerFigures)
-            past[one.model].append((one.output_tokens, one.seconds))
-    return {model: answers[-_LATEST:] for model, answers in past.items()}
+            figures.append(msgspec.json.decode(line, type=AnswerFigures))
+    return AnswerHistory(figures, project_mark(root))

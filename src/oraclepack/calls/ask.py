@@ -1,29 +1,42 @@
 """Asking: a call is tried until its answer is verified, or another try cannot help."""
 
 from collections.abc import Callable
-from datetime import timedelta
-from pathlib import Path
+from contextlib import suppress
 
 import msgspec
 from msgspec.structs import replace
 
 from oraclepack.calls import answer_files, decisions, ledger
-from oraclepack.calls.adoption_rules import OnUnknown, answer_in_log, matching, session_id
-from oraclepack.calls.answer_history import AnswerFigures, note_answer
+from oraclepack.calls.adoption_rules import OnUnknown, answer_in_log
+from oraclepack.calls.answer_history import AnswerFigures, note_answer, project_mark
 from oraclepack.calls.call_budget import HeldMoney, reserve_try
+from oraclepack.calls.call_folder import CallFolder
 from oraclepack.calls.context import CallContext
+from oraclepack.calls.earlier_answers import session_in
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
-from oraclepack.calls.other_runs import accepted_now, record_acceptance
 from oraclepack.calls.overrides import effective_argv
-from oraclepack.calls.prepare import PreparedCall
+from oraclepack.calls.prepare import (
+    AttachmentsChangedError,
+    PreparedCall,
+    changed_file,
+    check_attached,
+)
+from oraclepack.calls.publication import publish
 from oraclepack.calls.retry import RetryAfter, cause, waiting_note
 from oraclepack.calls.store import Claim
-from oraclepack.calls.stored_answers import is_true, keep, missing_in
-from oraclepack.calls.truth import COMPLETED, CallEvidence, judge, redirected_to
-from oraclepack.calls.unmet_answers import next_retry
+from oraclepack.calls.stored_answers import keep, keep_unmet, missing_in
+from oraclepack.calls.truth import CallEvidence, judge
+from oraclepack.calls.unmet_answers import (
+    PaidAnswer,
+    acceptance,
+    is_an_answer,
+    next_retry,
+    record_acceptance,
+)
 from oraclepack.calls.waiting import WaitDeadline, recorded_wait, wait_for_slot
 from oraclepack.calls.worst_case import worst_case
-from oraclepack.errors import SIGNALLED, ExitCode, OraclePackError, StepError
+from oraclepack.errors import SIGNALLED, ExitCode, OraclePackError, Refusal, StepError
+from oraclepack.journal import events as j
 from oraclepack.journal.statuses import (
     BUDGET,
     DETACHED,
@@ -37,9 +50,7 @@ from oraclepack.journal.statuses import (
     Wait,
 )
 from oraclepack.shell.attempt import ProcessIdentity
-from oraclepack.system import files
-from oraclepack.system.clock import rfc3339
-from oraclepack.tools.argv import table_of
+from oraclepack.tools.argv import parse_argv, table_of
 from oraclepack.tools.oracle_config import oracle_home
 from oraclepack.tools.oracle_failures import Failure, FailureClass
 from oraclepack.tools.oracle_models import resolve_model
@@ -49,18 +60,19 @@ from oraclepack.tools.oracle_sessions import (
     SessionRecord,
     worker_is_alive,
 )
+from oraclepack.tools.printed_ids import PrintedIds, printed_ids
 
 _POLL_SECONDS = 0.5
 
 
 class TryResult(msgspec.Struct, frozen=True):
-    """How the tool ended, its session, the files it wrote, and the verdict on them."""
+    """How the tool ended, its session, the answers it gave, and the verdict on them."""
 
     end: ToolEnd
     record: SessionRecord | None
     answers: tuple[bytes | None, ...]
     failure: Failure | None
-    displaced: tuple[answer_files.DisplacedFile, ...] = ()
+    folder: CallFolder
 
     @property
     def answer(self) -> bytes | None:
@@ -96,6 +108,7 @@ def try_once(
         if isinstance(held, StepError):
             return held
         with held:
+            check_attached(context, prepared, shim)
             return _paid_try(context, prepared, shim, tally, claim, held, force=force)
 
 
@@ -115,17 +128,27 @@ def _paid_try(
     tally.attempts += 1
     tally.tries += 1
     ledger.begin_try(context, call, tally.tries)
-    displaced = answer_files.displace(context, call, prepared.outputs)
+    folder = CallFolder.make(context, call, tally.tries, prepared.outputs)
+    tally.private = folder.name
     argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
-    limit = context.options.call_timeout
-    order = ToolRun(call.tool, argv, call.cwd, call.env, limit, outlives_caller=True, is_paid=True)
-    # Sessions record times in whole milliseconds, by the same clock.
-    since = rfc3339(context.clock.now() - timedelta(seconds=1))
+    order = ToolRun(
+        call.tool,
+        folder.argv(parse_argv(table_of(call.tool), argv), argv, call.cwd),
+        call.cwd,
+        call.env,
+        context.options.call_timeout,
+        outlives_caller=True,
+        is_paid=True,
+        folder=folder.path,
+        on_output=_IdReader(context, prepared, claim),
+    )
 
     has_begun = False
 
     def started(process: ProcessIdentity) -> None:
         nonlocal has_begun
+        if changed_file(prepared) is not None:
+            raise AttachmentsChangedError("an attached file was changed")
         tally.reservation = held.name
         ledger.intend(context, prepared, argv, process, claim=claim, tally=tally)
         # After the journal, which names it: killed in between, nothing was paid for.
@@ -141,9 +164,9 @@ def _paid_try(
         raise
     if end.trouble:
         failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
-        return TryResult(end, None, (), failure, displaced)
-    record = find_record(prepared, end.out, since)
-    tried = replace(read_result(context, prepared, end, record), displaced=displaced)
+        return TryResult(end, None, (), failure, folder)
+    record = session_in(OracleSessions(oracle_home(call.env)), folder)
+    tried = read_result(context, prepared, end, record, folder)
     if tried.failure is not None and tried.failure.code == DETACHED:
         # The worker goes on asking, so the slot stays taken.
         tried = _attach(context, prepared, shim, tried)
@@ -155,19 +178,45 @@ def _paid_try(
     model = resolve_model(prepared.model)
     if code is None and model is not None and usage is not None and usage.output_tokens:
         seconds = round((tally.now() - tally.started_ns) / 1e9, 3)
-        note_answer(AnswerFigures(model, usage.output_tokens, seconds))
+        size, project = usage.input_tokens, project_mark(context.root)
+        note_answer(AnswerFigures(model, usage.output_tokens, seconds, size, project))
     return tried
 
 
+class _IdReader:
+    """Writes down what the tool prints about itself, as soon as it does."""
+
+    def __init__(self, context: CallContext, prepared: PreparedCall, claim: Claim | None) -> None:
+        self._context, self._prepared, self._claim = context, prepared, claim
+        self._ids = PrintedIds()
+
+    def __call__(self, head: str) -> bool:
+        ids = printed_ids(head)
+        if (ids.session, ids.response) != (self._ids.session, self._ids.response):
+            self._ids = ids
+            # An error here would end the tool. Its own log has the names too.
+            with suppress(OraclePackError):
+                ledger.identify(self._context, self._prepared, ids, self._claim)
+        return ids.response is None and not ids.is_over
+
+
 def read_result(
-    context: CallContext, prepared: PreparedCall, end: ToolEnd, record: SessionRecord | None
+    context: CallContext,
+    prepared: PreparedCall,
+    end: ToolEnd,
+    record: SessionRecord | None,
+    folder: CallFolder,
 ) -> TryResult:
-    """Read and judge the files at the promised paths."""
-    answers = answer_files.read_answers(prepared.outputs)
+    """Read and judge what the tool has written, or printed where it could not write."""
+    answers = tuple(folder.read(output) for output in prepared.outputs)
+    if len(answers) == 1 and not answers[0]:
+        printed = answer_in_log(folder.printed())
+        answers = (answers[0] if printed is None else printed.encode(),)
     sizes = [len(data.strip()) for data in answers if data is not None]
     missing = answer_files.lacking(
         prepared.contracts, answers, require_headings=context.options.require_headings
     )
+    is_sectioned = bool(prepared.contracts) and all(one.sections for one in prepared.contracts)
     # Redact before messages are cut from it: a part of a secret would not be recognised.
     clean = context.redactor
     proof = CallEvidence(
@@ -179,19 +228,11 @@ def read_result(
         answer_bytes=min(sizes) if sizes and len(sizes) == len(answers) else None,
         missing_sections=missing if context.options.verify else (),
         timed_out=end.timed_out,
+        is_whole=is_sectioned
+        and not missing
+        and all(data and is_an_answer(prepared, data) for data in answers),
     )
-    return TryResult(end, record, tuple(answers), judge(proof))
-
-
-def find_record(prepared: PreparedCall, output: str, since: str) -> SessionRecord | None:
-    """The session of one try: by the name the tool prints, else by its question."""
-    sessions = OracleSessions(oracle_home(prepared.call.env))
-    path = str(prepared.outputs[0].path) if prepared.outputs else None
-    named = session_id(output)
-    record = sessions.record(named) if named else None
-    if record is not None and (prepared.question.models or record.output_path == path):
-        return record
-    return matching(sessions.records(), prepared.question.prompt, path, since)
+    return TryResult(end, record, answers, judge(proof), folder)
 
 
 def _attach(
@@ -207,7 +248,7 @@ def _attach(
         ended = stay_with(prepared, pause, WaitDeadline(context), record)
     if ended is None:
         return replace(tried, end=replace(tried.end, stopped=True))
-    return replace(read_result(context, prepared, tried.end, ended), displaced=tried.displaced)
+    return read_result(context, prepared, tried.end, ended, tried.folder)
 
 
 def still_running(call: LiveCall, pid: int | None, what: str = "earlier call") -> CallWait:
@@ -285,19 +326,18 @@ class OracleAsk:
                     continue
                 return self._not_made(tried)
             self._tally.note_session(tried.record)
-            tried = self._harvested(tried)
             self._end_try(tried)
             self.has_tried = True
+            self._check_key()
             if tried.failure is None:
                 return self._succeeded(tried)
             if tried.failure.code == DETACHED:
                 return self._left_to_a_worker(tried, tried.failure)
             if tried.end.stopped:
-                # A file that is there may be the answer: the next call of the question decides.
-                if not any(tried.answers):
-                    self._put_back(tried)
+                # Its folder stays: the next call of the question looks there for an answer.
                 return self._cancelled(tried.end.exit_code or STOPPED_EXIT)
             exit_code = self._after(tried, tried.failure, forced=force)
+            tried.folder.remove()
             if exit_code is not None:
                 return exit_code
             # What was ended by force is still marked running, and would block its own repetition.
@@ -315,6 +355,7 @@ class OracleAsk:
     def _end_try(self, tried: TryResult) -> None:
         failure = tried.failure
         is_cancelled = tried.end.stopped and failure is not None and failure.code != DETACHED
+        is_answer = failure is None or failure.code in UNMET
         ledger.end_try(
             self._context,
             self._prepared.call,
@@ -322,34 +363,34 @@ class OracleAsk:
             exit_code=tried.end.exit_code,
             error=STOPPED if is_cancelled else failure.error() if failure else None,
             session=tried.record.id if tried.record else None,
+            left=None if is_answer else next(filter(None, tried.answers), None),
         )
 
-    def _harvested(self, tried: TryResult) -> TryResult:
-        """A tool that failed after its session was completed still has the answer."""
-        record, outputs = tried.record, self._prepared.outputs
-        if record is None or record.status != COMPLETED or len(outputs) != 1:
-            return tried
-        if tried.failure is None or tried.end.exit_code == 0:
-            return tried
-        for data in (tried.answer, self._elsewhere(tried)):
-            if data is not None and is_true(self._context, self._prepared, data, record):
-                answer_files.publish(outputs[0], data)
-                return replace(
-                    tried, end=replace(tried.end, exit_code=0), answers=(data,), failure=None
-                )
-        return tried
+    def _check_key(self) -> None:
+        """An answer about files that changed while it was given is stored under no key."""
+        changed = changed_file(self._prepared)
+        if changed is None:
+            return
+        message = (
+            f"{changed} was changed while the question was asked: the answer is kept, but not for "
+            "later questions about this file"
+        )
+        call = self._prepared.call
+        self._say(message)
+        self._context.record(
+            j.WarningRecorded(step=call.step, code="changed_while_asked", message=message)
+        )
+        why = Refusal(f"{changed} was changed while it was asked")
+        self._prepared = replace(self._prepared, key=why, attached=())
 
     def _after(self, tried: TryResult, failure: Failure, *, forced: bool) -> int | None:
         """The exit code when nothing more can be done; None when another try is due."""
         if failure.kind is FailureClass.DUPLICATE and not forced:
             # Oracle's guard compares prompts only, so it refused a question that may be asked.
-            self._put_back(tried)
             self._tally.attempts -= 1
             return None
         if failure.code == "CONTRACT":
             return self._unmet(tried, failure)
-        self._save(tried, failure)
-        self._put_back(tried)
         chance = self._context.chance()
         decided = self._context.shared.next_try(
             failure, self._tally.attempts, self._context.options, chance
@@ -372,7 +413,11 @@ class OracleAsk:
         return None if continues else self._stopped(STOPPED_EXIT)
 
     def _unmet(self, tried: TryResult, failure: Failure) -> int | None:
-        """A whole answer that lacks something was paid for: it stays where the pack wants it."""
+        """A whole answer that lacks something was paid for: it goes where the pack wants it."""
+        # Before the intent of a retry: a killed command is continued with it.
+        if tried.answer is not None:
+            keep_unmet(self._context, self._prepared, self._shim, tried.answer, tried.record)
+        self._publish(tried)
         retry = next_retry(self._tally.retry, tried.answer, tried.record)
         if retry.number > self._context.options.output_retries:
             match self._decision_about(tried, failure):
@@ -383,9 +428,7 @@ class OracleAsk:
                 case _:
                     return self._failed(tried, failure, "")
         self._say(f"{failure.message}; asking again")
-        # Before the answer is moved aside: a killed command is continued with this retry.
         self._tally.retry = retry
-        ledger.note_unmet(self._context, self._prepared)
         self.intend()
         # A stop may have waited for this answer.
         return None if self._shim.pause(0) else self._stopped(STOPPED_EXIT)
@@ -405,20 +448,39 @@ class OracleAsk:
         """A person takes the file as it is now: it may have been edited meanwhile."""
         (now,) = answer_files.read_answers(self._prepared.outputs)
         data = now or tried.answer or b""
-        answer_files.publish(self._prepared.outputs[0], data)
+        publish(self._context, self._prepared.call, self._prepared.outputs[0], data)
         missing = missing_in(self._context, self._prepared, data)
-        record_acceptance(self._context, self._prepared, accepted_now(data, missing))
+        if missing:
+            event = acceptance(data, missing, "accepted while the run waited for a decision")
+            paid = PaidAnswer(data, accepted=True, acceptance=event)
+            record_acceptance(self._context, self._prepared, paid)
         self._conclude(replace(tried, end=replace(tried.end, exit_code=0), answers=(data,)))
         return 0
 
     def _succeeded(self, tried: TryResult) -> int:
+        """Keep the answer first: where it cannot be published, the next command still has it."""
         if tried.answer is not None:
-            self._keep(tried, tried.answer)
-        self._conclude(tried)
+            output = tried.end.out
+            keep(self._context, self._prepared, self._shim, tried.answer, tried.record, output)
+        try:
+            self._publish(tried)
+        except OraclePackError as trouble:
+            message = f"the answer is kept, but cannot be written: {trouble.message}"
+            self._say(f"{OUTPUT_PATH}: {message}; the same command continues")
+            self._conclude(tried, StepError(code=OUTPUT_PATH, message=message))
+            return int(ExitCode.STEP_FAILED)
+        self._conclude(replace(tried, end=replace(tried.end, exit_code=0)))
+        tried.folder.remove()
         return 0
 
+    def _publish(self, tried: TryResult) -> None:
+        for output, data in zip(self._prepared.outputs, tried.answers, strict=True):
+            if data is not None:
+                mode = tried.folder.mode(output)
+                publish(self._context, self._prepared.call, output, data, mode)
+
     def _left_to_a_worker(self, tried: TryResult, failure: Failure) -> int:
-        """It goes on asking, so nothing is put back: the next command takes its answer."""
+        """It goes on asking: the next command takes its answer."""
         self.is_open = True
         self._say(f"{failure.code}: {failure.message}; run again to wait for its answer")
         self._conclude(tried, failure.error())
@@ -478,44 +540,6 @@ class OracleAsk:
             usage=self._tally.usage(self._prepared),
             unmet=tried.answer if error is not None and error.code in UNMET else None,
         )
-
-    def _put_back(self, tried: TryResult) -> None:
-        answer_files.restore_displaced(
-            self._context, self._prepared.call, self._prepared.outputs, tried.displaced
-        )
-
-    def _save(self, tried: TryResult, failure: Failure) -> None:
-        """An answer that was given but not written to its path is kept for the next run."""
-        if failure.code not in {"REDIRECTED_WRITE", "WRITE_FAILED", "NO_OUTPUT"}:
-            return
-        data = self._elsewhere(tried)
-        if data is not None and is_true(self._context, self._prepared, data, tried.record):
-            self._keep(tried, data)
-            self._say("the answer itself is whole and kept; the next run will find it")
-
-    def _keep(self, tried: TryResult, data: bytes) -> None:
-        keep(self._context, self._prepared, self._shim, data, tried.record, tried.end.out)
-
-    def _elsewhere(self, tried: TryResult) -> bytes | None:
-        path = redirected_to(tried.end.out)
-        written = self._fallback(Path(path)) if path is not None else None
-        if written is not None or tried.record is None:
-            return written
-        log = OracleSessions(oracle_home(self._prepared.call.env)).log(tried.record.id)
-        answer = answer_in_log(log)
-        return None if answer is None else answer.encode()
-
-    def _fallback(self, path: Path) -> bytes | None:
-        """The file beside the call. An answer is printed too, and may name any other file."""
-        promised = (output.path for output in self._prepared.outputs)
-        names = {f"{one.stem}.fallback{one.suffix}" for one in promised}
-        cwd = Path(self._prepared.call.cwd)
-        if path.name not in names or path.resolve() != cwd.resolve() / path.name:
-            return None
-        try:
-            return files.read(path)
-        except OraclePackError:
-            return None
 
     def _say(self, text: str) -> None:
         self._shim.write_stderr(self._context.redactor.clean(f"oraclepack: {text}\n"))

@@ -39,6 +39,10 @@ class CacheEntry(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage | None = None
     tool_version: str | None = None
     """Not part of the key: after a patch release of the tool no answer is paid for again."""
+    missing_sections: tuple[str, ...] = ()
+    """What it lacks of its contract. Such an answer lies apart, and is not served as verified."""
+    accepted: str | None = None
+    """A person took it as it is: the reason, perhaps empty."""
     mac: str = ""
     """The signature: a MAC with the user's key over all other fields."""
 

@@ -5,11 +5,12 @@ import os
 import select
 import socket
 import stat
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import msgspec
 
+from oraclepack.errors import SIGNALLED
 from oraclepack.shell.anonymous_files import file_on_disk
 
 _AT_ONCE = 1 << 22
@@ -51,6 +52,10 @@ class Spool:
                 self._target = None  # the reader is gone; the tool must not notice
         return self._sent > before
 
+    def head(self, keep: int) -> str:
+        """The first words so far."""
+        return os.pread(self.fd, keep, 0).decode("utf-8", "replace")
+
     def tail(self, keep: int) -> tuple[str, bool]:
         """The last words, and whether there were more."""
         start = max(0, self.size - keep)
@@ -58,9 +63,17 @@ class Spool:
         return data.decode("utf-8", "replace"), start > 0
 
 
-def make_spool(folder: Path, target: int | None, stack: ExitStack) -> Spool:
-    """A new one in this directory, closed with the stack. Raises OSError."""
-    return Spool(file_on_disk(folder, stack).fd, target)
+def make_spool(folder: Path, target: int | None, stack: ExitStack, name: str = "") -> Spool:
+    """A new one in this directory, closed with the stack; without a name it leaves no file.
+
+    Raises OSError.
+    """
+    if not name:
+        return Spool(file_on_disk(folder, stack).fd, target)
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    descriptor = os.open(folder / name, flags, 0o600)
+    stack.callback(os.close, descriptor)
+    return Spool(descriptor, target)
 
 
 def can_write(descriptor: int) -> bool:
@@ -147,6 +160,13 @@ class Caller(msgspec.Struct):
             self.connection.sendall(message)
         except OSError:
             self.is_gone = True
+
+    def let_go(self, number: int) -> None:
+        """End the shim as the signal would have done; the call goes on without it."""
+        self.reply(b"x" + bytes((SIGNALLED + number,)))
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)  # the shim reads to the end
+        self.is_gone = True
 
     def close(self) -> None:
         """Close the streams: a reader of the step's pipe waits for that."""

@@ -55,6 +55,10 @@ class FileClaim:
             # A line more, never one in place of another: death in between loses nothing.
             disk.write(self._descriptor, _line(intent, self._path), self._path)
 
+    def identify(self, intent: InvocationIntent) -> None:
+        """A line more; the last one that is signed counts."""
+        self.note(intent)
+
     def withdraw(self) -> None:
         """Nothing to do: the process that was noted is dead, so the next holder asks."""
 

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.calls.call_budget import CommandLedger
 from oraclepack.calls.file_budget import command_name
-from oraclepack.calls.held_outputs import HeldOutputs
 from oraclepack.calls.limits import Limit
 from oraclepack.calls.overrides import Overrides
 from oraclepack.calls.retry import GiveUp, RetryAfter, RetryPolicy, RetryUsage, next_try
@@ -25,6 +24,7 @@ from oraclepack.pack.model import Pack
 from oraclepack.system.clock import Clock
 from oraclepack.system.secrets import NOTHING_SECRET, Redactor
 from oraclepack.tools.oracle_failures import Failure
+from oraclepack.tools.own_files import OwnFiles
 from oraclepack.tools.prices import TokenPrice
 
 
@@ -36,6 +36,8 @@ class CallOptions(msgspec.Struct, frozen=True):
     in_place: bool = False
     """A rehearsal in the project itself, where a real answer must not be replaced."""
     use_cache: bool = True
+    user_answers: bool = False
+    """Paid answers are kept in the user's own directory, too."""
     refresh: bool = False
     """Ask again, once per question, whatever the cache has."""
     call_timeout: float | None = 7200.0
@@ -69,6 +71,7 @@ class SharedCallState:
         self._spent = RetryUsage()
         self._written: set[str] = set()
         self._waits: dict[Place, int] = {}
+        self._published: dict[str, Place] = {}
         self.live: set[Place] = set()
         """Calls that this command is answering; they are not leftovers of a crash."""
         self.answered: set[str] = set()
@@ -76,7 +79,6 @@ class SharedCallState:
         self.attached: dict[tuple[str, int], dict[str, str]] = {}
         """Attached files and their SHA-256, by step and attempt."""
         self.budget = CommandLedger()
-        self.outputs = HeldOutputs()
 
     @contextmanager
     def answering(self, place: Place) -> Iterator[None]:
@@ -99,6 +101,14 @@ class SharedCallState:
             before = len(self._written)
             self._written.add(path)
             return len(self._written) > before
+
+    def publishes(self, path: str, place: Place) -> Place | None:
+        """Note the call that publishes at a path; the one before it, if of no earlier attempt."""
+        with self._lock:
+            first = self._published.get(path)
+            self._published[path] = place
+        is_retried = first is not None and first[0] == place[0] and first[1] != place[1]
+        return None if is_retried or first == place else first
 
     def attach(self, step: str, attempt: int, files: dict[str, str]) -> None:
         with self._lock:
@@ -156,6 +166,8 @@ class CallContext(msgspec.Struct, frozen=True):
     is_paused: Callable[[], bool] = lambda: False
     """The run was paused: what runs goes on, no tool is started."""
     shared: SharedCallState = msgspec.field(default_factory=SharedCallState)
+    own_files: OwnFiles = OwnFiles()
+    """What no pattern of an attachment takes in."""
     command: str = msgspec.field(default_factory=command_name)
     """This process, by a name that no later one has."""
 

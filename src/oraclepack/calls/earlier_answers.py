@@ -1,60 +1,54 @@
-"""The answer of an earlier call: from its session, from oracle's log or from the promised file."""
+"""What an earlier call of a question has left: its session, and its answer."""
 
-import posixpath
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
-from oraclepack.calls import answer_files
-from oraclepack.calls.adoption_rules import (
-    answer_in_log,
-    matching,
-)
+from oraclepack.calls.adoption_rules import answer_in_log, matching, session_id
+from oraclepack.calls.call_folder import CallFolder
 from oraclepack.calls.context import CallContext
-from oraclepack.calls.path_writers import others_wrote
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.stored_answers import is_true, missing_in
-from oraclepack.calls.truth import COMPLETED
-from oraclepack.calls.unmet_answers import PaidAnswer, is_an_answer, looks_cut
-from oraclepack.errors import OraclePackError
-from oraclepack.journal import events as j
-from oraclepack.journal.run_dir import BACKUPS
+from oraclepack.calls.truth import COMPLETED, has_saved
+from oraclepack.calls.unmet_answers import PaidAnswer, is_an_answer, looks_cut, with_hash
+from oraclepack.journal.events import InvocationIntent
 from oraclepack.journal.step_state import Invocation
-from oraclepack.pack.answer_sections import is_rehearsed
-from oraclepack.system import files
 from oraclepack.system.clock import rfc3339
-from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.path_jail import read_content, stays_inside
-from oraclepack.tools.oracle_sessions import (
-    OracleSessions,
-    SessionRecord,
-)
+from oraclepack.system.path_jail import AllowedPath, jail, read_content
+from oraclepack.tools.oracle_sessions import OracleSessions, SessionRecord
+
+
+def session_in(sessions: OracleSessions, folder: CallFolder) -> SessionRecord | None:
+    """The session of a try: the one that writes to its folder, by the name that it has printed."""
+    named = session_id(folder.printed())
+    record = sessions.record(named) if named else None
+    if record is not None and (record.output_path is None or folder.is_of(record.output_path)):
+        return record
+    return next((one for one in sessions.records() if folder.is_of(one.output_path)), None)
 
 
 def session_of(
     context: CallContext, prepared: PreparedCall, sessions: OracleSessions, invocation: Invocation
 ) -> SessionRecord | None:
-    """The session of an earlier call of the same question.
-
-    Oracle's record identifies it only by prompt and path. The same question may have been asked
-    about other files since, so sessions that started after a later call, or that belong to
-    another call, are ignored.
-    """
+    """The session of an earlier call of the same question."""
     if invocation.outcome is not None and invocation.outcome.session is not None:
         return sessions.record(invocation.outcome.session)
     intent = invocation.intent
     if intent is None:
         return None
+    if intent.private is not None:
+        return session_in(sessions, CallFolder(context.root, intent.private))
+    # Of oraclepack 0.2, whose tools wrote to the declared path.
     path = str(context.root.resolve() / intent.output_path) if intent.output_path else None
-    until = min(_later(context, intent), default="")
-    question = (prepared.question.prompt, path, intent.at, until)
-    ended = _of_others(context)
-    records = [
-        one for one in sessions.records() if one.id not in ended and matching([one], *question)
-    ]
-    cache = context.store.cache
-    others = cache.answered_another([one.id for one in records], prepared.key_value)
-    return matching([one for one in records if one.id not in others], *question)
+    return matching(sessions.records(), prepared.question.prompt, path, intent.at)
+
+
+def has_begun(context: CallContext, intent: InvocationIntent | None) -> bool:
+    """Whether the tool of a call is known to have begun a session: it has printed its name."""
+    if intent is None or intent.private is None:
+        return False
+    if intent.identity is not None and intent.identity.session is not None:
+        return True
+    return session_id(CallFolder(context.root, intent.private).printed()) is not None
 
 
 def harvest(
@@ -63,26 +57,18 @@ def harvest(
     sessions: OracleSessions,
     invocation: Invocation,
     record: SessionRecord | None,
-) -> bytes | None:
-    """The answer of an earlier call, if one is found that certainly belongs to it."""
-    answers = _answers(context, sessions, invocation, record)
-    return next((data for data in answers if is_true(context, prepared, data, record)), None)
-
-
-def harvest_unmet(
-    context: CallContext,
-    prepared: PreparedCall,
-    sessions: OracleSessions,
-    invocation: Invocation,
-    record: SessionRecord,
 ) -> PaidAnswer | None:
-    """The whole answer of an earlier call that misses its contract: it was paid for as well.
+    """The whole answer of an earlier call, with the sections that it lacks; None where none is.
 
     A session without tokens was cut off or empty: that is asked again, as in the call itself.
     """
-    if record.output_tokens == 0:
+    if record is not None and record.output_tokens == 0:
         return None
-    for data in _answers(context, sessions, invocation, record):
+    answers = list(_answers(context, sessions, invocation, record))
+    for data in answers:
+        if is_true(context, prepared, data, record):
+            return PaidAnswer(data)
+    for data in answers:
         if data.strip() and not looks_cut(prepared, data):
             return PaidAnswer(data, missing=missing_in(context, prepared, data))
     return None
@@ -93,165 +79,79 @@ def _answers(
     sessions: OracleSessions,
     invocation: Invocation,
     record: SessionRecord | None,
-) -> tuple[bytes, ...]:
-    """What is sure to come from an earlier call, the best first."""
-    sha256 = invocation.outcome.sha256 if invocation.outcome and invocation.outcome.ok else None
-    if record is not None and record.status != COMPLETED:
-        record = None
-    log = answer_in_log(sessions.log(record.id)) if record else None
-    logged = None if log is None else log.encode()
-    if sha256 is not None:
-        written = [data for data in _written(context, invocation) if sha256_bytes(data) == sha256]
-    elif logged is not None:
-        written = [data for data in _written(context, invocation) if data.strip() == logged.strip()]
-    elif record is not None and not _is_replaced(context, invocation):
-        written = list(_written(context, invocation, fresh=True))
-    else:
-        return ()
-    return (*written, *(() if logged is None else (logged,)))
-
-
-def promised_file(
-    context: CallContext, prepared: PreparedCall, invocation: Invocation
-) -> PaidAnswer | None:
-    """The answer of a call whose session record is missing or unfinished: the promised file.
-
-    The file is the only evidence, so every condition must hold: the call is one of this
-    run and its tool was started; the file was written after that, and is none of those that were
-    moved or copied away before; no other call, step or run writes there; the contract
-    demands sections; and the file is whole to its very end. Where it lacks some of the sections it
-    is an answer that misses its contract. A clock that was set back in between makes it look older
-    than the call: then nothing is sure, and the question is asked.
-    """
-    intent = invocation.intent
-    if intent is None or intent.key is None or intent.process is None or intent.output_path is None:
-        return None
-    if not context.options.verify or not prepared.contracts[0].sections:
-        return None
-    others = _writers(context, intent.output_path) - {intent.step}
-    if others or any(_later(context, intent)) or _is_replaced(context, invocation):
-        return None
-    displaced = set(_moved_away(context, intent))
-    fresh_files = (
-        data
-        for data in _written(context, invocation, fresh=True)
-        if sha256_bytes(data) not in displaced
-    )
-    whole = [data for data in fresh_files if is_an_answer(prepared, data)]
-    for data in whole:
-        if is_true(context, prepared, data, None):
-            return PaidAnswer(data)
-    for data in whole:
-        if missing := missing_in(context, prepared, data):
-            return PaidAnswer(data, missing=missing)
-    return None
-
-
-def _is_replaced(context: CallContext, invocation: Invocation) -> bool:
-    """Whether a run of another pack may have written to the file of a call since."""
-    intent = invocation.intent
-    if intent is None or not intent.output_path:
-        return False
-    return others_wrote(context.root, context.run_id, intent.output_path, intent.at)
-
-
-def _writers(context: CallContext, path: str) -> set[str]:
-    """The steps that declare an output, or were seen to write it."""
-    declared = {
-        str(step.id)
-        for step in context.pack.steps
-        for output in step.outputs
-        if output.path.value is not None
-        and posixpath.normpath(output.path.value) == posixpath.normpath(path)
-    }
-    called = {
-        name
-        for name, step in context.journal.state.steps.items()
-        for invocation in step.invocations
-        if invocation.intent is not None and invocation.intent.output_path == path
-    }
-    return declared | called
-
-
-def _moved_away(context: CallContext, intent: j.InvocationIntent) -> Iterator[str]:
-    """Hashes of what was at the path before the call, or was left there by a try that failed."""
-    name = f"{intent.step}.{intent.attempt}"
-    backup = context.run_dir / BACKUPS / name / (intent.output_path or "")
-    folder = answer_files.displaced_folder(context, intent.step, intent.attempt)
-    if intent.retry is not None and intent.retry.unmet_sha256 is not None:
-        yield intent.retry.unmet_sha256  # it may be back in its place
-    for path in (backup, *(folder.iterdir() if folder.is_dir() else ())):
-        data = read_content(path).data if path.is_file() else None
-        if data is not None:
-            yield sha256_bytes(data)
-
-
-def _of_others(context: CallContext) -> set[str]:
-    """Sessions that are known to have answered another call of this run."""
-    ended = {invocation.outcome.session for invocation in _all(context) if invocation.outcome}
-    retries = (
-        invocation.intent.retry
-        for invocation in _all(context)
-        if invocation.intent and invocation.intent.retry
-    )
-    ended |= {session for retry in retries for session in retry.sessions}
-    return {session for session in ended if session is not None}
-
-
-def _later(context: CallContext, intent: j.InvocationIntent) -> Iterator[str]:
-    """When later calls for the same file began."""
-    for invocation in _all(context):
-        other = invocation.intent
-        if other and other.output_path == intent.output_path and other.at > intent.at:
-            yield other.at
-
-
-def _all(context: CallContext) -> Iterator[Invocation]:
-    for step in context.journal.state.steps.values():
-        yield from step.invocations
-
-
-def _written(
-    context: CallContext, invocation: Invocation, *, fresh: bool = False
 ) -> Iterator[bytes]:
-    """What is at the path of an answer, was moved from there to quarantine, or copied to the run.
-
-    With `fresh` only what was written since the call began: an older file may be back in its place.
-    Nor is it what a rehearsal in the project itself has put there meanwhile.
-    """
-    call = invocation.intent or invocation.outcome
-    assert call is not None
-    for path in _places(context, call):
-        try:
-            data = files.read(path) if path.is_file() and stays_inside(context.root, path) else None
-            if data is not None and not (fresh and _is_another(path, data, call.at)):
-                yield data
-        except (OraclePackError, OSError):
-            continue
-
-
-def _places(context: CallContext, call: j.InvocationIntent | j.InvocationOutcome) -> Iterator[Path]:
-    step = context.journal.state.step(call.step)
-    if call.output_path is None:
+    """What is sure to come from an earlier call, the best first."""
+    outcome, intent = invocation.outcome, invocation.intent
+    if outcome is not None and outcome.ok and outcome.output_path is not None:
+        step = context.journal.state.step(outcome.step)
+        kept = with_hash(context, step, outcome.output_path, outcome.sha256)
+        if kept is not None:
+            yield kept
+    if record is None or record.status != COMPLETED:
         return
-    yield context.root / call.output_path
-    moved = [move for event in step.quarantined for move in event.moves]
-    for move in reversed(moved):
-        if move.source == call.output_path:
-            yield context.root / move.target
-    rollback = context.journal.state.rollback
-    for undone in reversed(rollback.undone) if rollback else ():
-        if undone.path == call.output_path and undone.quarantined_as is not None:
-            yield context.root / undone.quarantined_as
-    for output in step.outputs:
-        if output.declared_path == call.output_path:
-            yield context.run_dir / output.path
+    if intent is not None and intent.private is None and outcome is None:
+        written = _written_before_private_outputs(context, intent)
+    else:
+        written = _written(context, intent)
+    if written is not None:
+        yield written
+    logged = _printed(context, intent) or answer_in_log(sessions.log(record.id))
+    if logged is not None:
+        yield logged.encode()
 
 
-def _is_another(path: Path, data: bytes, began: str) -> bool:
-    """A file is not the answer of a call that began then."""
-    return _moment(path) < began[:19] or is_rehearsed(data.decode("utf-8", "replace"))
+def finished_file(
+    context: CallContext,
+    prepared: PreparedCall,
+    intent: InvocationIntent | None,
+    record: SessionRecord | None,
+) -> tuple[PaidAnswer, bool] | None:
+    """The answer of a call whose session record is missing or unfinished; whether it is proven.
+
+    The file lies in the folder of the call alone, so it is its answer. It is whole if the tool has
+    said so; otherwise it must have the sections that its contract demands, and no sign of a cut.
+    One that lacks a section beside an unfinished session may be cut off.
+    """
+    if intent is None or intent.private is None:
+        return None
+    data, printed = _written(context, intent), _printed(context, intent)
+    is_proven = printed is not None or has_saved(CallFolder(context.root, intent.private).printed())
+    if data is None or not data.strip():
+        data = None if printed is None else printed.encode()
+    is_judged = context.options.verify and bool(prepared.contracts[0].sections)
+    if data is None or not (is_proven or (is_judged and is_an_answer(prepared, data))):
+        return None
+    missing = missing_in(context, prepared, data)
+    if missing and record is not None and not is_proven:
+        return None
+    return PaidAnswer(data, missing=missing), is_proven
+
+
+def _written(context: CallContext, intent: InvocationIntent | None) -> bytes | None:
+    """What the tool of a call has written in its folder."""
+    if intent is None or intent.private is None or intent.output_path is None:
+        return None
+    output = AllowedPath(context.root / intent.output_path, intent.output_path)
+    return CallFolder(context.root, intent.private).read(output)
+
+
+def _printed(context: CallContext, intent: InvocationIntent | None) -> str | None:
+    """The whole answer as the tool of a call has printed it."""
+    if intent is None or intent.private is None:
+        return None
+    return answer_in_log(CallFolder(context.root, intent.private).printed())
+
+
+def _written_before_private_outputs(context: CallContext, intent: InvocationIntent) -> bytes | None:
+    """The file at the declared path, if it was written since a call of oraclepack 0.2 began."""
+    place = jail(context.root, intent.output_path or "")
+    if not isinstance(place, AllowedPath):
+        return None
+    data = read_content(place.path).data
+    return data if data is not None and _moment(place.path) >= intent.at[:19] else None
 
 
 def _moment(path: Path) -> str:
+    from datetime import UTC, datetime
+
     return rfc3339(datetime.fromtimestamp(path.stat().st_mtime, UTC))

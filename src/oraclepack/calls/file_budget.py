@@ -220,7 +220,7 @@ def command_name() -> str:
 def _machine() -> str:
     """Where process numbers are valid; a container is a machine of its own."""
     here = this_machine()
-    return "".join(f"{here.host}{here.namespace}".split()) or "-"
+    return "".join(f"{here.id or here.host}{here.namespace}".split()) or "-"
 
 
 def _boot() -> str:

@@ -6,8 +6,7 @@ tracked by git is foreign even if it is signed.
 
 import functools
 import os
-from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -24,8 +23,7 @@ from oraclepack.calls.cache import (
     ListedEntry,
     signature,
 )
-from oraclepack.errors import InputError, OraclePackError
-from oraclepack.journal.run_dir import is_run_id
+from oraclepack.errors import InputError
 from oraclepack.system import disk, files
 from oraclepack.system.digests import canonical_file, same_digest, sha256_bytes
 from oraclepack.system.locks import turn
@@ -107,33 +105,10 @@ class FileAnswerCache:
             files.write_atomic(self._path(key, ".json"), signed, mode=files.PRIVATE_FILE)
             return None
 
-    def note_unmet(self, key: str, run_id: str) -> None:
-        """Remember the name of a run with an answer to a question that is not a verified one.
-
-        The signed journal of the run says what it holds. Failing to note it is not an error.
-        """
-        if self._unmet_folder(key) is None:
-            return
-        folder = self.directory / _UNMET / key
-        with suppress(OraclePackError, OSError):
-            files.make_private(folder)
-            # An empty file: only its name counts, so nothing can be half written.
-            os.close(disk.create(folder / run_id, files.PRIVATE_FILE))
-            disk.sync_directory(folder)
-
-    def unmet_runs(self, key: str) -> tuple[str, ...]:
-        """The runs that were noted for a question."""
-        folder = self._unmet_folder(key)
-        try:
-            names = [] if folder is None else os.listdir(folder)  # for every call
-        except OSError:
-            return ()
-        return tuple(sorted(name for name in names if is_run_id(name)))
-
-    def _unmet_folder(self, key: str) -> Path | None:
-        """Where runs are noted for a question; None where that cannot be ours."""
-        relative = f"{self._relative}/{_UNMET}/{key}"
-        return None if foreign_folder(self._root, relative) else Path(self._root, relative)
+    @property
+    def unmet(self) -> "FileAnswerCache":
+        """Whole answers that miss their contract, or that a person accepted: in a folder below."""
+        return FileAnswerCache(self._root, self.directory / _UNMET)
 
     def entries(self) -> Iterator[ListedEntry]:
         """Every entry with its state, in the order of the keys."""
@@ -145,14 +120,6 @@ class FileAnswerCache:
             entry, foreign = stored
             data = files.read(self._path(key, ".md"))
             yield ListedEntry(entry, FOREIGN if foreign else _state(entry, data), foreign)
-
-    def answered_another(self, sessions: Collection[str], key: str | None) -> frozenset[str]:
-        entries = (one.entry for one in self.entries() if one.foreign is None) if sessions else ()
-        return frozenset(
-            entry.session
-            for entry in entries
-            if entry.session is not None and entry.session in sessions and entry.key != key
-        )
 
     def find(self, beginning: str = "") -> tuple[str, ...]:
         """The keys that begin with these letters."""

@@ -12,6 +12,7 @@ from oraclepack.calls.file_cache import FileAnswerCache
 from oraclepack.calls.limits import FileLimits, limits_directory
 from oraclepack.calls.store import CallStore
 from oraclepack.system.clock import Clock
+from oraclepack.system.environment import data_directory
 from oraclepack.system.path_jail import CACHE
 
 _OWN_ANSWERS = "answers"
@@ -23,10 +24,11 @@ def file_store(
     clock: Clock,
     *,
     use_cache: bool,
+    user: bool = False,
     limits: Path | None = None,
     budget: Path | None = None,
 ) -> CallStore:
-    """What the calls of a run share.
+    """What the calls of a run share; with `user` also the answers in the user's own directory.
 
     `limits` and `budget` are the directories of slots and of the ledger, if not the user's own.
     """
@@ -39,6 +41,7 @@ def file_store(
     return CallStore(
         cache,
         own,
+        user_answers() if user else None,
         claims_in(root, folder),
         limits_in(limits, clock),
         FileBudget(budget, clock) if budget else user_budget(clock),
@@ -53,6 +56,17 @@ def user_budget(clock: Clock) -> FileBudget:
 def project_cache(root: Path) -> FileAnswerCache:
     """The answers that all runs of a project share."""
     return FileAnswerCache(root, root / CACHE)
+
+
+def answer_caches(root: Path, *, user: bool) -> tuple[FileAnswerCache, ...]:
+    """The caches of answers that are shared, the project's first."""
+    return (project_cache(root), *((user_answers(),) if user else ()))
+
+
+def user_answers() -> FileAnswerCache:
+    """The answers that the user has paid for, in whichever project."""
+    folder = data_directory()
+    return FileAnswerCache(folder, folder / "answers")
 
 
 def run_answers(root: Path, run_dir: Path) -> FileAnswerCache:

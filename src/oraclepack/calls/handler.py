@@ -4,14 +4,14 @@ A question is answered from the cache, else by adopting the call of a command th
 by asking. `CallHandler.answer` holds that order; each stage is a function below it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.calls import answer_files, ledger
+from oraclepack.calls import ledger
 from oraclepack.calls.adopt import (
     AdoptionResult,
     adopt,
@@ -24,6 +24,7 @@ from oraclepack.calls.answer_files import back_up_existing
 from oraclepack.calls.ask import STOPPED, STOPPED_EXIT, OracleAsk
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.decisions import RETRY, decide
+from oraclepack.calls.key import InvocationKey
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.other_calls import (
     REFUSED_EXIT,
@@ -31,28 +32,34 @@ from oraclepack.calls.other_calls import (
     call_without_question,
     refuse_call,
 )
-from oraclepack.calls.other_runs import paid_elsewhere, record_acceptance
 from oraclepack.calls.overrides import effective_argv
 from oraclepack.calls.prepare import (
+    AttachmentsChangedError,
     PreparedCall,
     check_paths,
     find_key,
     oracle_context_of,
     prepare,
     promised,
+    without_own_files,
 )
+from oraclepack.calls.publication import publish
 from oraclepack.calls.rehearse import refused_replacing, rehearse
+from oraclepack.calls.several_models import calls_by_model, exit_code_of, publish_manifest
 from oraclepack.calls.store import Claim, StoreError
-from oraclepack.calls.stored_answers import find_stored, is_held_back
+from oraclepack.calls.stored_answers import find_stored, is_held_back, keep_unmet
 from oraclepack.calls.unmet_answers import (
     PaidAnswer,
     accepted_answer,
     interrupted_retry,
     next_retry,
     paid_answer,
+    paid_elsewhere,
+    record_acceptance,
     unmet_answer,
 )
-from oraclepack.calls.waiting import asking_alone, holding_outputs
+from oraclepack.calls.waiting import asking_alone
+from oraclepack.calls.worst_case import most_tokens
 from oraclepack.errors import InputError, Refusal, StepError
 from oraclepack.journal.statuses import OUTPUT_PATH, UNDECIDED, Cache, OutputRetry
 from oraclepack.system.clock import rfc3339
@@ -75,6 +82,8 @@ _HELD_BACK = StepError(
     message="the cache has an answer to this question, or a call of it, that is not signed; "
     "`oraclepack trust --cache` takes it over, --on-unknown retry asks again",
 )
+_READINGS = 4
+"""How often a question is read again whose files change while it waits."""
 _DOTENV = "PROJECT_ENV"
 _LINKED = "ATTACHED_LINK"
 
@@ -89,49 +98,40 @@ class CallHandler:
         """What the calls of an attempt attached: paths from the project root, and SHA-256."""
         return dict(self._context.shared.attached.get((step, attempt), {}))
 
-    def hold_outputs(self, step: str, paths: Iterable[Path]) -> frozenset[Path]:
-        """Let no other run write to the files of a step that begins; those that one uses now."""
-        if self._context.options.rehearsal:
-            return frozenset()  # its calls hold nothing either: no real run waits for a rehearsal
-        return self._context.shared.outputs.hold_free(step, paths)
-
-    def is_of_another_run(self, step: str, path: Path) -> bool:
-        """Whether the step did not get a file, because another run writes there."""
-        return self._context.shared.outputs.is_of_another_run(step, path)
-
-    def is_held_by(self, step: str, path: Path) -> bool:
-        """Whether the step may write to a file, and no other run does."""
-        return self._context.shared.outputs.is_held_by(step, path)
-
-    def release_outputs(self, step: str | None = None) -> None:
-        """Let other runs write to the files of a step, which has recorded them, or of all steps."""
-        self._context.shared.outputs.release(step)
-
     def answer(self, call: LiveCall, shim: Shim) -> int:
         """Answer one call; returns its exit code for the step."""
         call = replace(call, began_at=rfc3339(self._context.clock.now()))
+        parts = calls_by_model(self._context, call, shim)
+        if not parts:
+            return self._answer(call, shim)
+        for part in parts:
+            parsed = parse_argv(table_of(ORACLE), part.call.argv)
+            paths = check_paths(self._context, part.call, parsed)
+            if isinstance(paths, Refusal):
+                return refuse_call(self._context, call, shim, OUTPUT_PATH, str(paths))
+        codes = [self._answer(part.call, shim) for part in parts]
+        publish_manifest(self._context, call, parts, codes)
+        return exit_code_of(call, codes)
+
+    def _answer(self, call: LiveCall, shim: Shim) -> int:
+        """Answer a call that asks one model, or none."""
         with self._context.shared.answering((call.step, call.attempt, call.number)):
-            reading = self._read(call, shim)
-            if isinstance(reading, int):
-                return reading
-            context, prepared = reading
-            try:
-                # Files before the claim: no call waits for files while it claims a question.
-                with holding_outputs(context, prepared, shim) as held:
-                    if isinstance(held, Refusal):
-                        return _not_asked(context, prepared, shim, held)
-                    with asking_alone(context, prepared, shim) as claim:
-                        if claim is None or not held:
-                            return _end(context, prepared, STOPPED, STOPPED_EXIT)
-                        unanswered = _unanswered(context, prepared, shim, claim)
-                        if isinstance(unanswered, int):
-                            return unanswered
-                        asking, force = unanswered
-                        with _settled(asking, claim):
-                            return asking.ask(force=force)
-            except StoreError as trouble:
-                error = _without_store(shim, trouble)
-                return _end(context, prepared, error, REFUSED_EXIT)
+            for reading in range(_READINGS + 1):
+                read = self._read(call, shim)
+                if isinstance(read, int):
+                    return read
+                context, prepared = read
+                if reading == _READINGS:
+                    why = Refusal("its attached files change all the time")
+                    prepared = replace(prepared, key=why, attached=())
+                try:
+                    return _answered(context, prepared, shim)
+                except AttachmentsChangedError as change:
+                    shim.write_stderr(f"oraclepack: {change.message}; reading them again\n")
+                except StoreError as trouble:
+                    error = _without_store(shim, trouble)
+                    return _end(context, prepared, error, REFUSED_EXIT)
+            raise AssertionError("the last reading asks without a key")
 
     def _read(self, call: LiveCall, shim: Shim) -> tuple[CallContext, PreparedCall] | int:
         """What the call asks for; an exit code where it is answered already, or cannot be."""
@@ -144,11 +144,17 @@ class CallHandler:
             return REFUSED_EXIT
 
 
-def _not_asked(context: CallContext, prepared: PreparedCall, shim: Shim, busy: Refusal) -> int:
-    """Another run writes to the files of the call, and it cannot wait any longer."""
-    error = StepError(code=OUTPUT_PATH, message=f"not asked: {busy}", transient=True)
-    shim.write_stderr(context.redactor.clean(f"oraclepack: {error.code}: {error.message}\n"))
-    return _end(context, prepared, error, REFUSED_EXIT)
+def _answered(context: CallContext, prepared: PreparedCall, shim: Shim) -> int:
+    """Answer a question that was read. Raises AttachmentsChangedError before anything is asked."""
+    with asking_alone(context, prepared, shim) as claim:
+        if claim is None:
+            return _end(context, prepared, STOPPED, STOPPED_EXIT)
+        unanswered = _unanswered(context, prepared, shim, claim)
+        if isinstance(unanswered, int):
+            return unanswered
+        asking, force = unanswered
+        with _settled(asking, claim):
+            return asking.ask(force=force)
 
 
 def _unanswered(
@@ -173,8 +179,9 @@ def _settled(asking: OracleAsk, claim: Claim) -> Iterator[None]:
     """Settle the claim once the question was asked, unless it is still open."""
     try:
         yield
-    except StoreError:
-        if asking.has_tried and not asking.is_open:
+    except (StoreError, AttachmentsChangedError) as trouble:
+        is_ended = asking.has_tried or isinstance(trouble, AttachmentsChangedError)
+        if is_ended and not asking.is_open:
             claim.settle()
         raise
     if not asking.is_open:
@@ -205,7 +212,10 @@ def read_call(
         return call_without_question(context, call, shim, first)
     if first.subcommand is not None:
         return call_other_tool(context, call, shim)
-    argv = effective_argv(table, call.argv, context.options.overrides.for_step(call.step))
+    words = () if call.is_overridden else context.options.overrides.for_step(call.step)
+    argv = effective_argv(table, call.argv, words)
+    values = read_question(parse_argv(table, argv), argv).files
+    argv = without_own_files(context, call, argv, values)
     read = _read_question(context, call, shim, argv)
     if isinstance(read, Refusal):
         return refuse_call(context, call, shim, OUTPUT_PATH, str(read))
@@ -247,13 +257,22 @@ def _with_key(
         return rehearse(context, call, shim, argv, question, outputs, around)
     if linked := _linked(context, call, question):
         return refuse_call(context, call, shim, _LINKED, linked)
-    key, most_input = (
-        (oracle_context, None)
+    read_ns = context.clock.monotonic_ns()
+    key, attached = (
+        (oracle_context, ())
         if isinstance(oracle_context, Refusal)
         else find_key(context, call, shim, argv, question, around)
     )
     prepared = prepare(context, call, argv, question, outputs, key, around)
-    return context, replace(prepared, most_input=most_input)
+    if not isinstance(key, InvocationKey):
+        return context, prepared
+    texts = (question.prompt.encode("utf-8", "replace"), *(file.data for file in attached))
+    return context, replace(
+        prepared,
+        most_input=most_tokens(texts),
+        attached=tuple((file.path, file.sha256) for file in attached),
+        read_ns=read_ns,
+    )
 
 
 def cached(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim) -> int | None:
@@ -263,7 +282,7 @@ def cached(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Clai
         return _accept_unmet(context, prepared, shim, accepted)
     stored = find_stored(context, prepared, shim)
     if stored is not None:
-        answer_files.publish(prepared.outputs[0], stored.data)
+        publish(context, prepared.call, prepared.outputs[0], stored.data)
         shim.write_stderr(f"oraclepack: answered before, {prepared.output_path} is written\n")
         ledger.conclude(
             context,
@@ -306,7 +325,6 @@ def adopted(
     elif adoption.answer is None:
         short = unmet_answer(context, prepared, retry) if retry else None
         short = short or paid_elsewhere(context, prepared)
-        retry = retry or (short.retry if short else None)
     is_over = retry is None or retry.number > context.options.output_retries
     if short is not None and (is_over or not short.missing):
         exit_code = _accept_unmet(context, prepared, shim, short, adoption.record)
@@ -330,7 +348,8 @@ def begin_asking(
         return None
     short = unanswered.short
     if short is not None:
-        _put_in_place(context, prepared, short.data)
+        keep_unmet(context, prepared, shim, short.data)
+        publish(context, prepared.call, prepared.outputs[0], short.data)
         lacks = ", ".join(short.missing)
         shim.write_stderr(f"oraclepack: the answer lacks {lacks}; asking again\n")
     because = ""
@@ -350,7 +369,7 @@ def _accept_unmet(
     record: SessionRecord | None = None,
 ) -> int:
     """An answer that missed its contract: corrected or accepted since, or still short of it."""
-    _put_in_place(context, prepared, paid.data)
+    publish(context, prepared.call, prepared.outputs[0], paid.data)
     tally, path = ledger.Tally(context), prepared.output_path
     if not paid.missing:
         how = "was accepted" if paid.accepted else "meets its contract now"
@@ -363,6 +382,7 @@ def _accept_unmet(
         return 0
     lacks = f"the answer lacks {', '.join(paid.missing)}"
     shim.write_stderr(f"oraclepack: CONTRACT: {lacks}; it was paid for and is not asked again\n")
+    keep_unmet(context, prepared, shim, paid.data, record)
     ledger.conclude(
         context,
         prepared,
@@ -374,13 +394,6 @@ def _accept_unmet(
         source_run=paid.run_id,
     )
     return 1
-
-
-def _put_in_place(context: CallContext, prepared: PreparedCall, data: bytes) -> None:
-    """Write a paid answer to the path that the pack names; a file that is there is moved away."""
-    if answer_files.read_answers(prepared.outputs) != [data]:
-        answer_files.displace(context, prepared.call, prepared.outputs)
-        answer_files.publish(prepared.outputs[0], data)
 
 
 def _may_pay_again(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim) -> bool:

@@ -11,7 +11,7 @@ from oraclepack.system.patterns import late_pattern
 from oraclepack.system.printable import readable
 from oraclepack.tools.oracle_config import OracleContext
 from oraclepack.tools.oracle_question import OracleQuestion
-from oraclepack.tools.providers import config_part, engine_of, model_of
+from oraclepack.tools.providers import config_part, keyed_engine, model_of
 
 RECIPE = 1
 """Raised when keys are made in another way: no older answer is then found any more."""
@@ -86,7 +86,7 @@ def key_of(
     reason = unkeyed(question)
     if reason is not None:
         return reason
-    parts = {"prompt": sha256_text(question.prompt), "engine": engine_of(question, around)}
+    parts = {"prompt": sha256_text(question.prompt), "engine": keyed_engine(question, around)}
     parts |= {f"file:{path}": digest for path, digest in attached}
     parts["model"] = model_of(question, around) or "the tool's own choice"
     for name, values in question.flags.items():

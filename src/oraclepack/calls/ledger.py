@@ -1,5 +1,6 @@
 """The journal events of one call."""
 
+from contextlib import suppress
 from functools import reduce
 from typing import TypedDict
 
@@ -9,8 +10,9 @@ from oraclepack.calls.live_call import LiveCall
 from oraclepack.calls.overrides import redacted_argv
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.store import Claim
-from oraclepack.errors import StepError
+from oraclepack.errors import OraclePackError, StepError
 from oraclepack.journal import events as j
+from oraclepack.journal.blobs import keep_blob
 from oraclepack.journal.statuses import (
     BUDGET,
     BUDGET_LEDGER,
@@ -18,6 +20,7 @@ from oraclepack.journal.statuses import (
     NO_SPACE,
     OUTPUT_PATH,
     Cache,
+    CallIdentity,
     OutputRetry,
     QuestionSize,
 )
@@ -27,6 +30,7 @@ from oraclepack.system.digests import sha256_bytes
 from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
 from oraclepack.tools.oracle_sessions import SessionRecord
 from oraclepack.tools.prices import price_of
+from oraclepack.tools.printed_ids import PrintedIds
 from oraclepack.tools.providers import BROWSER
 from oraclepack.tools.usage import Usage, priced
 
@@ -53,6 +57,8 @@ class Tally:
         """How often its contract was missed, also in an interrupted call that it continues."""
         self.because = ""
         """Why the question is asked although an earlier call of it was cut off."""
+        self.private: str | None = None
+        """The folder of the last try, relative to the project root."""
         self._used: dict[str, Usage] = {}
 
     def note_session(self, record: SessionRecord | None) -> None:
@@ -132,14 +138,34 @@ def intend(
             because=tally.because if tally else "",
             question=question,
             reservation=tally.reservation if tally else None,
+            private=tally.private if tally and process is not None else None,
         )
     )
-    if not isinstance(recorded, j.InvocationIntent):
-        return
-    if process is not None:
-        context.shared.outputs.note((output.path for output in prepared.outputs), recorded)
-    if claim is not None:
+    if claim is not None and isinstance(recorded, j.InvocationIntent):
         claim.note(recorded)
+
+
+def identify(
+    context: CallContext, prepared: PreparedCall, ids: PrintedIds, claim: Claim | None
+) -> None:
+    """The tool has printed under which names its call can be found again."""
+    call, route = prepared.call, prepared.route
+    identity = CallIdentity(session=ids.session)
+    if ids.response is not None and route is not None and route.responses:
+        identity = CallIdentity(
+            session=ids.session,
+            response=ids.response,
+            provider=route.provider,
+            endpoint=route.responses,
+        )
+    context.record(
+        j.CallIdentified(step=call.step, attempt=call.attempt, call=call.number, identity=identity)
+    )
+    place = (call.attempt, call.number)
+    calls = context.journal.state.step(call.step).invocations
+    intent = next((one.intent for one in calls if (one.attempt, one.call) == place), None)
+    if claim is not None and intent is not None:
+        claim.identify(intent)
 
 
 def begin_try(context: CallContext, call: LiveCall, number: int) -> None:
@@ -157,6 +183,7 @@ def end_try(
     exit_code: int,
     error: StepError | None,
     session: str | None = None,
+    left: bytes | None = None,
 ) -> None:
     """One try ended, and what it left was judged."""
     context.record(
@@ -169,6 +196,7 @@ def end_try(
             exit_code=exit_code,
             error=error,
             session=session,
+            left_sha256=_kept(context, left) if left else None,
         )
     )
 
@@ -193,8 +221,7 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
 ) -> None:
     """What became of the call; `answer` is what was verified, `unmet` misses its contract."""
     call = prepared.call
-    if unmet is not None or source_run is not None:
-        note_unmet(context, prepared)
+    kept = _kept if cache is not Cache.HIT else _hash
     context.record(
         j.InvocationOutcome(
             **_which(call),
@@ -208,11 +235,11 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
             waited_ms=tally.waited_ms,
             exit_code=exit_code,
             session=session,
-            sha256=None if answer is None else sha256_bytes(answer),
+            sha256=None if answer is None else kept(context, answer),
             usage=with_cost(context, prepared, usage),
             adopted=adopted,
             error=error,
-            unmet_sha256=None if unmet is None else sha256_bytes(unmet),
+            unmet_sha256=None if unmet is None else kept(context, unmet),
             source_run=source_run,
             saved=with_cost(context, prepared, saved),
             cancelled=cancelled,
@@ -220,17 +247,23 @@ def conclude(  # noqa: PLR0913 - each is a field of the event, given by name
     )
 
 
+def _kept(context: CallContext, data: bytes) -> str:
+    """Keep a byte string in the run; its hash. Failing to keep it is not an error here."""
+    with suppress(OraclePackError):
+        return keep_blob(context.run_dir, data)
+    return sha256_bytes(data)
+
+
+def _hash(_context: CallContext, data: bytes) -> str:
+    """For an answer of the cache, which keeps it."""
+    return sha256_bytes(data)
+
+
 def with_cost(context: CallContext, prepared: PreparedCall, usage: Usage | None) -> Usage | None:
     """What the tool reports, with its cost at our prices; the browser has no price per token."""
     if usage is None or prepared.provider == BROWSER:
         return priced(usage, None)
     return priced(usage, price_of(prepared.model, context.options.prices))
-
-
-def note_unmet(context: CallContext, prepared: PreparedCall) -> None:
-    """Let other runs find the answer of this one. Called before the journal is written."""
-    if prepared.key_value is not None:
-        context.store.cache.note_unmet(prepared.key_value, context.run_id)
 
 
 def conclude_other(

@@ -1,6 +1,7 @@
 """One call of a tool while a step runs, and the interface through which it is answered."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -27,6 +28,8 @@ class LiveCall(msgspec.Struct, frozen=True):
     """Which call of the attempt, counted from 1."""
     began_at: str | None = None
     """When it arrived, in the journal's time format."""
+    is_overridden: bool = False
+    """The flags of the person who runs the pack are in its words already."""
 
 
 class ToolRun(msgspec.Struct, frozen=True):
@@ -48,6 +51,10 @@ class ToolRun(msgspec.Struct, frozen=True):
     """It keeps running when its caller is killed: it may be paid for already."""
     is_paid: bool = False
     """It costs money: a polite stop lets it finish."""
+    on_output: Callable[[str], bool] | None = None
+    """Gets the beginning of its stdout whenever that has grown, until it returns False."""
+    folder: Path | None = None
+    """Where what it prints is kept under a name, so that it survives us; None: nowhere."""
 
 
 class ToolEnd(msgspec.Struct, frozen=True):
@@ -84,3 +91,6 @@ class Shim(Protocol):
 
     def pause(self, seconds: float) -> bool:
         """Wait; False as soon as the call is to be given up."""
+
+    def next_call(self) -> int:
+        """The number of one more call of the same attempt."""

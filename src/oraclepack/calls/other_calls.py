@@ -1,27 +1,36 @@
 """Calls that ask no question of oracle: of other tools, without a model, or refused."""
 
+from pathlib import Path
+
 from oraclepack.calls import ledger
 from oraclepack.calls.answer_files import back_up_existing, lack_of_room
 from oraclepack.calls.ask import STOPPED, STOPPED_EXIT
 from oraclepack.calls.budget import Spending
 from oraclepack.calls.call_budget import reserve_try
+from oraclepack.calls.call_folder import CallFolder
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
 from oraclepack.calls.prepare import check_paths
+from oraclepack.calls.publication import publish
 from oraclepack.calls.rehearse import refused_replacing, rehearse_other
 from oraclepack.calls.truth import TIMED_OUT
 from oraclepack.calls.waiting import asking_unkeyed, wait_for_slot
 from oraclepack.calls.worst_case import WorstCase
-from oraclepack.errors import Refusal, StepError
+from oraclepack.errors import OraclePackError, Refusal, StepError
 from oraclepack.journal.statuses import OUTPUT_PATH
 from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.system import files
+from oraclepack.system.path_jail import AllowedPath, jail, read_content
 from oraclepack.system.printable import readable
 from oraclepack.system.secrets import Redactor
-from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
+from oraclepack.tools.argv import FlagUse, ParsedArgv, parse_argv, table_of
+from oraclepack.tools.flag_tables import Role
 from oraclepack.tools.oracle_failures import last_words
 from oraclepack.tools.providers import OF_TOOL
 
 REFUSED_EXIT = 1
+_READ_OUTPUTS = frozenset({"task-master"})
+"""Tools that may read the file they are to write, as `parse-prd --append` does."""
 
 
 def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
@@ -36,13 +45,15 @@ def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
     back_up_existing(context, call, paths)
     if context.options.rehearsal:
         return rehearse_other(context, call, shim, parsed, paths)
+    folder = _folder_of(context, call, parsed)
+    argv = folder.argv(parsed, call.argv, call.cwd) if folder else call.argv
     ledger.intend_other(context, call, provider, parsed)
     slot = wait_for_slot(context, call, shim, provider or call.tool)
     if slot is None:
         ledger.conclude_other(context, call, provider, STOPPED, STOPPED_EXIT)
         return STOPPED_EXIT
     timeout, is_paid = context.options.call_timeout, provider is not None
-    order = ToolRun(call.tool, call.argv, call.cwd, call.env, timeout, is_paid=is_paid)
+    order = ToolRun(call.tool, argv, call.cwd, call.env, timeout, is_paid=is_paid)
     with slot:
         end = _run_other_tool(context, call, shim, order, provider)
     if isinstance(end, StepError):
@@ -51,9 +62,50 @@ def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
         shim.write_stderr(f"oraclepack: {end.trouble}\n")
     output_path = paths[0].relative if paths else None
     error = _plain_error(end, context.redactor)
+    if folder is not None:
+        error = error or _published(context, call, shim, folder)
     ledger.end_try(context, call, 1, exit_code=end.exit_code, error=error)
-    ledger.conclude_other(context, call, provider, error, end.exit_code, output_path)
-    return end.exit_code
+    exit_code = end.exit_code or (1 if error is not None else 0)
+    ledger.conclude_other(context, call, provider, error, exit_code, output_path)
+    if folder is not None:
+        folder.remove()
+    return exit_code
+
+
+def _folder_of(context: CallContext, call: LiveCall, parsed: ParsedArgv) -> CallFolder | None:
+    """Where the tool writes its outputs, with copies of those that it may read first."""
+    named = [jail(context.root, use.value or "", Path(call.cwd)) for use in _outputs(parsed)]
+    outputs = [path for path in named if isinstance(path, AllowedPath)]
+    if not outputs:
+        return None
+    folder = CallFolder.make(context, call, 1, outputs)
+    for output in outputs if call.tool in _READ_OUTPUTS else ():
+        data = read_content(output.path).data
+        if data is not None:
+            files.write_atomic(folder.place(output), data, durable=False)
+    return folder
+
+
+def _outputs(parsed: ParsedArgv) -> tuple[FlagUse, ...]:
+    return tuple(use for use in parsed.with_role(Role.OUTPUT) if use.value is not None)
+
+
+def _published(
+    context: CallContext, call: LiveCall, shim: Shim, folder: CallFolder
+) -> StepError | None:
+    """Put what a tool has written in place, whole; an error where that cannot be done."""
+    for relative in folder.files():
+        output = jail(context.root, relative)
+        if isinstance(output, Refusal):
+            return StepError(code=OUTPUT_PATH, message=f"{relative}: {output.reason}")
+        data = folder.read(output)
+        try:
+            if data is not None:
+                publish(context, call, output, data, folder.mode(output))
+        except OraclePackError as trouble:
+            shim.write_stderr(f"oraclepack: {OUTPUT_PATH}: {trouble.message}\n")
+            return StepError(code=OUTPUT_PATH, message=trouble.message)
+    return None
 
 
 def _run_other_tool(

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.key import InvocationKey, key_of, unkeyed
 from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
 from oraclepack.calls.truth import contract_of_call
-from oraclepack.calls.worst_case import most_tokens
-from oraclepack.errors import InputError, Refusal
+from oraclepack.errors import InputError, OraclePackError, Refusal
 from oraclepack.pack.contract import OutputContract
-from oraclepack.system.path_jail import AllowedPath, jail
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import AllowedPath, climbs, jail, read_content
 from oraclepack.tools.argv import ParsedArgv
 from oraclepack.tools.oracle_attachments import (
     AttachedFile,
@@ -24,10 +25,15 @@ from oraclepack.tools.oracle_attachments import (
     rendering_argv,
 )
 from oraclepack.tools.oracle_config import OracleContext, around_call
+from oraclepack.tools.oracle_models import resolve_model
 from oraclepack.tools.oracle_question import OracleQuestion, written_paths
-from oraclepack.tools.providers import limit_name, model_of, provider_of
+from oraclepack.tools.oracle_routes import ApiRoute, api_route, environment_of
+from oraclepack.tools.own_files import exclusions
+from oraclepack.tools.providers import BROWSER, limit_name, model_of, provider_of
 
 _RENDER_PATIENCE = 120.0
+_FRESH_NS = 3_000_000_000
+"""A list of files that is older is made again."""
 _LARGEST_RENDERING = 256_000_000
 
 
@@ -44,12 +50,25 @@ class PreparedCall(msgspec.Struct, frozen=True):
     provider: str
     model: str | None
     limit: str
+    around: OracleContext = OracleContext()
+    route: ApiRoute | None = None
+    """Where it goes over an API; None in a browser."""
     most_input: int | None = None
     """No fewer input tokens than it sends; None where its files are not known."""
+    attached: tuple[tuple[str, str], ...] = ()
+    """The files of its key and their SHA-256."""
+    read_ns: int = 0
+    """When they were read, by the steady clock."""
 
     @property
     def key_value(self) -> str | None:
         return self.key.value if isinstance(self.key, InvocationKey) else None
+
+    @property
+    def api_key(self) -> str:
+        """The key of its route, from the environment of the call; empty where there is none."""
+        environment = environment_of(self.around, self.call.env)
+        return self.route.key(environment) if self.route else ""
 
     @property
     def output_path(self) -> str | None:
@@ -82,6 +101,8 @@ def promised(
 def _jailed(context: CallContext, call: LiveCall, path: str) -> AllowedPath | Refusal:
     if not call.cwd:
         return Refusal("the step's current directory is gone", subject=path)
+    if climbs(path):
+        return Refusal("no `..` may be in an output path", subject=path)
     return jail(context.root, path, Path(call.cwd))
 
 
@@ -102,6 +123,11 @@ def prepare(
         )
         for out in outputs
     ]
+    model = model_of(question, around)
+    route = None
+    if provider != BROWSER:
+        environment = environment_of(around, call.env)
+        route = api_route(question, resolve_model(model) or "", around, environment)
     return PreparedCall(
         call=call,
         argv=argv,
@@ -110,8 +136,10 @@ def prepare(
         contracts=tuple(contracts),
         key=key,
         provider=provider,
-        model=model_of(question, around),
+        model=model,
         limit=limit_name(question, provider),
+        around=around,
+        route=route,
     )
 
 
@@ -122,6 +150,20 @@ def oracle_context_of(call: LiveCall) -> OracleContext | Refusal:
         return Refusal(trouble.message)
 
 
+def without_own_files(
+    context: CallContext, call: LiveCall, argv: tuple[str, ...], values: Sequence[str]
+) -> tuple[str, ...]:
+    """The call with exclusions, where a pattern could take in what is ours."""
+    if not call.cwd:
+        return argv
+    step = context.pack.step(call.step)
+    declared = (output.path.value for output in step.outputs) if step else ()
+    mine = tuple(path for path in declared if path)
+    own = replace(context.own_files, mine=mine)
+    added = exclusions(str(context.root), call.cwd, values, own)
+    return (*(f"--file={value}" for value in added), *argv)
+
+
 def find_key(
     context: CallContext,
     call: LiveCall,
@@ -129,16 +171,41 @@ def find_key(
     argv: tuple[str, ...],
     question: OracleQuestion,
     around: OracleContext,
-) -> tuple[InvocationKey | Refusal, int | None]:
-    """The key of a call, and the most input tokens; its files are remembered for the step."""
+) -> tuple[InvocationKey | Refusal, tuple[AttachedFile, ...]]:
+    """The key of a call, and its files, which are remembered for the step."""
     attached = _attached(call, shim, argv, question)
     if isinstance(attached, Refusal):
-        return unkeyed(question) or attached, None
+        return unkeyed(question) or attached, ()
     remember(context, call, attached)
-    key = key_of(question, [(file.path, file.sha256) for file in attached], around)
-    return key, most_tokens(
-        (question.prompt.encode("utf-8", "replace"), *(file.data for file in attached))
-    )
+    return key_of(question, [(file.path, file.sha256) for file in attached], around), attached
+
+
+class AttachmentsChangedError(OraclePackError):
+    """The files of a question are not those of its key any more. Nothing was asked."""
+
+
+def check_attached(context: CallContext, prepared: PreparedCall, shim: Shim) -> None:
+    """Before the tool begins, after all waits. Raises AttachmentsChangedError.
+
+    Which files a pattern means is looked up again only after a wait: the tool is asked for it.
+    """
+    if changed_file(prepared) is not None:
+        raise AttachmentsChangedError("an attached file was changed")
+    waited = context.clock.monotonic_ns() - prepared.read_ns > _FRESH_NS
+    if waited and not only_plain(prepared.question.files):
+        now = _attached(prepared.call, shim, prepared.argv, prepared.question)
+        files = () if isinstance(now, Refusal) else now
+        if tuple((file.path, file.sha256) for file in files) != prepared.attached:
+            raise AttachmentsChangedError("a pattern means other files")
+
+
+def changed_file(prepared: PreparedCall) -> str | None:
+    """The first attached file that is not what it was when the key was made."""
+    for path, sha256 in prepared.attached:
+        data = read_content(Path(prepared.call.cwd, path)).data
+        if data is None or sha256_bytes(data) != sha256:
+            return path
+    return None
 
 
 def remember(context: CallContext, call: LiveCall, attached: Sequence[AttachedFile]) -> None:

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from oraclepack.calls import answer_files, ledger
+from oraclepack.calls import ledger
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.key import key_of
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.prepare import PreparedCall, prepare, remember
+from oraclepack.calls.publication import publish
 from oraclepack.errors import InputError, Refusal, StepError
 from oraclepack.journal.statuses import QuestionSize
 from oraclepack.pack.answer_sections import NOTICE, Section, is_rehearsed
@@ -248,7 +249,8 @@ def _answer(
     shim.write_stdout(f"[rehearsal] would call {model} with {estimate}; nothing is asked\n")
     for output, contract in zip(prepared.outputs, prepared.contracts, strict=True):
         answer = rehearsed_answer(question, texts, contract.sections)
-        answer_files.publish(output, context.redactor.clean(answer).encode("utf-8", "replace"))
+        data = context.redactor.clean(answer).encode("utf-8", "replace")
+        publish(context, prepared.call, output, data)
         shim.write_stdout(f"Saved assistant output to {output.path}\n")
     if not prepared.outputs:
         answer = rehearsed_answer(question, texts, _printed_sections(context, prepared.call))
@@ -289,7 +291,7 @@ def rehearse_other(
     for path in outputs:
         answer = rehearsed_answer(question, (), _file_sections(context, call, path.relative))
         text = context.redactor.clean(rehearsed_file(path.relative, answer))
-        answer_files.publish(path, text.encode("utf-8", "replace"))
+        publish(context, call, path, text.encode("utf-8", "replace"))
     answer = rehearsed_answer(question, (), _printed_sections(context, call))
     shim.write_stdout(context.redactor.clean(rehearsed_words(parsed, answer)))
     shim.write_stderr(f"oraclepack: [rehearsal] {call.tool} was not started\n")

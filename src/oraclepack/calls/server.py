@@ -1,5 +1,6 @@
 """The private socket the shims talk to: every call of a tool in a step arrives here."""
 
+import itertools
 import os
 import socket
 import threading
@@ -22,38 +23,41 @@ from oraclepack.shell.attempt import Attempt, Grace, StopLevel
 from oraclepack.shell.stop import Stop
 from oraclepack.system.environment import MARKER_VARIABLE
 from oraclepack.system.local_sockets import SocketListener
+from oraclepack.tools.providers import may_cost
 from oraclepack.tools.tool_names import SPELLINGS
 from oraclepack.tools.wrappers import runs_a_package, unwrap
 
 
+class ArrivedCall(msgspec.Struct):
+    """A call of an attempt, from its arrival on."""
+
+    tool: str
+    argv: tuple[str, ...]
+    number: int
+    is_open: bool = True
+    exit_code: int | None = None
+    """None until it has ended, and where it ended by a fault of ours."""
+
+
 class ExpectedAttempt(msgspec.Struct):
-    """An attempt that may make calls, and how many it has made."""
+    """An attempt that may make calls, and those that it has made."""
 
     step: str
     attempt: int
     stop: Stop
     """That of its step, or of the whole run."""
-    calls: int = 0
-    asking: int = 0
-    """How many of them have asked what may be paid for, and are not at their end."""
+    calls: list[ArrivedCall] = msgspec.field(default_factory=list)
+    numbers: Iterator[int] = msgspec.field(default_factory=lambda: itertools.count(1))
+    """Of its calls; one that asks several models has several."""
+    ends_calls: bool = False
+    """It is being ended by us: signals that reach its shims are for the tools as well."""
     cut_short: bool = False
     """One of its calls ended without success when the attempt was already being stopped."""
 
-
-class CountedCall(msgspec.Struct):
-    """A call of an attempt, from its arrival to its end."""
-
-    expected: ExpectedAttempt
-    lock: threading.Lock
-    is_asking: bool = False
-    exit_code: int | None = None
-    """None until it has ended, and where it ended by a fault of ours."""
-
-    def ask(self) -> None:
-        """From now on to its end the attempt is asking."""
-        with self.lock:
-            self.expected.asking += not self.is_asking
-            self.is_asking = True
+    @property
+    def asking(self) -> int:
+        """How many of its calls may be paid for and are not at their end."""
+        return sum(call.is_open and may_cost(call.tool, call.argv) for call in self.calls)
 
 
 class ExpectedAttempts:
@@ -102,6 +106,18 @@ class ExpectedAttempts:
                 self._answered.wait(seconds)
             return not expected.asking and not expected.cut_short
 
+    def end_calls(self, attempt: Attempt) -> None:
+        """The attempt is ended by us, and its calls with it."""
+        with self._lock:
+            if attempt.token in self._expected:
+                self._expected[attempt.token].ends_calls = True
+
+    def arrived(self, attempt: Attempt) -> tuple[ArrivedCall, ...]:
+        """The calls that an attempt has made so far."""
+        with self._lock:
+            expected = self._expected.get(attempt.token)
+            return tuple(expected.calls) if expected else ()
+
     def forget(self, attempt: Attempt) -> None:
         """The attempt is over: what still calls in its name is refused."""
         with self._lock:
@@ -115,20 +131,19 @@ class ExpectedAttempts:
             # `env -i PATH="$PATH" oracle …`: if only one step is running, the call is its own.
             return next(iter(self._expected.values())) if len(self._expected) == 1 else None
 
-    def next_number(self, expected: ExpectedAttempt) -> int:
-        with self._lock:
-            expected.calls += 1
-            return expected.calls
-
     @contextmanager
-    def counted(self, expected: ExpectedAttempt) -> Iterator[CountedCall]:
+    def counted(
+        self, expected: ExpectedAttempt, tool: str, argv: tuple[str, ...]
+    ) -> Iterator[ArrivedCall]:
         """A call of the attempt; its exit code is to be noted there."""
-        call = CountedCall(expected, self._lock)
+        with self._lock:
+            call = ArrivedCall(tool, argv, next(expected.numbers))
+            expected.calls.append(call)
         try:
             yield call
         finally:
             with self._answered:
-                expected.asking -= call.is_asking
+                call.is_open = False
                 is_stopped = expected.stop.level is not StopLevel.NONE
                 expected.cut_short |= is_stopped and call.exit_code != 0
                 self._answered.notify_all()
@@ -246,6 +261,8 @@ class Gateway:
         folder: Path,
         env: Mapping[str, str],
         *,
+        given: Mapping[str, str] | None = None,
+        dotenv: Callable[[str], dict[str, str]] = lambda _: {},
         spools: Path | None = None,
         programs: Mapping[str, str] | None = None,
         grace: Grace | None = None,
@@ -253,10 +270,12 @@ class Gateway:
     ) -> None:
         """Lay out the shim directory. Raises MachineError.
 
-        `folder` is a directory of ours alone, `env` oraclepack's own environment, `spools` a
-        directory on disk for what tools say while they run (`folder`, if none is given),
-        `programs` are tools the user named by a path. With `every_tool`, no tool we know starts
-        and no package is run that we do not know. Calls are taken once it is entered.
+        `folder` is a directory of ours alone, `env` oraclepack's own environment, `given` what the
+        steps get of it (all, if none is given), `dotenv` what a `.env` that they do not see says
+        beside a call. `spools` is a directory on disk for what tools say while they run (`folder`,
+        if none is given), `programs` are tools the user named by a path. With `every_tool`, no tool
+        we know starts and no package is run that we do not know. Calls are taken once it is
+        entered.
         """
         self.shims = ShimDir.make(
             folder, env.get("PATH", os.defpath), env.get("BASH_ENV"), every_tool=every_tool
@@ -266,7 +285,9 @@ class Gateway:
         """Internal errors while calls were answered."""
         self._no_other_packages = every_tool
         self._answer = answer
-        tools = Toolbox(self.shims.path, dict(env), programs or {})
+        self._dotenv = dotenv
+        given = self.shims.environment(env if given is None else given)
+        tools = Toolbox(self.shims, dict(env), given, programs or {})
         self._context = ShimContext(tools, grace or Grace(), spools or folder)
         self._lock = threading.Lock()
         self._calls: set[socket.socket] = set()
@@ -335,13 +356,14 @@ class Gateway:
                 elif expected is None:
                     reply = _unknown_caller(program, caller)
                 else:
-                    where = (expected.step, expected.attempt, self.attempts.next_number(expected))
-                    call = LiveCall(tool, argv, message.cwd, message.env, *where)
-                    with self.attempts.counted(expected) as counted:
+                    with self.attempts.counted(expected, tool, argv) as arrived:
+                        where = (expected.step, expected.attempt, arrived.number)
+                        env = self._dotenv(message.cwd) | self._context.tools.restored(message.env)
+                        call = LiveCall(tool, argv, message.cwd, env, *where)
                         named = (program, prefix, message.umask)
-                        shim = ShimCall(caller, self._context, *named, expected.stop, counted.ask)
-                        counted.exit_code = self._answer(call, shim)
-                        reply = _exit(counted.exit_code)
+                        shim = ShimCall(caller, self._context, *named, expected)
+                        arrived.exit_code = self._answer(call, shim)
+                        reply = _exit(arrived.exit_code)
             except Exception as fault:  # noqa: BLE001  the step must hear of it, whatever it is
                 self.faults.append(fault)
                 reason = fault.message if isinstance(fault, OraclePackError) else repr(fault)

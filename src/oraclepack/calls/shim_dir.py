@@ -12,6 +12,7 @@ from oraclepack.errors import MachineError
 from oraclepack.system import disk
 from oraclepack.system.environment import TRUST_KEY_VARIABLE
 from oraclepack.system.files import cannot
+from oraclepack.tools.provider_access import PREFIXES
 from oraclepack.tools.tool_names import ORACLE, SPELLINGS
 from oraclepack.tools.wrappers import PACKAGE_RUNNERS
 
@@ -19,6 +20,7 @@ NAMES = (*SPELLINGS, "npx")
 """What a step may call that we want to know of."""
 
 _CLIENT = "client"
+_NODE_SIDE = "node.cjs"
 _SOCKET = "gateway"
 _LONGEST_SOCKET_PATH = 103
 """A socket's path has 108 bytes on Linux, 104 on macOS, with the NUL."""
@@ -26,7 +28,11 @@ _LONGEST_SHEBANG = 120
 
 
 class ShimDir:
-    """The shims of the tools, their socket, and the file that bash reads after a profile.
+    """The shims of the tools, their socket, and what leads calls to them.
+
+    They are first on PATH. A step may change PATH, or start a tool by its path: so each bash below
+    it has functions of their names (from BASH_ENV; exported, for shells that do not read that), and
+    a Node that is to run a tool calls its shim instead (NODE_OPTIONS).
 
     Every tool on PATH has a shim, and oracle always has one. A missing tool has none, so that
     `command -v codex` stays correct; where a login profile adds a tool, bash makes its shim.
@@ -43,6 +49,7 @@ class ShimDir:
         self.path = path
         self.socket = path / _SOCKET
         self.bash_env = path / "bash_env"
+        self.node_option = f'--require="{path / _NODE_SIDE}"'
         self._write_programs()
         self.cover(search)
 
@@ -70,8 +77,12 @@ class ShimDir:
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         """The environment of an attempt whose calls are to reach us."""
-        path = f"{self.path}:{base.get('PATH', os.defpath)}"
-        return {**base, "PATH": path, "BASH_ENV": str(self.bash_env)}
+        return {
+            **base,
+            "PATH": f"{self.path}:{base.get('PATH', os.defpath)}",
+            "BASH_ENV": str(self.bash_env),
+            "NODE_OPTIONS": f"{base.get('NODE_OPTIONS', '')} {self.node_option}".lstrip(),
+        }
 
     def cover(self, search: str) -> None:
         """Make the missing shims for the tools on another PATH."""
@@ -89,7 +100,9 @@ class ShimDir:
             self.path.rmdir()
 
     def _write_programs(self) -> None:
-        source = Path(shim.__file__).with_name("client.py").read_bytes()
+        sources = Path(shim.__file__).parent
+        _write(self.path / _NODE_SIDE, (sources / _NODE_SIDE).read_bytes())
+        source = (sources / "client.py").read_bytes()
         python = sys.executable
         if len(python) < _LONGEST_SHEBANG and not set(python) & set(" \t\n"):
             _write(self.path / _CLIENT, f"#!{python} -IS\n".encode() + source, 0o700)
@@ -103,22 +116,56 @@ class ShimDir:
 
     def _bash_env_text(self, original: str | None) -> bytes:
         """Read by every bash below a step, after its login profile has changed PATH."""
-        here = quote(str(self.path))
+        here, node = quote(str(self.path)), quote(self.node_option)
         lines = [_source(original)] if original else []
-        # A login profile may have brought it back.
+        # A login profile may have brought them back.
         lines.append(f"unset {TRUST_KEY_VARIABLE}")
-        first = f'case "${{PATH-}}" in {here} | {here}:*) ;; *) PATH={here}:"${{PATH-}}" ;; esac'
+        if self._every_tool:
+            names = " ".join(f"${{!{prefix}@}}" for prefix in PREFIXES)
+            lines.append(f"if shopt -q login_shell; then unset -v {names}; fi")
+        lines += [
+            f'case "${{PATH-}}" in {here} | {here}:*) ;; *) PATH={here}:"${{PATH-}}" ;; esac',
+            f'case "${{NODE_OPTIONS-}}" in *{here}/*) ;; *) NODE_OPTIONS+=" "{node} ;; esac',
+            "export NODE_OPTIONS",
+        ]
+        there = [name for name in self._names if (self.path / name).exists()]
         missing = [
             f"  if [[ ! -e {here}/{name} ]] && builtin type -P {name}; then "
-            f"command ln -s {_CLIENT} {here}/{name} || :; fi"
+            f"command ln -s {_CLIENT} {here}/{name} || :; fi\n"
+            f"  if [[ -e {here}/{name} ]]; then\n{_function(here, name)}\n  fi"
             for name in self._names
-            if not (self.path / name).exists()
+            if name not in there
         ]
-        # A step may put another directory first on its PATH; bash still finds a function.
-        own = [f'{name}() {{ {here}/{name} "$@"; }}' for name in NAMES if self._every_tool]
+        lines += [_function(here, name) for name in there if name in NAMES]
         # Redirected once: every shell reads this.
-        lines += [first, *own, *(("{", *missing, "} >/dev/null 2>&1") if missing else ())]
+        lines += ("{", *missing, "} >/dev/null 2>&1") if missing else ()
         return os.fsencode("\n".join(lines) + "\n")
+
+
+def _function(here: str, name: str) -> str:
+    """A function in front of a shim; exported where shells that follow POSIX take its name."""
+    exported = f"; export -f {name}" if name.isidentifier() else ""
+    return f'function {name} {{ {here}/{name} "$@"; }}{exported}'
+
+
+def is_inside_a_step(env: Mapping[str, str]) -> bool:
+    """Whether this environment leads calls to a run that is going on."""
+    folders = [os.path.dirname(env.get("BASH_ENV", "")), *env.get("PATH", "").split(":")]
+    return any(_is_live(Path(folder)) for folder in dict.fromkeys(folders) if folder)
+
+
+def _is_live(folder: Path) -> bool:
+    """Whether calls of the shims in a directory are answered."""
+    if not (folder / _CLIENT).is_file():
+        return False
+    import socket  # only inside of steps
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as gateway:
+        try:
+            gateway.connect(str(folder / _SOCKET))
+        except OSError:
+            return False
+    return True
 
 
 def find_beyond(shim_dir: Path, name: str, search: str) -> str | None:

@@ -3,9 +3,10 @@
 import os
 import select
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -31,6 +32,14 @@ class ShimContext(msgspec.Struct, frozen=True):
     """A directory for the output of running tools."""
 
 
+class CallingAttempt(Protocol):
+    """The attempt that makes a call, as far as that ends with it."""
+
+    stop: Stop
+    ends_calls: bool
+    numbers: Iterator[int]
+
+
 class ShimCall:
     """A `Shim`: the caller's streams, its real tool, its interrupts. Used by one thread."""
 
@@ -41,28 +50,23 @@ class ShimCall:
         program: str,
         prefix: tuple[str, ...],
         umask: int,
-        stop: Stop,
-        on_asking: Callable[[], None],
+        attempt: CallingAttempt,
     ) -> None:
         """`program` is the name that was called, `prefix` what is before the tool's words.
 
         With `npx -y @steipete/oracle …` the program is npx, the prefix its own two words.
-        `stop` is that of the call's step, `on_asking` is called before a tool is started that
-        costs money.
         """
         self._caller = caller
         self._context = context
         self._program = program
         self._prefix = prefix
         self._umask = umask
-        self._stop = stop
-        self._on_asking = on_asking
+        self._attempt = attempt
+        self._stop = attempt.stop
         self._stdin: bytes | None = None
 
     def run(self, order: ToolRun, on_started: Callable[[ProcessIdentity], None]) -> ToolEnd:
         """Start the real tool and wait for its end. Starts nothing once the caller gave up."""
-        if order.is_paid:
-            self._on_asking()  # before the check: a caller that dies after it is still waited for
         if self._is_over():
             return ToolEnd(_INTERRUPTED, stopped=True)
         tool = self._context.tools.find(self._program, order.env.get("PATH", ""))
@@ -73,14 +77,16 @@ class ShimCall:
             launch = Launch(
                 argv=(tool.program, *self._prefix, *order.argv),
                 cwd=order.cwd,
-                env=self._context.tools.environment(tool, order.env),
+                env={**order.env, "PATH": tool.path},
                 umask=self._umask,
                 stdin=self._stdin_for(order, stack),
                 stdout=out,
                 stderr=err,
                 timeout=order.timeout,
                 outlives_caller=order.outlives_caller,
+                is_cut_off=lambda: self._attempt.ends_calls,
                 finishes=order.is_paid,
+                on_output=order.on_output,
             )
             try:
                 ended = run_process(
@@ -116,6 +122,10 @@ class ShimCall:
             self._poll((), rest)
         return not self._is_over()
 
+    def next_call(self) -> int:
+        """The number of one more call of the same attempt."""
+        return next(self._attempt.numbers)
+
     def _is_over(self) -> bool:
         self._caller.read_signals()
         return self._caller.gives_up or self._stop.level is not StopLevel.NONE
@@ -137,13 +147,14 @@ class ShimCall:
         return {descriptor for descriptor, _ in ready}
 
     def _spools(self, order: ToolRun, stack: ExitStack) -> tuple[Spool, Spool]:
-        folder, caller = self._context.spools, self._caller
+        folder, caller = order.folder or self._context.spools, self._caller
+        names = ("stdout", "stderr") if order.folder else ("", "")
         if order.hidden:
             return make_spool(folder, None, stack), make_spool(folder, None, stack)
-        out = make_spool(folder, caller.stdout, stack)
+        out = make_spool(folder, caller.stdout, stack, names[0])
         if is_same(caller.stdout, caller.stderr):
             return out, out  # one file keeps the order of the output
-        return out, make_spool(folder, caller.stderr, stack)
+        return out, make_spool(folder, caller.stderr, stack, names[1])
 
     def _stdin_for(self, order: ToolRun, stack: ExitStack) -> int:
         data = self._stdin if order.stdin is None else order.stdin

@@ -15,7 +15,7 @@ that several machines share must keep the same promises:
   then says that the call must not be made.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, Self
 
 import msgspec
@@ -67,14 +67,9 @@ class AnswerCache(Protocol):
     def entries(self) -> Iterator[ListedEntry]:
         """Every entry with its state, in the order of the keys."""
 
-    def answered_another(self, sessions: Collection[str], key: str | None) -> frozenset[str]:
-        """Which of these sessions of the tool are known to have answered another question."""
-
-    def note_unmet(self, key: str, run_id: str) -> None:
-        """Remember a run with an answer that misses its contract. Failing is not an error."""
-
-    def unmet_runs(self, key: str) -> tuple[str, ...]:
-        """The runs that were noted for a question."""
+    @property
+    def unmet(self) -> "AnswerCache":
+        """Whole answers that miss their contract, and those that a person accepted, apart."""
 
 
 class Claim(Protocol):
@@ -93,6 +88,9 @@ class Claim(Protocol):
 
         Called before the tool may begin. Raises OraclePackError where it must not begin.
         """
+
+    def identify(self, intent: InvocationIntent) -> None:
+        """Write down under which names the noted call can be found. Failing is not an error."""
 
     def withdraw(self) -> None:
         """The tool of the last note did not begin: what was known before holds again."""
@@ -125,6 +123,9 @@ class Unclaimed:
     is_unsigned = False
 
     def note(self, intent: InvocationIntent) -> None:
+        """Nothing to do: the journal of the run has it."""
+
+    def identify(self, intent: InvocationIntent) -> None:
         """Nothing to do: the journal of the run has it."""
 
     def withdraw(self) -> None:
@@ -195,6 +196,8 @@ class CallStore(msgspec.Struct, frozen=True):
     """Shared by the runs of a project."""
     own: AnswerCache
     """Of this run alone: where the cache is not to be used, and for what is not to be shared."""
+    user: AnswerCache | None
+    """Of the user: found from every checkout; None where answers stay in their project."""
     claims: Claims
     limits: Limits
     budget: Budget

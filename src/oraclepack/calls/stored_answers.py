@@ -1,8 +1,11 @@
 """Stored answers: in the cache, or in the run where there is no cache."""
 
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.calls.answer_files import lacking
 from oraclepack.calls.cache import GOOD, CacheEntry
@@ -15,6 +18,7 @@ from oraclepack.calls.store import AnswerCache
 from oraclepack.calls.truth import CallEvidence, judge
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
+from oraclepack.journal.blobs import keep_blob
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import ForeignReason
@@ -26,10 +30,12 @@ _VERSION = late_pattern(r"^🧿 oracle (\S+)", re.MULTILINE)
 
 
 def answers_of(context: CallContext) -> tuple[AnswerCache, ...]:
-    """Where verified answers are stored: the cache, or without one the run."""
+    """Where verified answers are looked for: the cache, the user's own ones, the run."""
     store = context.store
-    is_usable = context.options.use_cache and store.cache.foreign is None
-    return (store.cache, store.own) if is_usable else (store.own,)
+    if not context.options.use_cache:
+        return (store.own,)
+    cache = (store.cache,) if store.cache.foreign is None else ()
+    return (*cache, *((store.user,) if store.user else ()), store.own)
 
 
 class StoredAnswer(msgspec.Struct, frozen=True):
@@ -118,7 +124,22 @@ def keep(
     entry = context.redactor.clean_record(
         _entry(context, prepared, prepared.key, data, record, output)
     )
-    places = answers_of(context) if shared else answers_of(context)[-1:]
+    user = context.store.user
+    if shared and user is not None and context.options.use_cache:
+        _put(context, shim, (user,), entry, data)
+    places = [one for one in answers_of(context) if one is not user]
+    if _put(context, shim, places if shared else places[-1:], entry, data):
+        context.shared.answered.add(prepared.key.value)
+
+
+def _put(
+    context: CallContext,
+    shim: Shim,
+    places: Sequence[AnswerCache],
+    entry: CacheEntry,
+    data: bytes,
+) -> bool:
+    """Store an answer in the first place that takes it."""
     for answers in places:
         try:
             answers.put(entry, data)
@@ -126,8 +147,30 @@ def keep(
             warning = f"oraclepack: the answer could not be cached: {trouble.message}\n"
             shim.write_stderr(context.redactor.clean(warning))
         else:
-            context.shared.answered.add(prepared.key.value)
-            return
+            return True
+    return False
+
+
+def keep_unmet(
+    context: CallContext,
+    prepared: PreparedCall,
+    shim: Shim,
+    data: bytes,
+    record: SessionRecord | None = None,
+) -> None:
+    """Store a whole answer that misses its contract, so that no other run asks for it again."""
+    with suppress(OraclePackError):
+        keep_blob(context.run_dir, data)
+    if not isinstance(prepared.key, InvocationKey) or not context.options.use_cache:
+        return
+    entry = replace(
+        _entry(context, prepared, prepared.key, data, record, ""),
+        missing_sections=missing_in(context, prepared, data),
+    )
+    store = context.store
+    for answers in (store.cache, store.user):
+        if answers is not None:
+            _put(context, shim, (answers.unmet,), context.redactor.clean_record(entry), data)
 
 
 def _entry(

@@ -16,7 +16,7 @@ import msgspec
 
 from oraclepack.calls import shim
 from oraclepack.calls.caller import Caller, Spool
-from oraclepack.calls.shim_dir import find_beyond, without
+from oraclepack.calls.shim_dir import ShimDir, find_beyond, without
 from oraclepack.errors import ExitCode
 from oraclepack.shell import orphans, processes
 from oraclepack.shell.attempt import Grace, ProcessIdentity, StartedProcess, StopLevel
@@ -24,9 +24,7 @@ from oraclepack.shell.bash import exit_fd
 from oraclepack.shell.stop import KILL_PATIENCE, Stop, Termination, signal_group
 from oraclepack.system.environment import MARKER_VARIABLE
 from oraclepack.system.machine import this_machine
-
-_OWN_VARIABLES = ("BASH_ENV", MARKER_VARIABLE)
-"""What we changed in a step's environment; the tool gets what was there before us."""
+from oraclepack.tools.printed_ids import HEAD_BYTES
 
 
 class RealTool(msgspec.Struct, frozen=True):
@@ -43,32 +41,42 @@ class Toolbox(msgspec.Struct, frozen=True):
     oraclepack has a PATH on which the tools work.
     """
 
-    shim_dir: Path
+    shims: ShimDir
     own: Mapping[str, str]
-    """Oraclepack's own environment."""
+    """The environment that oraclepack was started with."""
+    given: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """What the steps get of it, with our changes."""
     chosen: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Programs the user named, by tool."""
 
     def find(self, name: str, step_path: str) -> RealTool | None:
         """The real program of this name, or None."""
-        own_path = without(self.shim_dir, self.own.get("PATH", os.defpath))
-        step_path = without(self.shim_dir, step_path)
+        folder = self.shims.path
+        own_path = without(folder, self.own.get("PATH", os.defpath))
         named = self.chosen.get(name)
-        for search in (own_path,) if named else (own_path, step_path):
-            program = find_beyond(self.shim_dir, named or name, search)
+        for search in (own_path,) if named else (own_path, without(folder, step_path)):
+            program = find_beyond(folder, named or name, search)
             if program:
                 return RealTool(os.path.abspath(program), search)  # keeps links
         return None
 
-    def environment(self, tool: RealTool, env: Mapping[str, str]) -> dict[str, str]:
-        """The step's environment, with the PATH the tool works on and without our marks.
+    def restored(self, env: Mapping[str, str]) -> dict[str, str]:
+        """A caller's environment without our changes; what the step set itself stays.
 
-        The tool outlives us: without the mark of the attempt, no clean-up after the
+        A tool that we start outlives us: without the mark of the attempt, no clean-up after the
         step mistakes a paid call for one of its leftovers.
         """
-        remaining = {name: value for name, value in env.items() if name not in _OWN_VARIABLES}
-        before = {name: self.own[name] for name in _OWN_VARIABLES if name in self.own}
-        return {**remaining, **before, "PATH": tool.path}
+        here = f"{self.shims.path}/"
+        ours = (name for name in self.own if self.given.get(name) == env.get(name))
+        theirs = (name for name in env if name == "PATH" or env[name] != self.given.get(name))
+        restored = {name: self.own[name] for name in ours} | {name: env[name] for name in theirs}
+        if here in restored.get("NODE_OPTIONS", ""):
+            restored["NODE_OPTIONS"] = restored["NODE_OPTIONS"].replace(self.shims.node_option, "")
+        return {
+            name: value
+            for name, value in restored.items()
+            if name != MARKER_VARIABLE and not (name.startswith("BASH_FUNC_") and here in value)
+        }
 
 
 _PROGRAM = Path(shim.__file__).with_name("gate.py")
@@ -120,8 +128,13 @@ class Launch(msgspec.Struct, frozen=True):
     stderr: Spool
     timeout: float | None = None
     outlives_caller: bool = False
+    """The caller's death does not end it, nor a signal to the caller, unless that is ours."""
+    is_cut_off: Callable[[], bool] = lambda: False
+    """Whether oraclepack itself ends the attempt."""
     finishes: bool = False
     """A polite stop does not end it."""
+    on_output: Callable[[str], bool] | None = None
+    """Gets the beginning of stdout whenever that has grown, until it returns False."""
 
     @property
     def spools(self) -> frozenset[Spool]:
@@ -147,9 +160,10 @@ def run_process(
     """Start a tool, pass on what it says, and stay with it to its end. Raises OSError.
 
     It has a session of its own and is our child, not the step's: if the step, its shell or we
-    are killed, a paid call goes on and can be adopted. Only a signal that reaches its caller,
-    a stop of the run or its own time limit end it, and the caller's death unless it outlives that.
-    A paid one is ended by an immediate stop only.
+    are killed, a paid call goes on and can be adopted. A signal that reaches its caller, a stop of
+    the run or its own time limit end it, and the caller's death. A paid one outlives its caller,
+    whether that is killed or sent a signal by the step (`timeout 60 oracle`), and is ended by an
+    immediate stop, its time limit and the end of an attempt that oraclepack itself cuts off.
 
     It does nothing before `on_started` has returned: a kill before that has cost nothing.
     """
@@ -199,19 +213,24 @@ def _watch(
     ended, ending, pace = ProcessEnd(), Termination(group, grace), _FASTEST
     ends_at = StopLevel.AT_ONCE if launch.finishes else StopLevel.POLITE
     deadline = None if launch.timeout is None else time.monotonic() + launch.timeout
+    head = _HeadReader(launch)
     while True:
+        head.read()
         pace = _FASTEST if _pump(launch.spools) else min(pace * 2, _SLOWEST)
         polite, urgent = stop.lasting_fds
         signal_fd = urgent if launch.finishes else polite
         waiting = {exited, *caller.fds, *(() if stop.level >= ends_at else (signal_fd,))}
         if exited in _wait(waiting, launch.spools, _rest(pace, deadline, ending.due)):
+            head.read()
             return ended
         for number in caller.read_signals():
+            if launch.outlives_caller and not launch.is_cut_off():
+                caller.let_go(number)
+                continue
             ended.stopped = True
             if ending.due is None:
                 signal_group(group, number)
-        # A caller that was asked to end has passed the signal on; one that was killed has not.
-        abandoned = caller.is_gone and not (launch.outlives_caller and not caller.signals)
+        abandoned = caller.is_gone and not (launch.outlives_caller and not ended.stopped)
         if abandoned or stop.level >= ends_at:
             ended.stopped = True
             ending.begin()
@@ -219,6 +238,21 @@ def _watch(
             ended.timed_out = True
             ending.begin()
         ending.go_on(hurry=stop.level is StopLevel.AT_ONCE)
+
+
+class _HeadReader:
+    """Hands the beginning of a tool's stdout to who is interested in it."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._spool, self._on_output = launch.stdout, launch.on_output
+        self._size = 0
+
+    def read(self) -> None:
+        size = min(self._spool.size, HEAD_BYTES)
+        if self._on_output is not None and size > self._size:
+            self._size = size
+            if not self._on_output(self._spool.head(size)):
+                self._on_output = None
 
 
 def _drain(spools: frozenset[Spool], caller: Caller, stop: Stop) -> None:
@@ -256,8 +290,8 @@ def _end_leftovers(started: StartedProcess, stop: Stop, grace: Grace) -> None:
     """End what the tool left in its own session; a worker that detached itself is not there."""
     if orphans.may_have_orphans(started):
         hurry = stop.level is StopLevel.AT_ONCE
-        patience = orphans.OrphanTimeouts(grace.linger, grace.orphan, lambda: hurry)
-        orphans.end_leftovers(started, patience)
+        orphans.linger(started, grace, None, lambda: hurry)
+        orphans.end_leftovers(started, orphans.OrphanTimeouts(grace.orphan, lambda: hurry))
 
 
 def _abandon(process: subprocess.Popen[bytes], started: StartedProcess) -> None:

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 import msgspec
 
 from oraclepack.journal.statuses import DETACHED
-from oraclepack.pack.contract import ChunkMode, ContractMode, DeclaredOutput, OutputContract, infer
+from oraclepack.pack.contract import (
+    ChunkMode,
+    ContractMode,
+    DeclaredOutput,
+    OutputContract,
+    group_of,
+    infer,
+)
 from oraclepack.pack.model import CONTRACT, Step
 from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.oracle_failures import Failure, FailureClass, classify
@@ -28,7 +35,8 @@ def contract_of_call(
     """
     if step is None:
         return infer([DeclaredOutput(path, prompt)], prompt, chunks=chunks, mode=mode)[0]
-    others = [DeclaredOutput(output.path.display_text) for output in step.outputs[1:]]
+    questions = dict.fromkeys(group_of(output) for output in step.outputs)
+    others = [DeclaredOutput(question) for question in [*questions][1:]]
     markers = [directive.value for directive in step.directives if directive.name == CONTRACT]
     contracts = infer(
         [DeclaredOutput(path, prompt), *others],
@@ -49,6 +57,7 @@ _WRITE_FAILED = late_pattern(r"^write-output failed \((?P<why>[^)]*)", re.MULTIL
 _WRITE_SKIPPED = late_pattern(r"^write-output skipped: no assistant content", re.MULTILINE)
 _NO_TEXT = late_pattern(r"^\(no text output\)$", re.MULTILINE)
 _NO_TOKENS = late_pattern(r"^.*· .*↑0 ↓0 .*Δ0\b.*$", re.MULTILINE)
+_SAVED = late_pattern(r"^Saved assistant output to ", re.MULTILINE)
 _DETACHED = late_pattern(r"^Detach: yes", re.MULTILINE)
 
 
@@ -66,15 +75,25 @@ class CallEvidence(msgspec.Struct, frozen=True):
     """The size of the fresh file at the promised path; None when there is none."""
     missing_sections: Sequence[str] = ()
     timed_out: bool = False
+    is_whole: bool = False
+    """Its file has all sections that were demanded of it, and no sign of a cut."""
 
 
 def judge(proof: CallEvidence) -> Failure | None:
-    """Why a call is no success; None when it is one."""
-    if proof.timed_out:
-        return TIMED_OUT
-    if proof.exit_code != 0:
-        return classify(proof.out, proof.err, proof.record)
+    """Why a call is no success; None when it is one.
+
+    A complete answer in hand counts, however the tool ended: it may have failed on its own log.
+    """
+    if proof.timed_out or proof.exit_code != 0:
+        if proof.answer_bytes and (proof.is_whole or has_saved(proof.out)):
+            return _cut_off(proof) or _contract(proof)
+        return TIMED_OUT if proof.timed_out else classify(proof.out, proof.err, proof.record)
     return _detached(proof) or _without_file(proof) or _incomplete(proof) or _contract(proof)
+
+
+def has_saved(out: str) -> bool:
+    """Whether the tool said, after the answer, that it has written all of it."""
+    return _SAVED().search(_last_words(out)) is not None
 
 
 def _detached(proof: CallEvidence) -> Failure | None:
@@ -111,27 +130,31 @@ def _without_file(proof: CallEvidence) -> Failure | None:
 
 
 def _incomplete(proof: CallEvidence) -> Failure | None:
-    """An answer that looks whole and is not: the stream ended before its end mark."""
+    """An answer that looks whole and is not: its session says so."""
     record = proof.record
-    if record is None:
-        return _truncated() if _NO_TOKENS().search(_last_words(proof.out)) else None
-    if record.status != COMPLETED:
+    if record is not None and record.status != COMPLETED:
         failure = classify(proof.out, proof.err, record)
         if failure.kind is not FailureClass.UNKNOWN:
             return failure
         message = f"the tool ended well, but its session is {record.status}"
         return Failure("SESSION_NOT_COMPLETED", FailureClass.FINAL, message)
-    if record.incomplete:
+    return _cut_off(proof)
+
+
+def _cut_off(proof: CallEvidence) -> Failure | None:
+    """The stream ended before its end mark, or the model came to its limit."""
+    record = proof.record
+    if record is not None and record.incomplete:
         message = f"the answer is incomplete: {record.incomplete}"
         return Failure("INCOMPLETE", FailureClass.FINAL, message)
-    if record.output_tokens == 0:
-        return _truncated()
+    if record is None:
+        is_empty = _NO_TOKENS().search(_last_words(proof.out)) is not None
+    else:
+        is_empty = record.output_tokens == 0
+    if is_empty:
+        message = "the answer was cut off: the stream ended before its end mark"
+        return _transient("TRUNCATED", message)
     return None
-
-
-def _truncated() -> Failure:
-    message = "the answer was cut off: the stream ended before its end mark"
-    return _transient("TRUNCATED", message)
 
 
 def _contract(proof: CallEvidence) -> Failure | None:

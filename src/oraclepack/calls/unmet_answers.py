@@ -1,24 +1,32 @@
 """Whole answers that missed their contract: paid for, so taken as they are now, not asked again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.answers.output_check import is_blank
 from oraclepack.answers.suspicions import INCOMPLETE, suspicions
-from oraclepack.calls.answer_files import DISPLACED
+from oraclepack.calls.cache import GOOD, CacheEntry, CacheLookup
 from oraclepack.calls.context import CallContext
-from oraclepack.calls.path_writers import others_wrote
 from oraclepack.calls.prepare import PreparedCall
+from oraclepack.calls.publication import is_of_another_run, published_at
+from oraclepack.calls.store import AnswerCache
 from oraclepack.calls.stored_answers import missing_in
 from oraclepack.journal import events as j
+from oraclepack.journal.blobs import read_blob
+from oraclepack.journal.run_dir import RunDir, examine, is_run_id
 from oraclepack.journal.statuses import CRASHED, UNMET, OutputRetry
 from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.pack.answer_sections import is_rehearsed
+from oraclepack.pack.contract import by_suffix
 from oraclepack.pack.output_names import FOLDER as OUTPUTS
+from oraclepack.pack.output_names import output_names
+from oraclepack.pack.questions import title_of
+from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.path_jail import read_content
+from oraclepack.system.path_jail import CACHE, AllowedPath, jail, plain_place, read_content
 from oraclepack.tools.oracle_sessions import SessionRecord
 
 
@@ -33,9 +41,7 @@ class PaidAnswer(msgspec.Struct, frozen=True):
     run_id: str | None = None
     """The run that paid for it, where it is not simply this one."""
     acceptance: j.OutputRevised | None = None
-    """How it was accepted there."""
-    retry: OutputRetry | None = None
-    """The retry that was interrupted there; None when its retries came to their end."""
+    """The event by which a person took it, where it lacks something."""
 
 
 def accepted_answer(context: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
@@ -43,9 +49,10 @@ def accepted_answer(context: CallContext, prepared: PreparedCall) -> PaidAnswer 
     step = context.journal.state.step(prepared.call.step)
     last = _last_outcome(context, prepared, step)
     accepted = next((one for one in step.accepted if _is_at(prepared, context, one)), None)
-    if last is None or accepted is None:
+    # What the user took before anything was asked is taken by its path: it has no question.
+    if accepted is None or (last is None and not _is_adopted(context, accepted)):
         return None
-    data = _with_hash(context, step, accepted.declared_path, accepted.sha256)
+    data = with_hash(context, step, accepted.declared_path, accepted.sha256)
     return None if data is None else PaidAnswer(data, accepted=True)
 
 
@@ -63,17 +70,153 @@ def paid_answer(context: CallContext, prepared: PreparedCall) -> PaidAnswer | No
         return None
     if last.error is None or last.error.code not in UNMET:
         return None
-    # Where the answer was written elsewhere before, or another run wrote here since, nothing is
-    # known of a file that is here.
-    is_ours = last.output_path == path and not others_wrote(
-        context.root, context.run_id, path, last.at
-    )
-    now = read_content(prepared.outputs[0].path).data if is_ours else None
-    if now is None or not is_an_answer(prepared, now):
-        now = _with_hash(context, step, path, last.unmet_sha256)
+    # Where the answer was written elsewhere before, or another run published here since, nothing
+    # is known of a file that is here.
+    place = prepared.outputs[0].path
+    now = read_content(place).data if last.output_path == path else None
+    is_ours = not is_of_another_run(context.root, context.run_id, place, now)
+    if now is None or not is_ours or not is_an_answer(prepared, now):
+        now = with_hash(context, step, path, last.unmet_sha256)
     if now is None or looks_cut(prepared, now):
         return None
     return PaidAnswer(now, missing=missing_in(context, prepared, now))
+
+
+def paid_elsewhere(context: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
+    """What another run has paid for: accepted, corrected since, or short of its contract.
+
+    None where the user asks for a new answer (`--refresh`, `--cache=false`), or none is whole.
+    """
+    key, options = prepared.key_value, context.options
+    if key is None or len(prepared.outputs) != 1 or options.refresh or not options.use_cache:
+        return None
+    store = context.store
+    caches = (store.cache, *((store.user,) if store.user else ()))
+    kept = find_unmet(caches, key) or _found_before(context, prepared, key)
+    if kept is None:
+        return None
+    place, prompt = prepared.outputs[0], prepared.question.prompt
+    data = corrected(context.root, place, prompt, kept) or kept.data
+    if has_signs_of_a_cut(data, prompt, place.relative):
+        return None
+    entry = kept.entry
+    is_accepted = entry.accepted is not None and data == kept.data
+    missing = missing_in(context, prepared, data)
+    return PaidAnswer(
+        data,
+        accepted=is_accepted,
+        missing=() if is_accepted else missing,
+        run_id=None if entry.pack_id == context.run_id else entry.pack_id,
+        acceptance=acceptance(data, missing, entry.accepted or "")
+        if is_accepted and missing
+        else None,
+    )
+
+
+def find_unmet(caches: Iterable[AnswerCache], key: str) -> CacheLookup | None:
+    """The answer to a question that misses its contract, or that a person accepted."""
+    looked = (answers.unmet.get(key) for answers in caches)
+    return next((one for one in looked if one is not None and one.state == GOOD), None)
+
+
+def replace_unmet(
+    caches: Iterable[AnswerCache], key: str, data: bytes, accepted: str | None
+) -> None:
+    """A person has corrected the answer to a question, or takes it as it is, in every run."""
+    for answers in caches:
+        kept = find_unmet((answers,), key)
+        if kept is not None:
+            sha256, size = sha256_bytes(data), len(data)
+            entry = replace(kept.entry, sha256=sha256, bytes=size, accepted=accepted)
+            answers.unmet.put(entry, data)
+
+
+def _found_before(context: CallContext, prepared: PreparedCall, key: str) -> CacheLookup | None:
+    """The same of oraclepack 0.2, which noted the runs that have such an answer, by their names."""
+    folder = plain_place(context.root, f"{CACHE}/unmet/{key}")
+    names = sorted(path.name for path in folder.iterdir()) if folder and folder.is_dir() else []
+    for run in (RunDir(context.root, name) for name in reversed(names) if is_run_id(name)):
+        examined = examine(run)
+        outcomes = [
+            one
+            for one in examined.reading.events
+            if isinstance(one, j.InvocationOutcome) and one.key == key and one.unmet_sha256
+        ]
+        for outcome in reversed(outcomes) if examined.foreign is None else ():
+            copies = (read_content(path).data for path in sorted(run.outputs.glob("*")))
+            for data in copies:
+                if data is not None and sha256_bytes(data) == outcome.unmet_sha256:
+                    entry = CacheEntry(
+                        key=key,
+                        parts={},
+                        sha256=sha256_bytes(data),
+                        bytes=len(data),
+                        stored_at=outcome.at,
+                        output_path=prepared.output_path,
+                        pack_id=run.run_id,
+                    )
+                    return CacheLookup(entry, data, GOOD)
+    return None
+
+
+def corrected(root: Path, output: AllowedPath, prompt: str, kept: CacheLookup) -> bytes | None:
+    """The file at the answer's path, edited by a person since the answer was published there."""
+    last, now = published_at(root, output.path), read_content(output.path).data
+    if now is None or last is None or last.sha256 != kept.entry.sha256 or now == kept.data:
+        return None
+    return now if may_answer(now, prompt, output.relative) else None
+
+
+def acceptance(data: bytes, missing: tuple[str, ...], reason: str) -> j.OutputRevised:
+    """The event by which a person takes an answer; its place is filled in when it is recorded."""
+    return j.OutputRevised(
+        step="",
+        attempt=0,
+        path="",
+        declared_path="",
+        sha256=sha256_bytes(data),
+        bytes=len(data),
+        accepted=True,
+        reason=reason,
+        missing_sections=missing,
+    )
+
+
+def record_acceptance(context: CallContext, prepared: PreparedCall, paid: PaidAnswer) -> None:
+    """An answer that was accepted in another run is accepted in this one, for the same reason.
+
+    The run's copy first: killed after it, the next command finds the answer as this one did.
+    """
+    step = context.pack.step(prepared.call.step)
+    if paid.acceptance is None or step is None:
+        return
+    path = _as_declared(context, prepared)
+    outputs = context.journal.state.step(step.id).outputs
+    known = {output.declared_path: output.path for output in outputs if output.declared_path}
+    name = output_names(step.id, title_of(step), [path], known)[path]
+    files.write_atomic(context.run_dir / name, paid.data, mode=files.PRIVATE_FILE)
+    context.record(
+        replace(
+            paid.acceptance,
+            step=str(step.id),
+            attempt=prepared.call.attempt,
+            path=name,
+            declared_path=path,
+            section=by_suffix(path),
+            source_run=paid.run_id,
+        )
+    )
+
+
+def _as_declared(context: CallContext, prepared: PreparedCall) -> str:
+    """The output's path as the pack writes it, which verification uses as its name."""
+    step = context.pack.step(prepared.call.step)
+    for output in step.outputs if step else ():
+        path = output.path.value
+        place = jail(context.root, path) if path else None
+        if path and isinstance(place, AllowedPath) and place.relative == prepared.output_path:
+            return path
+    return prepared.output_path or ""
 
 
 def next_retry(
@@ -116,7 +259,7 @@ def unmet_answer(
     if prepared.output_path is None or len(prepared.outputs) != 1:
         return None
     step = context.journal.state.step(prepared.call.step)
-    data = _with_hash(context, step, prepared.output_path, retry.unmet_sha256)
+    data = with_hash(context, step, prepared.output_path, retry.unmet_sha256)
     if data is None or looks_cut(prepared, data):
         return None
     return PaidAnswer(data, missing=missing_in(context, prepared, data))
@@ -184,16 +327,21 @@ def _is_cut_off(context: CallContext, step: StepState, paths: set[str | None]) -
     )
 
 
+def _is_adopted(context: CallContext, accepted: j.OutputRevised) -> bool:
+    return accepted.adopted and not context.options.refresh
+
+
 def _is_at(prepared: PreparedCall, context: CallContext, one: j.OutputRevised) -> bool:
     return (context.root / one.declared_path).resolve() == prepared.outputs[0].path
 
 
-def _with_hash(
-    context: CallContext, step: StepState, path: str, sha256: str | None
-) -> bytes | None:
-    """The content with this hash: where it belongs, in the run directory, or in quarantine."""
+def with_hash(context: CallContext, step: StepState, path: str, sha256: str | None) -> bytes | None:
+    """The content with this hash: a blob of the run, or, before 0.3, in one of many places."""
     if sha256 is None:
         return None
+    kept = read_blob(context.run_dir, sha256)
+    if kept is not None:
+        return kept
     contents = (read_content(place).data for place in _places(context, step, path))
     return next(
         (data for data in contents if data is not None and sha256_bytes(data) == sha256), None
@@ -205,7 +353,7 @@ def _places(context: CallContext, step: StepState, path: str) -> Iterator[Path]:
     # Not only those of the last attempt: the one before may have left it.
     outputs = context.run_dir / OUTPUTS
     yield from sorted(outputs.iterdir()) if outputs.is_dir() else ()
-    yield from sorted((context.run_dir / DISPLACED).glob("*/*"))
+    yield from sorted((context.run_dir / "aside").glob("*/*"))
     for event in reversed(step.quarantined):
         yield from (context.root / move.target for move in event.moves if move.source == path)
     rollback = context.journal.state.rollback

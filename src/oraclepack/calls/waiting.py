@@ -1,23 +1,18 @@
 """Waits of calls, announced once each when they begin."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from oraclepack.calls.answer_files import back_up_again, declared_names
 from oraclepack.calls.context import CallContext
-from oraclepack.calls.held_outputs import wait_for_output
 from oraclepack.calls.limits import limit_for, slot_reason
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.store import Claim, Slot, StoreError, Unclaimed
-from oraclepack.errors import MachineError, OraclePackError, Refusal
+from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CallWait, Wait
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.machine import ProcessLocation, process_location, this_machine
-from oraclepack.system.path_jail import AllowedPath, jail
-from oraclepack.tools.oracle_sessions import is_alive
+from oraclepack.system.machine import Machine, ProcessLocation, process_location, this_machine
 from oraclepack.tools.tool_names import ORACLE
 
 _POLL_SECONDS = 0.2
@@ -114,9 +109,12 @@ class WaitDeadline:
         return self._end is not None and self._clock.monotonic_ns() > self._end
 
 
-def unkeyed_claim(context: CallContext, step: str, attempt: int, number: int) -> str:
+def unkeyed_claim(
+    context: CallContext, step: str, attempt: int, number: int, machine: Machine | None = None
+) -> str:
     """The name of the claim of a call whose question has no key; no other call has it."""
-    place = f"{this_machine().host}:{context.root}".encode("utf-8", "backslashreplace")
+    maker = machine or this_machine()
+    place = f"{maker.id or maker.host}:{context.root}".encode("utf-8", "backslashreplace")
     run = f"{context.run_id}:{sha256_bytes(place)[:12]}"
     return f"unkeyed:{run}:{step}:{attempt}:{number}"
 
@@ -124,7 +122,8 @@ def unkeyed_claim(context: CallContext, step: str, attempt: int, number: int) ->
 def settle_unkeyed(context: CallContext, intent: j.InvocationIntent) -> None:
     """Settle a call without a key that an earlier command made: its end is known."""
     if intent.key is None and context.store.claims.spans_machines:
-        name = unkeyed_claim(context, intent.step, intent.attempt, intent.call)
+        maker = intent.process.machine if intent.process else None
+        name = unkeyed_claim(context, intent.step, intent.attempt, intent.call, maker)
         claim = context.store.claims.acquire(name, lambda _: False)
         if claim is not None:
             claim.settle()
@@ -155,9 +154,7 @@ def settle_ended_tools(context: CallContext) -> None:
             intent = call.intent
             if not call.is_open or intent is None or intent.process is None:
                 continue
-            is_here = (
-                process_location(intent.process.machine, this_machine()) is ProcessLocation.HERE
-            )
+            is_here = process_location(intent.process.machine) is ProcessLocation.HERE
             if intent.tool != ORACLE and is_here:
                 settle_unkeyed(context, intent)
 
@@ -186,123 +183,3 @@ def asking_alone(
     finally:
         if claim is not None:
             claim.release()
-
-
-@contextmanager
-def holding_outputs(
-    context: CallContext, prepared: PreparedCall, shim: Shim
-) -> Iterator[bool | Refusal]:
-    """Let no other run write to the files of a step until it has recorded its outputs.
-
-    Two packs that run at once may promise the same file; the answer of one would be recorded and
-    cached for the question of the other. False: the call was given up while it waited.
-    """
-    held: list[Path] = []
-    result: bool | Refusal = True
-    try:
-        paths = _files_to_hold(context, prepared)
-        for at, path in enumerate(paths):
-            result = _hold_output(context, prepared, shim, path, held)
-            if result is not True:
-                _give_up(context, prepared.call, paths[at:])
-                break
-            if context.journal.state.step(prepared.call.step).in_use:
-                _record_use(context, prepared.call, path, obtained=True)
-        yield result
-        context.shared.outputs.settle(held)
-    finally:
-        context.shared.outputs.leave(held)
-
-
-def _files_to_hold(context: CallContext, prepared: PreparedCall) -> list[Path]:
-    """The files of a call and all that its step declares, in the order in which all wait."""
-    if not prepared.outputs:
-        return []
-    step = context.pack.step(prepared.call.step)
-    named = (output.path.value for output in step.outputs) if step else ()
-    declared = (jail(context.root, path) for path in named if path)
-    places = {place.path for place in declared if isinstance(place, AllowedPath)}
-    return sorted(places | {output.path for output in prepared.outputs})
-
-
-def _hold_output(
-    context: CallContext, prepared: PreparedCall, shim: Shim, path: Path, held: list[Path]
-) -> bool | Refusal:
-    """Wait for a file; False when the call is given up. Without a lock where none can be made."""
-    outputs, call = context.shared.outputs, prepared.call
-    deadline: WaitDeadline | None = None
-    claim: Claim | None = None
-    is_joined = outputs.join(call.step, path)
-    refused: Refusal | None = None
-
-    def go_on(seconds: float) -> bool:
-        nonlocal deadline, is_joined, refused
-        # A sweep holds the lock for a moment, so that the first pause is always allowed.
-        may_wait = deadline is None or outputs.may_wait_for(call.step, path)
-        deadline = deadline or WaitDeadline(context)
-        is_joined = outputs.join(call.step, path)  # another call of this command may have it now
-        if not is_joined and (deadline.is_at_its_end or not may_wait):
-            refused = Refusal(f"another run writes to {path.name}; run again when it has ended")
-        return not is_joined and refused is None and pause(seconds)
-
-    reason = f"another run writes to {path.name}"
-    wait = CallWait(call=call.number, reason=reason)
-    message = f"{reason}; waiting for the end of its step"
-    if not is_joined and not outputs.is_full:
-        with recorded_wait(context, call, shim, Wait.SAME_OUTPUT, message, wait) as pause:
-            try:
-                claim = wait_for_output(path, go_on)
-            except MachineError:
-                outputs.use_without_lock(call.step, path)
-                return True
-            if claim is not None and not _await_writer(claim.open_call, prepared, go_on):
-                claim.release()
-                claim = None
-        if claim is not None:
-            outputs.add(call.step, path, claim)
-            is_joined = True
-        if not is_joined:
-            return refused or False
-    if is_joined:
-        held.append(path)
-    else:
-        outputs.use_without_lock(call.step, path)
-    if claim is not None:
-        back_up_again(context, call, path)  # last: where it fails, the caller lets go of the file
-    return True
-
-
-def _give_up(context: CallContext, call: LiveCall, paths: Sequence[Path]) -> None:
-    """Leave files to the runs that write to them."""
-    outputs = context.shared.outputs
-    outputs.give_up(call.step, paths)
-    for path in paths:
-        if outputs.is_of_another_run(call.step, path):
-            _record_use(context, call, path, obtained=False)
-
-
-def _record_use(context: CallContext, call: LiveCall, path: Path, *, obtained: bool) -> None:
-    """Write down that the step got a file, or did not, unless that is written down."""
-    state = context.journal.state.step(call.step)
-    for name in declared_names(context, call, path):
-        if state.is_of_another_run(call.attempt, name) is obtained:
-            context.record(
-                j.OutputInUse(step=call.step, attempt=call.attempt, path=name, obtained=obtained)
-            )
-
-
-def _await_writer(
-    earlier: j.InvocationIntent | None, prepared: PreparedCall, go_on: Callable[[float], bool]
-) -> bool:
-    """Wait for the tool of a killed command that may still write to a file; False when given up.
-
-    One that asks the same question is not waited for here: its answer is adopted.
-    """
-    if earlier is None or earlier.process is None:
-        return True
-    if earlier.key is not None and earlier.key == prepared.key_value:
-        return True
-    while is_alive(earlier.process):
-        if not go_on(_POLL_SECONDS):
-            return False
-    return True

@@ -11,6 +11,7 @@ import msgspec
 
 from oraclepack import api
 from oraclepack.api import call_settings as cs
+from oraclepack.api import run_settings as rs
 from oraclepack.cli.argument_errors import all_faults
 from oraclepack.cli.grouped_help import MANY, write_groups
 from oraclepack.cli.reply import Reply
@@ -38,8 +39,10 @@ class CommandLine(msgspec.Struct):
     wants_json: bool = False
     wants_lines: bool = False
     """JSON in lines: events first, the envelope last."""
+    logs_json: bool = False
+    """Stderr is JSON lines only."""
     color: str = "auto"
-    timed: bool = False
+    runs_something: bool = False
     warnings: tuple[str, ...] = ()
     phase: str = "arguments"
     argv: tuple[str, ...] = ()
@@ -64,7 +67,7 @@ class CommandInfo(msgspec.Struct, frozen=True):
     """The schema of its `data`."""
     exit_codes: tuple[ExitCode, ...]
     settings: tuple[api.Setting[Any], ...]
-    timed: bool
+    runs_something: bool
     reads_config: bool
     examples: tuple[str, ...]
     rollback_available: bool = False
@@ -200,7 +203,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     changes: str = "nothing",
     settings: Sequence[api.Setting[Any]] = (),
     exit_codes: Sequence[ExitCode] = (),
-    timed: bool = False,
+    runs_something: bool = False,
     reads_config: bool = True,
     rollback_available: bool = False,
     effect: str = "",
@@ -211,7 +214,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     A parameter `settings` receives the resolved settings.
     Parameters named `pack` or `packs` decide to which project the settings belong.
     Without an `effect` a command that changes something is one that writes.
-    `timed` is for commands that run something: their reply has a duration in milliseconds.
+    A command that `runs_something` has a request id of its own.
     """
     codes = {ExitCode.DONE, ExitCode.INTERNAL, ExitCode.INVALID, ExitCode.INTERRUPTED}
     facts = CommandInfo(
@@ -219,7 +222,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
         data=data,
         exit_codes=tuple(sorted(codes | set(exit_codes))),
         settings=(*settings, *SHARED),
-        timed=timed,
+        runs_something=runs_something,
         reads_config=reads_config,
         examples=tuple(examples),
         rollback_available=rollback_available,
@@ -248,7 +251,7 @@ def _answering(function: Callable[..., Reply], facts: CommandInfo) -> Callable[.
 
     def answer(**params: Any) -> Reply:  # the parameters that the command declared
         request = click.get_current_context().ensure_object(CommandLine)
-        request.timed = facts.timed
+        request.runs_something = facts.runs_something
         request.data = facts.data
         request.phase = "arguments"
         request.parts = take_parts(params)
@@ -271,10 +274,18 @@ def command_words() -> tuple[str, ...]:
 def _adopt(request: CommandLine, settings: api.Settings, facts: CommandInfo) -> None:
     request.wants_json = settings[api.OUTPUT] != "text" or request.parts.wants_json
     request.wants_lines = settings[api.OUTPUT] == "jsonl"
+    request.logs_json = rs.JSON_LOG in facts.settings and logs_json(settings)
     request.root = settings.root
     request.color = settings[api.COLOR]
     ignored = (one.message for one in settings.ignored if _concerns(facts, api.BY_NAME[one.name]))
     request.warnings = (*settings.warnings, *ignored)
+
+
+def logs_json(settings: api.Settings) -> bool:
+    """Whether stderr is JSON lines; --display with another kind wins over --ci and --json-log."""
+    if settings[rs.DISPLAY] == "auto":
+        return settings[rs.JSON_LOG] or settings[rs.CI]
+    return settings[rs.DISPLAY] == "jsonl"
 
 
 def _concerns(facts: CommandInfo, setting: api.Setting[Any]) -> bool:

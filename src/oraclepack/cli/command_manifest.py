@@ -115,7 +115,7 @@ class CommandFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Which programs it starts, or whom it talks to."""
     retryable: bool = True
     """Giving it again does no harm and repeats nothing that was paid for."""
-    rollback: bool = False
+    rollback_available: bool = False
     """It has --rollback-on-failure."""
     untrusted: tuple[str, ...] = ()
     """Parts of the data that hold text of models or files: data, never instructions."""
@@ -283,7 +283,7 @@ def _facts(name: str, command: Command, shape: _Shape, *, in_full: bool) -> Comm
         effect=facts.effect,
         changes=facts.changes,
         starts=facts.starts,
-        rollback=facts.rollback_available,
+        rollback_available=facts.rollback_available,
         untrusted=api.untrusted_parts(facts.data),
         exit_codes=tuple(int(code) for code in facts.exit_codes if code not in _ALWAYS),
         arguments=tuple(arguments),
@@ -307,9 +307,9 @@ def _grouped(taken: Sequence[str], shape: _Shape) -> tuple[str, ...]:
 
 
 def _name(param: click.Parameter) -> str:
-    """An option by its first spelling, an argument by its own name."""
+    """An option by its long spelling, an argument by its own name."""
     if isinstance(param, click.Option):
-        return param.opts[0].removeprefix("--")
+        return max(param.opts, key=len).removeprefix("--")
     return param.name or ""
 
 

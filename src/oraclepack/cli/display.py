@@ -13,6 +13,7 @@ from oraclepack import api
 from oraclepack.api import COLOR, OUTPUT
 from oraclepack.api import run_settings as rs
 from oraclepack.cli import render
+from oraclepack.cli.command import logs_json
 from oraclepack.cli.detached import DetachedStart
 from oraclepack.cli.event_lines import JsonLog, Lines, NullDisplay, to_stderr
 from oraclepack.cli.heartbeat import CTRL_C, STOP_NOW
@@ -30,9 +31,7 @@ def display_kind(settings: api.Settings, *, on_terminal: bool, for_agent: bool =
     nothing by default: it pays for every line.
     """
     kind = settings[rs.DISPLAY]
-    if settings[OUTPUT] == "jsonl":
-        return "jsonl"
-    if kind == "auto" and (settings[rs.JSON_LOG] or settings[rs.CI]):
+    if settings[OUTPUT] == "jsonl" or logs_json(settings):
         return "jsonl"
     if kind == "auto" and (settings[rs.QUIET] or for_agent):
         return "quiet"

@@ -19,10 +19,10 @@ from oraclepack.cli.argument_errors import ArgumentsError
 from oraclepack.cli.command import CommandLine, HelpRequestedError, UnknownCommandError
 from oraclepack.cli.crash import crashed
 from oraclepack.cli.detached import report_start
-from oraclepack.cli.reply import Meta, Reply, ReplyError, reported_ms
+from oraclepack.cli.reply import Meta, Reply, ReplyError
 from oraclepack.cli.reply_parts import chosen_fields, in_file
 from oraclepack.cli.root import VersionRequestedError, root
-from oraclepack.cli.setting_options import asks_for_json, shared_options_last
+from oraclepack.cli.setting_options import asks_for_json, asks_for_log, shared_options_last
 from oraclepack.errors import (
     ExitCode,
     InputError,
@@ -50,7 +50,9 @@ def run(args: Sequence[str], *, is_process: bool = False) -> int:
     started = clock.monotonic_ns()
     with _process(args) if is_process else nullcontext():
         variables = api.own_variables()
-        request = CommandLine(wants_json=asks_for_json(args, variables))
+        request = CommandLine(
+            wants_json=asks_for_json(args, variables), logs_json=asks_for_log(args, variables)
+        )
         args = shared_options_last(args)
         request.argv = tuple(args)
         try:
@@ -190,22 +192,22 @@ def _completed(reply: Reply, request: CommandLine) -> Reply:
 
 def _printed(reply: Reply, request: CommandLine, elapsed_ns: int) -> render.RenderedReply:
     if reply.bare is not None:
-        return render.as_bare(reply, color=_colored(request))
+        return render.as_bare(reply, color=_colored(request), logs_json=request.logs_json)
     if request.wants_json or reply.wants_json:
         lines = request.wants_lines or reply.one_line_json
         indented = stdout_is_terminal() and not lines
         return render.as_json(reply, _meta(request, elapsed_ns), request.parts, indented=indented)
-    return render.as_text(reply, color=_colored(request))
+    return render.as_text(reply, color=_colored(request), logs_json=request.logs_json)
 
 
 def _meta(request: CommandLine, elapsed_ns: int) -> Meta:
     return Meta(
         request.command,
-        reported_ms(elapsed_ns, timed=request.timed),
+        elapsed_ns // 1_000_000,
         __version__,
         project_root=request.root or None,
         run_id=request.run_id,
-        request_id=api.request_id(is_new=request.timed),
+        request_id=api.request_id(is_new=request.runs_something),
         untrusted=request.untrusted,
     )
 

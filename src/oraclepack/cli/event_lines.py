@@ -210,6 +210,8 @@ def _finished(event: j.StepFinished, state: api.RunState) -> str:
             return f"{event.step}  skipped: {event.skip_reason} [{settled}/{total}]"
         case api.Status.PENDING if state.step(event.step).is_over_budget:
             return f"{event.step}  over budget{took}"
+        case api.Status.PENDING if state.step(event.step).is_awaited:
+            return f"{event.step}  its answer is not ready{took}; the next command waits for it"
         case api.Status.PENDING:
             return f"{event.step}  interrupted{took}"
         case _:

@@ -36,7 +36,14 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     ),
 }
 _RARE = (
-    *("allow_dirty_rerun", "call_timeout", "chatgpt_url", "color", "confirm_above"),
+    *(
+        "allow_dirty_rerun",
+        "allow_unseen_calls",
+        "call_timeout",
+        "chatgpt_url",
+        "color",
+        "confirm_above",
+    ),
     *("idle_timeout", "json_log", "legacy_files", "login", "on_unknown", "on_unknown_price"),
     *("oracle_bin", "output_chunk_mode", "output_contract", "output_require_headings"),
     *("output_retries", "retry_base_seconds", "retry_budget", "roi_mode", "roi_threshold"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from typing import IO
 
 import msgspec
@@ -34,11 +35,7 @@ class RenderedReply(msgspec.Struct, frozen=True):
 def as_json(reply: Reply, meta: Meta, parts: ReplyParts, *, indented: bool) -> RenderedReply:
     """One envelope on stdout, nothing else anywhere. For programs it is one line."""
     envelope = Envelope(reply.exit_code == 0, reply.data, reply.error, reply.warnings, meta)
-    written = api.canonical_file if indented else api.canonical_reply
-    try:
-        stdout = written(envelope)
-    except UnicodeEncodeError:
-        stdout = written(_encodable(envelope))
+    stdout = _encoded(envelope, api.canonical_file if indented else api.canonical_reply)
     if parts.jq is None:
         return RenderedReply(stdout, b"")
     try:
@@ -70,20 +67,39 @@ def stream_text(text: str) -> bool:
     return stream(_bytes(visible(text)))
 
 
-def as_text(reply: Reply, *, color: bool) -> RenderedReply:
+def as_text(reply: Reply, *, color: bool, logs_json: bool = False) -> RenderedReply:
     """Data on stdout; warnings and errors, with what to do about them, on stderr."""
+    body = _line_end(_painted(reply.text, color=color))
+    if logs_json:
+        return RenderedReply(_bytes(body), b"".join(_log(reply)))
     talk = [_line_end(_painted(reply.talk, color=color))]
     talk += [_styled("warning", "yellow", warning, color=color) for warning in reply.warnings]
     if reply.error is not None:
         talk.append(_failure(reply.error, color=color))
-    body = _line_end(_painted(reply.text, color=color))
     return RenderedReply(_bytes(body), _bytes("".join(talk)))
 
 
-def as_bare(reply: Reply, *, color: bool) -> RenderedReply:
+def as_bare(reply: Reply, *, color: bool, logs_json: bool = False) -> RenderedReply:
     """A format of its own on stdout; messages on stderr as usual."""
-    talk = as_text(reply, color=color)
+    talk = as_text(reply, color=color, logs_json=logs_json)
     return RenderedReply(_bytes(_line_end(visible(reply.bare or ""))), talk.stderr)
+
+
+def _log(reply: Reply) -> Iterator[bytes]:
+    """What a reply says on stderr as JSON lines, behind those of the events."""
+    for line in filter(None, _painted(reply.talk, color=False).splitlines()):
+        yield _encoded({"kind": "message", "message": line})
+    for warning in reply.warnings:
+        yield _encoded({"kind": "warning", "message": warning})
+    if reply.error is not None:
+        yield _encoded({"kind": "error", **msgspec.structs.asdict(reply.error)})
+
+
+def _encoded(value: object, written: Callable[[object], bytes] = api.canonical_reply) -> bytes:
+    try:
+        return written(value)
+    except UnicodeEncodeError:
+        return written(_encodable(value))
 
 
 def emit(printed: RenderedReply) -> int:

@@ -57,14 +57,6 @@ class Envelope(msgspec.Struct, frozen=True):
     meta: Meta
 
 
-def reported_ms(elapsed_ns: int, *, timed: bool) -> int:
-    """The duration an envelope reports.
-
-    A command that runs nothing gives the same bytes for the same input, so it has no duration.
-    """
-    return elapsed_ns // 1_000_000 if timed else 0
-
-
 class Styled(msgspec.Struct, frozen=True):
     """A piece of text with a look: `bold`, `dim`, `red`, `green`, `yellow`, `blue`, `cyan`."""
 

@@ -60,9 +60,13 @@ COMMANDS = {
         f"{_PLACE}.quarantine_commands:quarantine",
         "List and restore the outputs of failed attempts.",
     ),
+    "survey": LazyCommand(
+        f"{_PLACE}.generate_command:survey",
+        "Tell what a writer of questions needs to know of this repository.",
+    ),
     "generate": LazyCommand(
         f"{_PLACE}.generate_command:generate",
-        "Write a pack of up to twenty questions about this repository.",
+        "Write a pack of the questions that this repository gives evidence for.",
     ),
     "new": LazyCommand(
         f"{_PLACE}.authoring_commands:new", "Write an empty pack that teaches the format."
@@ -108,7 +112,9 @@ COMMANDS = {
     "doctor": LazyCommand(
         f"{_PLACE}.setup_commands:doctor", "Check what is installed and what would not work."
     ),
-    "config": LazyCommand(f"{_PLACE}.setup_commands:config", "Show the settings and their origin."),
+    "config": LazyCommand(
+        f"{_PLACE}.setup_commands:config", "Show the settings and their origin, trust a project."
+    ),
     "schema": LazyCommand(
         f"{_PLACE}.reference_commands:schema", "Print the JSON Schema of a published shape."
     ),

@@ -54,7 +54,7 @@ _OPTIONS = (
         "--resume/--no-resume", default=True, help="Continue a run that fits (the default)."
     ),
     click.option("--run-all", is_flag=True, help="Run all steps (the default; for old scripts)."),
-    click.option("--yes", is_flag=True, help="Ask nothing; the same as --non-interactive."),
+    click.option("-y", "--yes", is_flag=True, help="Ask nothing; the same as --non-interactive."),
     click.option(
         "--in-place",
         is_flag=True,
@@ -78,10 +78,11 @@ _OPTIONS = (
     ),
     click.option("--import-state", metavar="FILE", help="Take over a state file of the Go tool."),
     click.option(
-        "--take-over",
-        is_flag=True,
-        help="Overwrite outputs of a run of another pack; backups are kept.",
+        "--existing",
+        type=click.Choice(("adopt", "replace")),
+        help="Take answers that are there already, or ask for them again; backups are kept.",
     ),
+    click.option("--take-over", is_flag=True, help="The same as --existing replace."),
 )
 
 
@@ -99,6 +100,7 @@ def run_arguments(flags: dict[str, object]) -> api.RunArguments:
         value = flags.get(name)
         return value if isinstance(value, str) else None
 
+    existing = text("existing") or ("replace" if flags.get("take_over") else None)
     return api.RunArguments(
         rerun=text("rerun"),
         steps=text("steps"),
@@ -107,7 +109,7 @@ def run_arguments(flags: dict[str, object]) -> api.RunArguments:
         new_run=bool(flags["new_run"]) or not flags["resume"],
         import_state=text("import_state"),
         in_place=bool(flags.get("in_place")),
-        take_over=bool(flags.get("take_over")),
+        existing=api.Existing(existing) if existing else None,
         wait_for=text("wait_for"),
         expect_pack=text("expect_pack"),
         argv=command_words(),

@@ -50,7 +50,12 @@ def budget_failure(report: api.RunReport, command: str) -> ReplyError:
 
 
 def decision_failure(report: api.RunReport, command: str) -> ReplyError:
-    """Why the exit code is 8, and how a person decides."""
+    """Why the exit code is 8: what is waited for, or how a person decides."""
+    if report.awaited_cause is not None and report.cause is None:
+        way_on = f"to go on waiting, without asking again: {command}"
+        return ReplyError(
+            "AWAITED", report.awaited_cause, retryable=True, phase="run", suggestion=way_on
+        )
     ways = f"{command} --on-unknown retry asks again, and may pay a second time"
     message = report.cause or ExitCode.DECISION.meaning
     return ReplyError(ExitCode.DECISION.name, message, phase="run", suggestion=ways)

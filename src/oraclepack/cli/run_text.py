@@ -31,6 +31,9 @@ def policy_line(*, met: bool, figures: str) -> tuple[str | Styled, ...]:
     return ("policy     ", verdict, f"  {figures}\n")
 
 
+NO_POLICY = "policy     not judged: a rehearsal has no answers\n"
+
+
 def policy_failure(
     shortfalls: tuple[str, ...], suggestion: str, run: api.RunReport | None = None
 ) -> ReplyError:

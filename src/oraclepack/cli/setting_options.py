@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from oraclepack import api
+from oraclepack.api import call_settings as cs
+from oraclepack.api import run_settings as rs
 from oraclepack.api import value_kinds as kinds
 from oraclepack.cli.value_completion import rule_list
 from oraclepack.errors import UsageError
@@ -16,12 +18,13 @@ SHARED: tuple[api.Setting[Any], ...] = (api.CWD, api.OUTPUT, api.COLOR)
 """What every command takes."""
 
 JSON_FLAG = "--json"
+_LOGS = (rs.CI, rs.JSON_LOG)
 _OF_RULES = (api.LINT_SELECT, api.LINT_IGNORE)
 
 
 def option_for(setting: api.Setting[Any]) -> click.Option:
     """The option of a setting. It has no default of its own: not given means not given."""
-    names = [setting.flag, setting.parameter]
+    names = [*filter(None, [setting.short]), setting.flag, setting.parameter]
     match setting.kind:
         case kinds.Bool():
             names[0] = f"{setting.flag}/{setting.off_flag}"
@@ -90,16 +93,19 @@ def settle_booleans(params: Sequence[click.Parameter], args: Sequence[str]) -> l
     return settled
 
 
-_BEFORE = frozenset({JSON_FLAG})
-_BEFORE_WITH_VALUE = frozenset({*(setting.flag for setting in SHARED), "--fields", "--jq"})
-"""What every command takes, and so may be given before its name."""
+_OF_GO = (cs.ORACLE_BIN, rs.OUT_DIR)
+_BEFORE = frozenset({JSON_FLAG, rs.TUI.flag, rs.TUI.off_flag})
+_BEFORE_WITH_VALUE = frozenset(
+    {*(one.flag for one in (*SHARED, *_OF_GO)), rs.OUT_DIR.short, "--fields", "--jq"}
+)
+"""What may be given before the command: what every command takes, and the Go tool's root flags."""
 
 
 def shared_options_last(args: Sequence[str]) -> list[str]:
     """The words with the options before the command moved behind it: `--json runs list`."""
     moved: list[str] = []
     rest = list(args)
-    while rest and rest[0].startswith("--"):
+    while rest and rest[0].startswith("-"):
         name, equals, _ = rest[0].partition("=")
         count = 2 if name in _BEFORE_WITH_VALUE and not equals else 1
         if name not in _BEFORE | _BEFORE_WITH_VALUE:
@@ -128,6 +134,15 @@ def asks_for_json(args: Sequence[str], variables: Mapping[str, str]) -> bool:
         elif name in {"--fields", "--jq"}:
             return True
     return variables.get(api.OUTPUT.variable) in {"json", "jsonl"} if last is None else last
+
+
+def asks_for_log(args: Sequence[str], variables: Mapping[str, str]) -> bool:
+    """Whether stderr must be JSON lines, judged before anything is parsed."""
+    words = args[: args.index("--")] if "--" in args else args
+    flags = {one.flag for one in _LOGS}
+    given = [value for name, _, value in (word.partition("=") for word in words) if name in flags]
+    given += [variables[one.variable] for one in _LOGS if one.variable in variables]
+    return any(kinds.BOOLEANS.get(value.lower(), not value) for value in given)
 
 
 def _with_default(setting: api.Setting[Any]) -> str:

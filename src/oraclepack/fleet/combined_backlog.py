@@ -119,19 +119,12 @@ class _Groups:
         return None
 
     def _near(self, subject: ComparedStatement, kind: str) -> set[int]:
-        """Groups with as many words, at least half of them equal; others may differ in spelling.
-
-        Such a group has one of the rarest words, if more than half of the words are looked up.
-        """
-        listed = [self._by_word.get((kind, word), []) for word in subject.words]
-        rarest = sorted(listed, key=len)[: len(listed) // 2 + 1]
-        words = subject.words.keys()
+        """Groups with as many words, one of them the same."""
         return {
             number
-            for numbers in rarest
-            for number in numbers
-            if len(other := self._subjects[number].words) == len(words)
-            and 2 * len(other.keys() & words) >= len(words)
+            for word in subject.words
+            for number in self._by_word.get((kind, word), ())
+            if len(self._subjects[number].words) == len(subject.words)
         }
 
     def _begin(self, subject: ComparedStatement, kind: str) -> int:

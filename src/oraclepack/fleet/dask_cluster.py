@@ -45,7 +45,7 @@ def start_worker(words: Sequence[str], log: str, version: str) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "oraclepack", *words],
+            [sys.executable, "-P", "-m", "oraclepack", *words],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

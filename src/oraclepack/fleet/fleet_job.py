@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
@@ -73,13 +73,11 @@ class ManifestLine(JobSource, frozen=True, kw_only=True, forbid_unknown_fields=T
 class FleetGenerateOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What `generate` of a job may say: options of `oraclepack generate`, for one pack."""
 
-    profile: Literal["", "security", "performance", "api", "tests", "onboarding"] = ""
-    count: Annotated[int, msgspec.Meta(ge=1, le=99)] = 20
+    count: Annotated[int, msgspec.Meta(ge=1, le=99)] = 10
     focus: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     since: str = ""
     """A commit of the history; branches have no names in a workspace."""
-    from_tickets: str | None = None
     extra_files: tuple[str, ...] = ()
     out: str = ""
     out_dir: str = ""

@@ -26,6 +26,8 @@ class UnknownCall(msgspec.Struct, frozen=True, kw_only=True):
     output_path: str | None
     resolution: str
     """What would end it."""
+    machine: str = ""
+    """The id of the machine, where the host name is not unique; empty in records of 0.2.0."""
 
 
 class ProviderLoad(msgspec.Struct, frozen=True, kw_only=True):

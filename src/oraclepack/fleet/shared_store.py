@@ -107,7 +107,7 @@ def examine_store(database: Database) -> tuple[StoreCheck, ...]:
 def unknown_calls(database: Database) -> tuple[UnknownCall, ...]:
     """Every call without a living holder whose end is not known."""
     rows = database.rows(
-        "select claim.key, asked::text, runner.host, runner.id, claim.intent,"
+        "select claim.key, asked::text, runner.host, runner.machine, runner.id, claim.intent,"
         " runner.buried is not null from claim join runner on runner.id = claim.asker"
         " where claim.state = 'asking'"
         " and (claim.holder is null or not runner_is_alive(claim.holder))"
@@ -117,11 +117,12 @@ def unknown_calls(database: Database) -> tuple[UnknownCall, ...]:
 
 
 def _unknown(row: Row) -> UnknownCall:
-    key, asked, host, runner, intent, buried = row
+    key, asked, host, machine, runner, intent, buried = row
     return UnknownCall(
         key=str(key),
         asked_at=str(asked),
         host=str(host),
+        machine=str(machine),
         runner=str(runner),
         step=str(intent.get("step", "")),
         model=intent.get("model"),
@@ -136,6 +137,7 @@ def _unknown(row: Row) -> UnknownCall:
 def bury(database: Database, host: str, by_whom: str, why: str) -> tuple[int, int]:
     """Declare all runners of a machine dead for good; how many runners and unknown calls.
 
+    `host` is a host name, or the id of one machine, since several may have the name.
     Each unknown call of theirs gets a verdict, may be asked again, and counts as spent at its
     worst case. Their slots are free.
     """
@@ -145,50 +147,43 @@ def bury(database: Database, host: str, by_whom: str, why: str) -> tuple[int, in
 
     def work(cursor: psycopg.Cursor[Row]) -> tuple[int, int]:
         cursor.execute(
-            "select count(*) from runner where host = %s and runner_is_alive(id)", (host,)
+            "select id, runner_is_alive(id) from runner where %s in (host, machine)", (host,)
         )
-        living = (cursor.fetchone() or (0,))[0]
+        alive_by_runner: dict[str, bool] = dict(cursor.fetchall())
+        runners = list(alive_by_runner)
+        living = sum(alive_by_runner.values())
         if living:
             raise InputError(
                 f"{host} is alive: {living} of its runners have renewed their leases",
-                hint="stop them, or wait until their leases have run out (store_lease)",
+                hint="stop them, or wait until their leases have run out (store_lease); where"
+                " several machines have this name, give the id of the dead one (`fleet unknown`)",
             )
         cursor.execute(
             "update runner set buried = clock_timestamp(), buried_by = %s, buried_why = %s"
-            " where host = %s and buried is null returning id",
-            (by_whom, why, host),
+            " where id = any(%s) and buried is null returning id",
+            (by_whom, why, runners),
         )
-        runners = [row[0] for row in cursor.fetchall()]
-        cursor.execute("select 1 from runner where host = %s limit 1", (host,))
-        if cursor.fetchone() is None:
+        buried = [row[0] for row in cursor.fetchall()]
+        if not runners:
             raise InputError(f"no runner was ever on {host}", hint="see `fleet status`")
         cursor.execute(
             "insert into verdict (key, asker, decided, by_whom, why, intent)"
             " select key, asker, 'given up', %s, %s, intent from claim"
-            " where state = 'asking' and asker in (select id from runner where host = %s)"
+            " where state = 'asking' and asker = any(%s)"
             " and (holder is null or not runner_is_alive(holder))",
-            (by_whom, why, host),
+            (by_whom, why, runners),
         )
         cursor.execute(
-            "delete from claim where state = 'asking'"
-            " and asker in (select id from runner where host = %s)"
+            "delete from claim where state = 'asking' and asker = any(%s)"
             " and (holder is null or not runner_is_alive(holder))"
             " returning intent->>'reservation'",
-            (host,),
+            (runners,),
         )
         reservations = [row[0] for row in cursor.fetchall()]
-        cursor.execute(
-            "delete from slot where runner in (select id from runner where host = %s"
-            " and buried is not null)",
-            (host,),
-        )
-        cursor.execute(
-            "delete from claim where state = 'held'"
-            " and holder in (select id from runner where host = %s and buried is not null)",
-            (host,),
-        )
+        cursor.execute("delete from slot where runner = any(%s)", (runners,))
+        cursor.execute("delete from claim where state = 'held' and holder = any(%s)", (runners,))
         budget.settle_in(cursor, [name for name in reservations if name])
-        return len(runners), len(reservations)
+        return len(buried), len(reservations)
 
     return database.transaction(work)
 

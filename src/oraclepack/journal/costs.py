@@ -143,10 +143,8 @@ def cost_text(total: CostTotal) -> str:
 
 
 def forecast_text(forecast: ForecastRecorded) -> str:
-    """A forecast in one line: `12 calls to ask, 8 cached, likely $4.20 ($2.10 to $9.80)`."""
-    parts = [f"{_calls(forecast.to_ask)} to ask"]
-    parts += [f"{forecast.cached} cached"] if forecast.cached else []
-    parts += [f"{forecast.adopted} to adopt"] if forecast.adopted else []
+    """A forecast in one line: `12 calls to ask, 8 answered before, likely $4.20 ($2 to $9.80)`."""
+    parts = [calls_text(forecast.to_ask, forecast.cached, forecast.adopted)]
     if forecast.likely is not None and forecast.low is not None and forecast.high is not None:
         parts.append(
             f"likely {money(forecast.likely)} ({money(forecast.low)} to {money(forecast.high)})"
@@ -154,6 +152,14 @@ def forecast_text(forecast: ForecastRecorded) -> str:
     parts += [f"{forecast.unpriced_calls} of unknown price"] if forecast.unpriced_calls else []
     if forecast.unrecorded_steps:
         parts.append("by the text of the pack; `oraclepack plan` is more exact")
+    return ", ".join(parts)
+
+
+def calls_text(to_ask: int, answered: int, adopted: int) -> str:
+    """What becomes of calls: `12 calls to ask, 8 answered before, 1 whose answer is awaited`."""
+    parts = [f"{_calls(to_ask)} to ask"]
+    parts += [f"{answered} answered before"] if answered else []
+    parts += [f"{adopted} whose earlier answer is looked for"] if adopted else []
     return ", ".join(parts)
 
 

@@ -13,6 +13,7 @@ import msgspec
 from oraclepack.errors import StepError
 from oraclepack.journal.statuses import (
     Cache,
+    CallIdentity,
     CallWait,
     Move,
     OutputRetry,
@@ -191,6 +192,23 @@ class InvocationIntent(Event, frozen=True, kw_only=True, tag="invocation_intent"
     """When the call arrived: its question was read between then and now."""
     reservation: str | None = None
     """The name under which its worst case is reserved in the ledger of budgets."""
+    private: str | None = None
+    """The folder in which the tool writes and prints, relative to the project root; its name is
+    unique, and in oracle's own record of the session."""
+    identity: CallIdentity | None = None
+    """What its tool has printed since: in the claim of its question, and in the folded state."""
+
+
+class CallIdentified(Event, frozen=True, kw_only=True, tag="call_identified"):
+    """The tool has printed under which names its call can be found again.
+
+    Recorded as soon as they are printed, each time with all that are known.
+    """
+
+    step: str
+    attempt: int
+    call: int
+    identity: CallIdentity
 
 
 class BudgetReserved(Event, frozen=True, kw_only=True, tag="budget_reserved"):
@@ -280,6 +298,8 @@ class TryFinished(Event, frozen=True, kw_only=True, tag="try_finished"):
     exit_code: int | None = None
     error: StepError | None = None
     session: str | None = None
+    left_sha256: str | None = None
+    """Of what a failed try left, a cut answer for example: a blob of the run."""
 
 
 class WaitStarted(Event, frozen=True, kw_only=True, tag="wait_started"):
@@ -417,6 +437,21 @@ class OutputRevised(Event, frozen=True, kw_only=True, tag="output_revised"):
     """What it lacked when it was accepted."""
     source_run: str | None = None
     """The run in which it was accepted, where that was another one."""
+    adopted: bool = False
+    """It was there before the run, and the user takes it: no call of ours made it."""
+
+
+class OutputEdited(Event, frozen=True, kw_only=True, tag="output_edited"):
+    """A person changed the file at an output's path after it was recorded; the file stays.
+
+    The recorded output is still the one of the run's own copy. Where `sha256` is that of the
+    recorded output, the file is as recorded again.
+    """
+
+    step: str
+    declared_path: str
+    sha256: str
+    """Of the file as it is now."""
 
 
 class OutputRestored(Event, frozen=True, kw_only=True, tag="output_restored"):
@@ -537,6 +572,7 @@ KnownEvent: TypeAlias = (
     | StepStarted
     | StepSpawned
     | InvocationIntent
+    | CallIdentified
     | BudgetReserved
     | BudgetSettled
     | InvocationOutcome
@@ -553,6 +589,7 @@ KnownEvent: TypeAlias = (
     | OutputInUse
     | OutputRecorded
     | OutputRevised
+    | OutputEdited
     | OutputRestored
     | StepFinished
     | TreeRecorded

@@ -174,7 +174,7 @@ BACKUPS = "backups"
 STEPS = "steps"
 NOTIFICATIONS = "notifications.jsonl"
 OWN_NAMES = (
-    *(journal_file.NAME, "outputs", "logs", BACKUPS, STEPS, "answers", "aside"),
+    *(journal_file.NAME, "outputs", "logs", BACKUPS, STEPS, "answers", "aside", "blobs", "calls"),
     *("actionizer", "_failed", "lock", "run.json", "steps.json"),
     NOTIFICATIONS,
     *("report.html", "report.md", "trace.json"),

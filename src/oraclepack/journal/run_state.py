@@ -8,6 +8,7 @@ the sake of `replace`: one copy per event, ten times as fast as a dataclass's.
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
+from posixpath import normpath
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
@@ -22,8 +23,11 @@ from oraclepack.journal.line_format import AnyEvent, Unknown
 from oraclepack.journal.statuses import INTERRUPTED, RollbackStatus, Status
 from oraclepack.journal.step_state import (
     PRISTINE,
+    CallEvent,
+    Invocation,
     StepEvent,
     StepState,
+    apply_call,
     apply_step,
     rolled_back_state,
 )
@@ -31,6 +35,7 @@ from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.tools.usage import Usage
 
 FileEvent: TypeAlias = j.OutputBackedUp | j.OutputRecorded
+RollbackEvent: TypeAlias = j.RollbackStarted | j.FileUndone | j.RolledBack | j.RollbackFinished
 
 
 def path_of(event: FileEvent) -> str | None:
@@ -88,6 +93,25 @@ class RunState(msgspec.Struct, frozen=True):
     def step(self, step_id: str) -> StepState:
         return self.steps.get(step_id, PRISTINE)
 
+    def replaced_outputs(self) -> frozenset[tuple[str, str]]:
+        """Step and path (in the run directory) of outputs that a later step has changed.
+
+        They belong to that step, which went well.
+        """
+        recorded = [
+            (normpath(output.declared_path), output)
+            for step in self.steps.values()
+            if step.status is Status.OK
+            for output in step.outputs
+            if output.declared_path is not None
+        ]
+        last = dict(sorted(recorded, key=lambda pair: pair[1].seq))
+        return frozenset(
+            (output.step, output.path)
+            for place, output in recorded
+            if last[place].step != output.step
+        )
+
     @property
     def step_ids(self) -> tuple[str, ...]:
         """The steps of the pack as it was when the run began."""
@@ -130,35 +154,80 @@ EMPTY = RunState()
 
 
 def fold(events: Iterable[AnyEvent], state: RunState = EMPTY) -> RunState:
-    """Replay events on top of a state."""
-    return reduce(apply, events, state)
+    """Replay events on top of a state: what `apply` makes of them one by one, in linear time."""
+    folding = _Folding(state)
+    for event in events:
+        folding.add(event)
+    return folding.state()
+
+
+class _Folding:
+    """A state to which many events are applied.
+
+    What grows with the journal (warnings, files of a command, calls of a step) is collected in
+    lists, since a tuple would be copied for every event. The rest is left to `apply`.
+    """
+
+    def __init__(self, state: RunState) -> None:
+        self._begin(state)
+
+    def _begin(self, state: RunState) -> None:
+        self._state = replace(state, warnings=(), session_files=(), steps=EMPTY.steps)
+        self._warnings = list(state.warnings)
+        self._files = list(state.session_files)
+        self._steps = dict(state.steps)
+        self._calls: dict[str, dict[tuple[int, int], Invocation]] = {}
+
+    def add(self, event: AnyEvent) -> None:
+        if isinstance(event, CallEvent):
+            self._add_call(event)
+        elif isinstance(event, StepEvent):
+            self._steps[event.step] = apply_step(self._steps.get(event.step, PRISTINE), event)
+        if isinstance(event, FileEvent):
+            self._files.append(event)
+        elif isinstance(event, j.WarningRecorded):
+            self._warnings.append(event)
+        elif isinstance(event, RollbackEvent):
+            self._begin(apply(self.state(), event))
+            return
+        elif not isinstance(event, StepEvent):
+            if isinstance(event, j.SessionStarted):
+                self._files.clear()
+            self._state = apply(self._state, event)
+            return
+        self._state = _after(self._state, event)
+
+    def _add_call(self, event: CallEvent) -> None:
+        calls = self._calls.get(event.step)
+        if calls is None:
+            step = self._steps.setdefault(event.step, PRISTINE)
+            calls = {(call.attempt, call.call): call for call in step.invocations}
+            self._calls[event.step] = calls
+        place = (event.attempt, event.call)
+        # The call that changed last comes last.
+        calls[place] = apply_call(calls.pop(place, None), event)
+
+    def state(self) -> RunState:
+        """The state after everything that was added."""
+        for step_id, calls in self._calls.items():
+            step = self._steps[step_id]
+            self._steps[step_id] = replace(step, invocations=tuple(calls.values()))
+        return replace(
+            self._state,
+            steps=MappingProxyType(dict(self._steps)),
+            warnings=tuple(self._warnings),
+            session_files=tuple(self._files),
+        )
 
 
 def apply(state: RunState, event: AnyEvent) -> RunState:
     """The state after one more event."""
-    # Taking a run over is no work on it.
-    at = event.at if not isinstance(event, j.RunTrusted) else None
-    state = replace(state, last_seq=event.seq, last_at=at or state.last_at)
+    state = _after(state, event)
+    if isinstance(event, StepEvent):
+        return _with_step(state, event)
+    if isinstance(event, RollbackEvent):
+        return _apply_rollback(state, event)
     match event:
-        case (
-            j.StepStarted()
-            | j.StepSpawned()
-            | j.StepFinished()
-            | j.InvocationIntent()
-            | j.InvocationOutcome()
-            | j.BudgetReserved()
-            | j.BudgetSettled()
-            | j.OutputInUse()
-            | j.OutputRecorded()
-            | j.OutputRevised()
-            | j.Quarantined()
-            | j.TreeRecorded()
-            | j.TreeChanged()
-            | j.ChangeUndone()
-        ):
-            return _with_step(state, event)
-        case j.RollbackStarted() | j.FileUndone() | j.RolledBack() | j.RollbackFinished():
-            return _apply_rollback(state, event)
         case j.PreludeStarted() | j.PreludeFinished():
             return _apply_prelude(state, event)
         case (
@@ -171,6 +240,14 @@ def apply(state: RunState, event: AnyEvent) -> RunState:
             return _apply_command(state, event)
         case _:
             return _apply_note(state, event)
+
+
+def _after(state: RunState, event: AnyEvent) -> RunState:
+    """What every event changes."""
+    # Taking a run over is no work on it.
+    at = event.at if not isinstance(event, j.RunTrusted) else None
+    done = None if isinstance(event, j.StepStarted) else state.finished_at
+    return replace(state, last_seq=event.seq, last_at=at or state.last_at, finished_at=done)
 
 
 def _apply_command(
@@ -218,13 +295,9 @@ def _with_head(state: RunState, sha: str | None) -> RunState:
 def _with_step(state: RunState, event: StepEvent) -> RunState:
     step = apply_step(state.step(event.step), event)
     state = replace(state, steps=MappingProxyType({**state.steps, event.step: step}))
-    match event:
-        case j.StepStarted():
-            return replace(state, finished_at=None)
-        case j.OutputRecorded():
-            return replace(state, session_files=(*state.session_files, event))
-        case _:
-            return state
+    if isinstance(event, j.OutputRecorded):
+        return replace(state, session_files=(*state.session_files, event))
+    return state
 
 
 def _apply_prelude(state: RunState, event: j.PreludeStarted | j.PreludeFinished) -> RunState:
@@ -241,10 +314,7 @@ def _apply_prelude(state: RunState, event: j.PreludeStarted | j.PreludeFinished)
     )
 
 
-def _apply_rollback(
-    state: RunState,
-    event: j.RollbackStarted | j.FileUndone | j.RolledBack | j.RollbackFinished,
-) -> RunState:
+def _apply_rollback(state: RunState, event: RollbackEvent) -> RunState:
     now = state.rollback or Rollback(RollbackStatus.STARTED)
     match event:
         case j.RollbackStarted():

@@ -82,6 +82,19 @@ class QuestionSize(msgspec.Struct, frozen=True, kw_only=True):
     """The bytes of each attached file."""
 
 
+class CallIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The names under which a call can be found again: those that its tool has printed."""
+
+    session: str | None = None
+    """Of the tool's session record."""
+    response: str | None = None
+    """The provider's id of a response that it computes in the background."""
+    provider: str | None = None
+    """Who computes the response: `openai` or `azure`."""
+    endpoint: str | None = None
+    """The address at which the response can be asked for."""
+
+
 class OutputRetry(msgspec.Struct, frozen=True, kw_only=True):
     """A call that asks again because its answers missed their contract (`--output-retries`)."""
 
@@ -146,6 +159,9 @@ BUDGET_LEDGER = "BUDGET_LEDGER"
 NO_SPACE = "NO_SPACE"
 """The code of a call that was not made because the disk could not take its answer."""
 
+NO_KEY = "NO_KEY"
+"""The code of a call that was not made because there is no key for its provider."""
+
 OUTPUT_PATH = "OUTPUT_PATH"
 """The code of a call that was not made because its answer may not, or could not, be written."""
 
@@ -156,6 +172,9 @@ UNMET = frozenset({"CONTRACT", "OUTPUT_CONTRACT"})
 
 DETACHED = "DETACHED"
 """The code of a call whose tool ended and left its question to a worker, which goes on."""
+
+AWAITED = "AWAITED"
+"""The code of a call whose answer its provider still computes: the next command waits for it."""
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import (
+    AWAITED,
     BUDGET,
     DETACHED,
     INTERRUPTED,
@@ -19,17 +20,23 @@ from oraclepack.journal.statuses import (
 )
 from oraclepack.shell.attempt import ProcessIdentity
 
+CallEvent: TypeAlias = (
+    j.InvocationIntent | j.InvocationOutcome | j.CallIdentified | j.BudgetReserved | j.BudgetSettled
+)
+"""What happens to one call of a step."""
 StepEvent: TypeAlias = (
     j.StepStarted
     | j.StepSpawned
     | j.StepFinished
     | j.InvocationIntent
     | j.InvocationOutcome
+    | j.CallIdentified
     | j.BudgetReserved
     | j.BudgetSettled
     | j.OutputInUse
     | j.OutputRecorded
     | j.OutputRevised
+    | j.OutputEdited
     | j.Quarantined
     | j.TreeRecorded
     | j.TreeChanged
@@ -82,6 +89,8 @@ class StepState(msgspec.Struct, frozen=True):
     """The calls of all attempts: what was paid for stays known."""
     accepted: tuple[j.OutputRevised, ...] = ()
     """Outputs that a person took as they are; kept until an attempt writes something else."""
+    edited: tuple[j.OutputEdited, ...] = ()
+    """Outputs that a person changed after they were recorded."""
     in_use: tuple[j.OutputInUse, ...] = ()
     """Files that another run writes to, and that the last attempt has not got; also those of an
     attempt that is about to start."""
@@ -108,6 +117,12 @@ class StepState(msgspec.Struct, frozen=True):
         return self.status is Status.PENDING and refused and not self.rolled_back
 
     @property
+    def is_awaited(self) -> bool:
+        """A provider still computes an answer that was paid for: it is pending, not failed."""
+        waits = self.error is not None and self.error.code == AWAITED
+        return self.status is Status.PENDING and waits and not self.rolled_back
+
+    @property
     def is_undecided(self) -> bool:
         """It failed for nothing but that it is unknown whether a call was paid for."""
         return (
@@ -117,7 +132,7 @@ class StepState(msgspec.Struct, frozen=True):
     @property
     def has_bad_attempt(self) -> bool:
         """Its last attempt failed or was interrupted: what it left is no result."""
-        stopped = self.is_interrupted or self.is_over_budget
+        stopped = self.is_interrupted or self.is_over_budget or self.is_awaited
         return stopped or self.status in {Status.FAILED, Status.RUNNING}
 
     @property
@@ -131,12 +146,21 @@ class StepState(msgspec.Struct, frozen=True):
         return self.status is Status.OK and bool(self.accepted)
 
     @property
+    def is_adopted(self) -> bool:
+        """It is ok with an answer that was there before the run."""
+        return self.is_accepted and any(one.adopted for one in self.accepted)
+
+    @property
     def word(self) -> str:
         """Its status as people read it."""
         if self.is_interrupted:
             return "interrupted"
         if self.is_over_budget:
             return "budget"
+        if self.is_adopted:
+            return "adopted"
+        if self.is_awaited:
+            return "awaited"
         return "accepted" if self.is_accepted else self.status.value
 
     @property
@@ -166,7 +190,13 @@ def apply_step(step: StepState, event: StepEvent) -> StepState:  # noqa: PLR0911
             return replace(step, process=event.process)
         case j.StepFinished():
             return _finished(step, event)
-        case j.InvocationIntent() | j.InvocationOutcome() | j.BudgetReserved() | j.BudgetSettled():
+        case (
+            j.InvocationIntent()
+            | j.InvocationOutcome()
+            | j.CallIdentified()
+            | j.BudgetReserved()
+            | j.BudgetSettled()
+        ):
             return replace(step, invocations=_with_call(step.invocations, event))
         case j.OutputRecorded():
             return _recorded(step, event)
@@ -176,6 +206,13 @@ def apply_step(step: StepState, event: StepEvent) -> StepState:  # noqa: PLR0911
             return replace(step, in_use=rest if event.obtained else (*rest, event))
         case j.OutputRevised():
             return _revised(step, event)
+        case j.OutputEdited():
+            recorded = any(
+                (one.declared_path, one.sha256) == (event.declared_path, event.sha256)
+                for one in step.outputs
+            )
+            others = _not_at(step.edited, event.declared_path)
+            return replace(step, edited=others if recorded else (*others, event))
         case j.Quarantined():
             return replace(step, quarantined=(*step.quarantined, event))
         case _:
@@ -227,6 +264,7 @@ def _recorded(step: StepState, event: j.OutputRecorded) -> StepState:
         step,
         outputs=(*others, event),
         accepted=_still_accepted(step, event),
+        edited=_not_at(step.edited, event.declared_path),
         in_use=tuple(one for one in step.in_use if one.path != event.declared_path),
     )
 
@@ -253,7 +291,12 @@ def _revised(step: StepState, event: j.OutputRevised) -> StepState:
         step,
         outputs=outputs if known else (*outputs, recorded),
         accepted=(*others, event) if event.accepted else others,
+        edited=_not_at(step.edited, event.declared_path),
     )
+
+
+def _not_at(edited: tuple[j.OutputEdited, ...], path: str | None) -> tuple[j.OutputEdited, ...]:
+    return tuple(one for one in edited if one.declared_path != path)
 
 
 def _still_accepted(step: StepState, event: j.OutputRecorded) -> tuple[j.OutputRevised, ...]:
@@ -283,20 +326,25 @@ def _finished(step: StepState, event: j.StepFinished) -> StepState:
     )
 
 
-def _with_call(
-    calls: tuple[Invocation, ...],
-    event: j.InvocationIntent | j.InvocationOutcome | j.BudgetReserved | j.BudgetSettled,
-) -> tuple[Invocation, ...]:
+def _with_call(calls: tuple[Invocation, ...], event: CallEvent) -> tuple[Invocation, ...]:
     place = (event.attempt, event.call)
-    now = next((c for c in calls if (c.attempt, c.call) == place), Invocation(*place))
+    now = next((c for c in calls if (c.attempt, c.call) == place), None)
     others = (c for c in calls if (c.attempt, c.call) != place)
+    return (*others, apply_call(now, event))
+
+
+def apply_call(call: Invocation | None, event: CallEvent) -> Invocation:
+    """A call after one more event about it; None where it is the first."""
+    now = call or Invocation(event.attempt, event.call)
     match event:
         case j.InvocationIntent():
-            return (*others, replace(now, intent=event))
+            return replace(now, intent=event)
         case j.InvocationOutcome():
-            return (*others, replace(now, outcome=event))
+            return replace(now, outcome=event)
+        case j.CallIdentified():
+            return replace(now, intent=now.intent and replace(now.intent, identity=event.identity))
         case j.BudgetReserved():
-            return (*others, replace(now, reserved=(*now.reserved, event)))
+            return replace(now, reserved=(*now.reserved, event))
         case _:
             rest = tuple(one for one in now.reserved if one.reservation != event.reservation)
-            return (*others, replace(now, reserved=rest, settled=(*now.settled, event)))
+            return replace(now, reserved=rest, settled=(*now.settled, event))

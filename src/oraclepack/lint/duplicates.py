@@ -8,6 +8,7 @@ from itertools import islice
 
 import msgspec
 
+from oraclepack.lint.quoted_evidence import without_evidence
 from oraclepack.pack.model import HEADER_FIELDS, META_BLOCK, META_OPENS, Step
 from oraclepack.pack.script import Span
 from oraclepack.pack.tool_call import Prompt, ToolCall
@@ -19,13 +20,11 @@ MOST_QUESTIONS = 200
 """A pack with more is refused anyway; comparing each with each would take too long."""
 _MOST_WORDS = 2_000
 _EXACT = 1e-9
-_FEWEST_PROMPTS = 3
-"""With fewer prompts nothing can be said about what most of them share."""
 
 _FIELD = late_pattern(rf"\s*(?:{'|'.join((*HEADER_FIELDS, 'QuestionId'))})\s*[:=]", re.IGNORECASE)
-_TOKEN = late_pattern(r"[\w./:#-]*\w")
-_NAME = late_pattern(r"[/_.:]|(?<=[a-z])[A-Z]|[a-zA-Z]\d")
-"""What makes a token a name from the code: a path, a symbol, a version."""
+_TOKEN = late_pattern(r"[\w./:#-]*\w(?:\(\))?")
+_NAME = late_pattern(r"[/_.:(]|(?<=[a-z])[A-Z]|[a-zA-Z]\d")
+"""What makes a token a name from the code: a path, a symbol, a call, a version."""
 _ZEROS = str.maketrans("123456789", "000000000")
 _SMALL_WORDS = frozenset(
     [
@@ -108,7 +107,6 @@ class QuestionWords(msgspec.Struct, frozen=True):
     names: frozenset[str]
     text: str
     """All of it, for where none of the words is its own."""
-    files: tuple[str, ...]
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -123,11 +121,11 @@ def duplicates(steps: Sequence[Step], calls: Sequence[_Calls]) -> Iterator[Pair]
     asked_questions = [*_questions(steps, calls)]
     if not 1 < len(asked_questions) <= MOST_QUESTIONS:
         return
-    texts = [_rows(prompt.text) for _, _, prompt in asked_questions]
+    texts = [_rows(without_evidence(prompt.text)) for _, prompt in asked_questions]
     shared = _shared(texts)
     questions = [
-        _question(step, call, prompt, rows, shared)
-        for (step, call, prompt), rows in zip(asked_questions, texts, strict=True)
+        _question(step, prompt, rows, shared)
+        for (step, prompt), rows in zip(asked_questions, texts, strict=True)
     ]
     for index, question in enumerate(questions):
         for earlier in questions[:index]:
@@ -136,15 +134,13 @@ def duplicates(steps: Sequence[Step], calls: Sequence[_Calls]) -> Iterator[Pair]
                 break
 
 
-def _questions(
-    steps: Sequence[Step], calls: Sequence[_Calls]
-) -> Iterator[tuple[Step, ToolCall, Prompt]]:
-    """The first call of each question whose whole text is known."""
+def _questions(steps: Sequence[Step], calls: Sequence[_Calls]) -> Iterator[tuple[Step, Prompt]]:
+    """The prompt of each question whose whole text is known."""
     for step, groups in zip(steps, calls, strict=True):
         for group in groups:
             prompt = group[0].prompt
             if prompt is not None and prompt.complete:
-                yield step, group[0], prompt
+                yield step, prompt
 
 
 def _rows(text: str) -> list[_Row]:
@@ -166,21 +162,18 @@ def _is_field(line: str) -> bool:
 
 def _shared(texts: Sequence[Sequence[_Row]]) -> frozenset[str]:
     """The lines that more than half of the prompts have, whatever the numbers in them."""
-    if len(texts) < _FEWEST_PROMPTS:
-        return frozenset()
     counts = Counter(masked for rows in texts for masked in {masked for _, masked in rows})
     return frozenset(line for line, times in counts.items() if times * 2 > len(texts))
 
 
 def _question(
-    step: Step, call: ToolCall, prompt: Prompt, rows: Sequence[_Row], shared: frozenset[str]
+    step: Step, prompt: Prompt, rows: Sequence[_Row], shared: frozenset[str]
 ) -> QuestionWords:
     own = _tokens(line for line, masked in rows if masked not in shared)
-    files = tuple(sorted(attachment.value for attachment in call.attachments))
     names = frozenset(token for token in set(own) if _NAME().search(token))
     words = _words(own)
     text = "\n".join(line for line, _ in rows)
-    return QuestionWords(step, prompt.span, words, frozenset(words), names, text, files)
+    return QuestionWords(step, prompt.span, words, frozenset(words), names, text)
 
 
 def _tokens(lines: Iterable[str]) -> list[str]:
@@ -207,10 +200,8 @@ def _number(token: str) -> bool:
 
 def _alike(first: QuestionWords, second: QuestionWords) -> bool:
     if not first.words and not second.words:
-        # Nothing of their own: the same words about other files are another question.
-        same_thing = first.step.reference == second.step.reference
-        same_thing = same_thing and first.files == second.files
-        return same_thing and _whole(first.text) == _whole(second.text) != ()
+        # Nothing of their own: the same words about other files are the same question.
+        return _whole(first.text) == _whole(second.text) != ()
     if first.names != second.names:
         return False
     # Words that only one of them has bound the result from above: most pairs end here.

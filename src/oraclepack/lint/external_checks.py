@@ -3,16 +3,25 @@
 import functools
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
+from oraclepack.errors import nearest
 from oraclepack.lint.bash_syntax import check_syntax, start_reading
 from oraclepack.lint.facts import CheckStatus, Facts, PathFact, PathKind
+from oraclepack.lint.quoted_evidence import evidence_of
+from oraclepack.lint.rules.attachment_rules import looks_secret
 from oraclepack.lint.shellcheck import Shellcheck
+from oraclepack.pack.missing_files import literal_attachments
 from oraclepack.pack.model import Fence, Pack
+from oraclepack.pack.pack_files import is_searched
 from oraclepack.pack.tool_call import AttachmentKind
 from oraclepack.shell.checker import complete
-from oraclepack.system.path_jail import inside
+from oraclepack.system import files
+from oraclepack.system.environment import environment
+from oraclepack.system.git import Git, GitError
+from oraclepack.system.path_jail import content_at, inside
 
 
 def path_facts(pack: Pack, project_root: Path) -> dict[str, PathFact]:
@@ -20,7 +29,44 @@ def path_facts(pack: Pack, project_root: Path) -> dict[str, PathFact]:
     root = os.path.realpath(project_root)
     # Most of them share a folder, and to find the true place of one takes a look at each part.
     folder = functools.cache(os.path.realpath)
-    return {path: _fact(root, path, folder) for path in sorted(set(_named(pack)))}
+    facts = {path: _fact(root, path, folder) for path in sorted(set(_named(pack)))}
+    asked = literal_attachments(pack)
+    missing = [path for path in asked if facts[path].kind is PathKind.MISSING]
+    near = nearest_files(root, missing) if missing else {}
+    return facts | {path: PathFact(PathKind.MISSING, nearest=near[path]) for path in near}
+
+
+def quote_facts(pack: Pack, project_root: Path) -> dict[tuple[str, str, int], str | None]:
+    """What is at the lines that prompts quote: at the commit they name, else in the work tree.
+
+    What looks like a secret is not read: a finding would show it.
+    """
+    quoted = {quote.key for one in evidence_of(pack) for quote in one.lines}
+    keys = sorted(key for key in quoted if not looks_secret(key[1]))
+    if not keys:
+        return {}
+    files = sorted({(commit, path) for commit, path, _ in keys})
+    texts = _committed(Git(project_root, environment()), files)
+    texts |= {one: content_at(project_root, one[1]).data for one in files if one not in texts}
+    facts: dict[tuple[str, str, int], str | None] = {}
+    for commit, path, line in keys:
+        content = texts[commit, path]
+        lines = content.decode("utf-8", "replace").split("\n") if content is not None else []
+        facts[commit, path, line] = lines[line - 1] if 0 < line <= len(lines) else None
+    return facts
+
+
+def _committed(git: Git, files: Sequence[tuple[str, str]]) -> dict[tuple[str, str], bytes | None]:
+    """The files of commits that this clone has, by commit and path."""
+    words = ("rev-parse", "--verify", "--quiet", "--end-of-options")
+    try:
+        named = {commit for commit, _ in files if commit}
+        known = {name for name in named if git.ask(*words, f"{name}^{{commit}}") is not None}
+        there = [one for one in files if one[0] in known]
+        contents = git.blobs([f"{commit}:./{path}" for commit, path in there])
+        return dict(zip(there, contents, strict=True))
+    except GitError:
+        return {}
 
 
 def _named(pack: Pack) -> Iterator[str]:
@@ -32,6 +78,35 @@ def _named(pack: Pack) -> Iterator[str]:
         for output in step.outputs:
             if output.path.value:
                 yield output.path.value
+
+
+MOST_LOOKED_AT = 20_000
+"""Files among which one that may be meant is looked for."""
+
+
+def nearest_files(root: str, missing: Iterable[str]) -> dict[str, str]:
+    """For missing files of a project, the files that may be meant, where there are some.
+
+    That is the file of the same name with most folders in common, else a name like it in the
+    folder.
+    """
+    paths = list(islice(_files_below(root), MOST_LOOKED_AT))
+    near: dict[str, str] = {}
+    for path in missing:
+        parts = path.split("/")
+        same = [one for one in paths if one.rpartition("/")[2] == parts[-1]]
+        found = max(same, key=lambda one: len(set(parts) & set(one.split("/"))), default=None)
+        beside = [one for one in paths if one.rpartition("/")[0] == path.rpartition("/")[0]]
+        if found := found or nearest(path, beside):
+            near[path] = found
+    return near
+
+
+def _files_below(root: str) -> Iterator[str]:
+    for parent, folders, names in files.walk(root):
+        folders[:] = sorted(name for name in folders if is_searched(name))
+        place = os.path.relpath(parent, root)
+        yield from sorted(os.path.normpath(os.path.join(place, name)) for name in names)
 
 
 def _fact(root: str, path: str, folder: Callable[[str], str]) -> PathFact:
@@ -83,4 +158,4 @@ def facts_for(pack: Pack, project_root: Path, *, started: RunningChecks | None =
         verdict = working.shellcheck.drop("bash -n found errors; fix them first")
     else:
         verdict = working.shellcheck.result()
-    return Facts(syntax, verdict, paths)
+    return Facts(syntax, verdict, paths, quote_facts(pack, project_root))

@@ -23,14 +23,12 @@ def _moves(commands: Iterable[SimpleCommand]) -> bool:
     return any(command.name in _MOVERS for command in commands)
 
 
-def known_outputs(pack: Pack) -> Iterator[tuple[Step, Word]]:
-    """The outputs whose path is known, by flag, redirection or directive."""
+def output_words(pack: Pack) -> Iterator[tuple[Step, Word]]:
+    """The paths of the outputs, by flag, redirection or directive."""
     for step in pack.steps:
         words = [word for call in step.calls for word in destinations(call)]
         words += [output.path for output in step.outputs if output.call is None]
-        for word in words:
-            if word.value is not None:
-                yield step, word
+        yield from ((step, word) for word in words)
 
 
 class CheckStatus(StrEnum):
@@ -79,6 +77,8 @@ class PathFact(msgspec.Struct, frozen=True):
 
     kind: PathKind
     size: int = 0
+    nearest: str = ""
+    """Of a missing attachment: the file that may be meant."""
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -90,3 +90,6 @@ class Facts(msgspec.Struct, frozen=True):
     )
     paths: Mapping[str, PathFact] = msgspec.field(default_factory=dict)
     """The literal attachments and known output paths, as written in the pack. Empty: not looked."""
+    quotes: Mapping[tuple[str, str, int], str | None] = msgspec.field(default_factory=dict)
+    """Commit, path and line of quoted evidence to what is there; None: no such line. Empty: not
+    looked."""

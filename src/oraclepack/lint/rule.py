@@ -8,6 +8,7 @@ import msgspec
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.finding import Fix, Severity
 from oraclepack.lint.prompt_texts import Prompts
+from oraclepack.lint.quoted_evidence import StepEvidence, evidence_of
 from oraclepack.lint.wrapped_calls import Stretch, stretches
 from oraclepack.pack.model import Pack
 from oraclepack.pack.questions import question_groups
@@ -33,6 +34,11 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     def questions(self) -> tuple[tuple[tuple[ToolCall, ...], ...], ...]:
         """The questions of each step, and the calls of each question."""
         return tuple(map(question_groups, self.pack.steps))
+
+    @cached_property
+    def evidence(self) -> tuple[StepEvidence, ...]:
+        """What the question of each step quotes."""
+        return tuple(evidence_of(self.pack))
 
     @cached_property
     def prompts(self) -> Prompts:

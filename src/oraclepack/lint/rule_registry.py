@@ -17,11 +17,14 @@ from oraclepack.lint.rules import (
     tool_rules,
 )
 
-_FAMILIES = (structure_rules, numbering_rules, bash_rules, prompt_rules, output_rules)
+_FAMILIES = (
+    *(structure_rules, numbering_rules, bash_rules, prompt_rules, question_rules, output_rules),
+)
 
 BINDING: tuple[Rule, ...] = tuple(
     rule for family in _FAMILIES for rule in family.RULES if is_binding(rule)
 )
+"""What stops a run. OP403 is not among them: the plan looks for the files of the steps that run."""
 
 
 _STRUCTURE = (*structure_rules.RULES, *numbering_rules.RULES, *engine.RULES, *directive_rules.RULES)

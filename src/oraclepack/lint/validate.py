@@ -8,7 +8,7 @@ import msgspec
 from oraclepack.errors import InputError, UsageError
 from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint, unknown_words
-from oraclepack.lint.external_checks import RunningChecks, facts_for, path_facts
+from oraclepack.lint.external_checks import RunningChecks, facts_for, path_facts, quote_facts
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.finding import Finding, Severity, has_errors, in_order
 from oraclepack.lint.fix import apply_fixes
@@ -45,11 +45,15 @@ def errors_that_stop(
     """
     facts = Facts(syntax=check_syntax(pack, bash), paths=path_facts(pack, root))
     errors = lint(Subject(pack, facts), BINDING)
-    return errors if strictly is None else in_order({*errors, *_strict(pack, facts, strictly)})
+    if strictly is None:
+        return errors
+    full = msgspec.structs.replace(
+        facts, shellcheck=Shellcheck(pack.block).result(), quotes=quote_facts(pack, root)
+    )
+    return in_order({*errors, *_strict(pack, full, strictly)})
 
 
-def _strict(pack: Pack, facts: Facts, settings: Settings) -> Iterator[Finding]:
-    full = msgspec.structs.replace(facts, shellcheck=Shellcheck(pack.block).result())
+def _strict(pack: Pack, full: Facts, settings: Settings) -> Iterator[Finding]:
     findings = _chosen_findings(Subject(pack, full), settings, strict=True)
     return (finding for finding in findings if finding.severity is Severity.ERROR)
 

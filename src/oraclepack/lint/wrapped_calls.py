@@ -154,7 +154,7 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
         if self._is_blank(before):
             return self._closed_up(orphan)
         end = ends.get(before)
-        starts_line = not self.lines[before][: orphan.span.column - 1].strip(" \t>")
+        starts_line = not self.lines[before][: orphan.words[0].span.column - 1].strip(" \t>")
         if end is None or not starts_line or not _FLAG().match(orphan.words[0].source):
             return None
         rest = self.rest(end)

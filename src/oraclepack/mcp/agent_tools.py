@@ -64,7 +64,6 @@ def generate_pack(services: Services, asked: inputs.GeneratePack) -> ToolReply:
         "focus": tuple(asked.focus),
         "exclude": tuple(asked.exclude),
         "since": asked.since,
-        "profile": asked.profile,
         "force": asked.force,
     }
     if asked.count is not None:

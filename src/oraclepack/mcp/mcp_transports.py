@@ -39,9 +39,30 @@ def serve_stdio(services: Services) -> None:
     anyio.run(serve)
 
 
-def listen(host: str, port: int, token: str) -> socket.socket:
-    """The socket of the HTTP server. A public address is refused without a token."""
-    refuse_public_host(host, token)
+def bearer_token(host: str, given: str) -> tuple[str, str]:
+    """The token that clients have to send, and what to say about it.
+
+    It is the one of the environment, else the user's own, which is made on first use: every user
+    of this machine can reach its loopback address. Beyond this machine only a given one serves.
+    """
+    if host not in _LOOPBACK and not given:
+        raise api.UsageError(
+            f"--host {host} reaches beyond this machine",
+            hint=f"set {BEARER_VARIABLE} to a long random text, which clients send as bearer token",
+        )
+    if given:
+        token, source, words = given, BEARER_VARIABLE, f"the bearer token of {BEARER_VARIABLE}"
+    else:
+        token, path, is_new = api.mcp_token()
+        source = str(path)
+        words = f"the bearer token {token}, kept in {path}" if is_new else f"the token in {path}"
+    if len(token) < _SHORTEST_TOKEN:
+        raise api.UsageError(f"{source}: at least {_SHORTEST_TOKEN} characters are needed")
+    return token, f"clients must send {words}"
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """The socket of the HTTP server."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
@@ -66,19 +87,8 @@ def serve_http(services: Services, listener: socket.socket, host: str, token: st
     uvicorn.Server(config).run(sockets=[listener])
 
 
-def refuse_public_host(host: str, token: str) -> None:
-    """Refuse to serve beyond this machine without a token, or with a short one."""
-    if token and len(token) < _SHORTEST_TOKEN:
-        raise api.UsageError(f"{BEARER_VARIABLE}: at least {_SHORTEST_TOKEN} characters are needed")
-    if host not in _LOOPBACK and not token:
-        raise api.UsageError(
-            f"--host {host} reaches beyond this machine",
-            hint=f"set {BEARER_VARIABLE} to a long random text, which clients send as bearer token",
-        )
-
-
 def http_app(services: Services, host: str, token: str) -> AsgiApp:
-    """The program behind HTTP: Host, Origin and size are checked, then the token."""
+    """The program behind HTTP: the token is checked, then Host, Origin and size."""
     server = OraclepackServer(services).low_level()
     names = [*sorted(_LOOPBACK - {"::1"}), "[::1]"] if host in _LOOPBACK else [host]
     security = TransportSecuritySettings(
@@ -89,7 +99,7 @@ def http_app(services: Services, host: str, token: str) -> AsgiApp:
     app = server.streamable_http_app(
         host=host, transport_security=security, max_request_body_size=_LARGEST_REQUEST
     )
-    return _with_token(app, token) if token else app
+    return _with_token(app, token)
 
 
 def _with_token(app: AsgiApp, token: str) -> AsgiApp:

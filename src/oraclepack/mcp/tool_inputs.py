@@ -162,7 +162,6 @@ class GeneratePack(OfProject, frozen=True, kw_only=True):
     focus: list[str] = []
     exclude: list[str] = []
     since: str = ""
-    profile: str = ""
     count: Annotated[int, Meta(ge=1, le=99)] | None = None
     force: bool = False
 

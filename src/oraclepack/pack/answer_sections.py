@@ -27,7 +27,7 @@ class Section(StrEnum):
 
     @property
     def wordings(self) -> tuple[str, ...]:
-        """What counts as this section wherever it stands, after `normalise`."""
+        """What names this section in a heading or a prompt, after `normalise`."""
         return SPELLINGS[self].anywhere
 
 
@@ -43,9 +43,9 @@ class Spelling(msgspec.Struct, frozen=True):
     """How a section may be spelled, in lower case; where "and" or "or" stands, `/` or `&` may."""
 
     anywhere: tuple[str, ...]
-    """Counts wherever it stands."""
+    """Counts at the beginning of a line, and anywhere in a heading."""
     label: tuple[str, ...]
-    """Counts as a heading, or at the beginning of a line and followed by a colon or a dash."""
+    """Counts as a whole heading, or at the beginning of a line before a colon or a dash."""
     alone: tuple[str, ...]
     """Counts as a heading and nothing else: many sentences begin with it."""
     translated: tuple[str, ...]
@@ -145,6 +145,10 @@ _LIST = late_pattern(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 _NUMBERED = late_pattern(r"\s*\d{1,3}[.)]\s+(?P<text>.*)")
 _NUMBER = late_pattern(r"[\s*_]*\(?\d{1,2}\s*[.):、][\s*_]*")
 _PARENTHESIS = late_pattern(r"\s*(?:\([^()]{0,120}\)|\[[^\[\]]{0,120}\])(?=\W*$)")
+_BULLET = late_pattern(r"\s*(?:[-+•]\s+)?")
+_QUOTED = late_pattern(r"^ {0,3}(?:> ?)+")
+_HTML_HEADING = late_pattern(r"^\s*<h(?P<level>[1-6])>(?P<text>.*)</h(?P=level)>\s*$")
+_MOST_IN_HEADING = 2
 _LONGEST_HEADING = 300
 """Characters; a longer line is a paragraph."""
 _AFTER = late_pattern(
@@ -218,17 +222,50 @@ def begins_section(folded: str) -> Section | None:
     return next((section for title, section in titles if padded.startswith(f"{title} ")), None)
 
 
+class _Line(msgspec.Struct, frozen=True):
+    """A heading or a label: a line that may begin with the name of a section."""
+
+    position: int
+    heading: str | None
+    """The heading as it is written; None for a label."""
+    sections: frozenset[Section]
+    has_text: bool
+    """Something follows the name on the same line."""
+
+
 def sections_present(text: str, *, require_headings: bool = False) -> frozenset[Section]:
-    """The sections a text has: named anywhere, or in a heading of their own."""
-    titled = {
+    """The sections a text has: named at the beginning of a line, with text after or under it.
+
+    An answer that mentions a section in a sentence does not have it, nor does a list of names.
+    """
+    lines = _unwrapped(text)
+    named = [line for line in _named_lines(lines) if line.sections]
+    ends = [*(line.position for line in named[1:]), len(lines)]
+    return frozenset(
         section
-        for heading in _headings(text)
-        for section in (*sections_named(normalise(heading)), section_of_heading(heading))
-        if section is not None
-    }
-    if require_headings:
-        return frozenset(titled)
-    return sections_named(normalise(text)) | titled | _labelled(text)
+        for line, end in zip(named, ends, strict=False)
+        if not (require_headings and line.heading is None)
+        if line.has_text or any(map(_is_text, lines[line.position + 1 : end]))
+        for section in line.sections
+    )
+
+
+def _unwrapped(text: str) -> list[str]:
+    """The lines of an answer, also of one that is a quotation, HTML or one Markdown code block."""
+    lines = [
+        _HTML_HEADING().sub(r"## \g<text>", _QUOTED().sub("", line)) for line in text.splitlines()
+    ]
+    said = [at for at, line in enumerate(lines) if line.strip()]
+    fence = FENCE().match(lines[said[0]]) if said else None
+    if fence is not None and fence["info"].strip().lower() in {"markdown", "md"}:
+        closes = lines[said[-1]].strip() == fence["mark"]
+        return lines[said[0] + 1 : said[-1] if closes else len(lines)]
+    return lines
+
+
+def _is_text(line: str) -> bool:
+    """Whether a line says something: it has a word and is no heading."""
+    return _ATX().match(line) is None and bool(normalise(line))
 
 
 def missing_sections(
@@ -249,24 +286,45 @@ def headings(text: str) -> Iterator[str]:
     Lines inside code fences are none. A numbered line counts only when it begins with a section,
     since the items of any list look the same.
     """
-    return map(normalise, _headings(text))
+    lines = _named_lines(text.splitlines())
+    return (normalise(line.heading) for line in lines if line.heading is not None)
 
 
-def _headings(text: str) -> Iterator[str]:
-    lines = ["" if block else line for _, line, block in numbered(text.splitlines())]
-    for position, line in enumerate(lines):
-        following = lines[position + 1] if position + 1 < len(lines) else ""
-        if (marked := _ATX().match(line) or _BOLD().match(line)) is not None:
-            yield marked["text"] or ""
+def _named_lines(lines: Sequence[str]) -> Iterator[_Line]:
+    """The lines that are headings or labels, with the sections that they name."""
+    plain = ["" if block else line for _, line, block in numbered(lines)]
+    for position, line in enumerate(plain):
+        following = plain[position + 1] if position + 1 < len(plain) else ""
+        opened = opening_of(_BULLET().sub("", line, count=1))
+        has_text = opened is not None and bool(normalise(opened.rest))
+        if (marked := _ATX().match(line)) is not None:
+            heading = marked["text"] or ""
+            yield _Line(position, heading, _sections_of_title(heading), has_text)
+        elif (marked := _BOLD().match(line)) is not None:
+            after = bool(normalise(_PARENTHESIS().sub("", line[marked.end() :])))
+            yield _Line(position, marked["text"], _sections_of_lead(marked["text"]), after)
         elif normalise(line) and _UNDERLINE().match(following):
-            yield line
-        elif (item := _NUMBERED().match(line)) is not None:
-            words = normalise(item["text"])
-            begins = any(words.startswith(w) for part in Section for w in part.wordings)
-            if begins or section_of_heading(item["text"]) is not None:
-                yield item["text"]
-        elif _stands_apart(lines, position) and is_bare_heading(line):
-            yield line
+            yield _Line(position, line, _sections_of_title(line), has_text)
+        elif (item := _NUMBERED().match(line)) is not None and _sections_of_lead(item["text"]):
+            yield _Line(position, item["text"], _sections_of_lead(item["text"]), has_text)
+        elif _stands_apart(plain, position) and is_bare_heading(line):
+            yield _Line(position, line, _sections_of_lead(line), has_text)
+        elif opened is not None and (has_text or opened.spelling not in _alone()):
+            yield _Line(position, None, frozenset((opened.section,)), has_text)
+
+
+def _sections_of_title(heading: str) -> frozenset[Section]:
+    """The sections that a heading names: one or two; a heading with more lists what was asked."""
+    named = sections_named(normalise(heading)) or _sections_of_lead(heading)
+    return named if len(named) <= _MOST_IN_HEADING else frozenset()
+
+
+def _sections_of_lead(text: str) -> frozenset[Section]:
+    """The section that a bold lead or a numbered line begins with, or names as a whole."""
+    words = normalise(text).removeprefix("the ")
+    begun = [one for one in Section if any(words.startswith(w) for w in one.wordings)]
+    whole = section_of_heading(text)
+    return frozenset(begun if whole is None else (whole,))
 
 
 def _stands_apart(lines: Sequence[str], position: int) -> bool:
@@ -289,15 +347,6 @@ def is_bare_heading(line: str) -> bool:
         return False
     wants_evidence = opened.spelling.endswith("evidence is insufficient")
     return " " in opened.spelling and (wants_evidence or not opened.rest)
-
-
-def _labelled(text: str) -> frozenset[Section]:
-    """Sections whose name is at the beginning of a line, followed by what they say."""
-    return frozenset(
-        opened.section
-        for _, line, block in numbered(text.splitlines())
-        if not block and (opened := opening_of(line)) is not None and opened.rest
-    )
 
 
 def numbered(lines: Iterable[str]) -> Iterator[tuple[int, str, int]]:

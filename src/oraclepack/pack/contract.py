@@ -182,6 +182,8 @@ class DeclaredOutput(msgspec.Struct, frozen=True):
     """The line of the pack on which the prompt begins."""
     line: int | None = None
     """The line of the pack on which the output is named."""
+    group: str = ""
+    """Outputs of one group are the answers of several models to one question."""
 
 
 class OutputContract(msgspec.Struct, frozen=True):
@@ -237,7 +239,8 @@ def infer(
     word = (marker or "").strip().lower()
     if word in MARKERS:
         return tuple(_marked(output.path, word, marker_line) for output in outputs)
-    several = len(outputs) > 1 if chunks is ChunkMode.AUTO else chunks is ChunkMode.MULTI
+    groups = {output.group or output.path for output in outputs}
+    several = len(groups) > 1 if chunks is ChunkMode.AUTO else chunks is ChunkMode.MULTI
     if several:
         return tuple(_suffixed(output) for output in outputs)
     requested = requested_format(step_text)
@@ -313,7 +316,13 @@ def _declared(step: Step, output: Output | None, path: str) -> DeclaredOutput:
     if output is None:
         return DeclaredOutput(path)
     prompt = step.calls[output.call].prompt if output.call is not None else None
-    line = output.path.span.line
+    line, group = output.path.span.line, group_of(output)
     if prompt is None:
-        return DeclaredOutput(path, line=line)
-    return DeclaredOutput(path, prompt.text, prompt.span.line, line)
+        return DeclaredOutput(path, line=line, group=group)
+    return DeclaredOutput(path, prompt.text, prompt.span.line, line, group)
+
+
+def group_of(output: Output) -> str:
+    """The question that an output answers: several models may answer one."""
+    is_of_oracle = output.origin == "--write-output" and output.call is not None
+    return f"call {output.call}" if is_of_oracle else output.path.display_text

@@ -206,6 +206,9 @@ class Prelude(msgspec.Struct, frozen=True):
     calls: tuple[ToolCall, ...] = ()
 
 
+PLACEHOLDER = "<your question:"
+"""How the questions of our templates begin."""
+
 OUT_DIR = "out_dir"
 """The variable that says where a pack's answers go."""
 
@@ -246,6 +249,10 @@ class Pack(msgspec.Struct, frozen=True):
     def pack_hash(self) -> str:
         """SHA-256 of the file with LF line ends and no byte order mark, in lower-case hex."""
         return sha256_text(self.text)
+
+    @property
+    def bash_blocks(self) -> tuple[Fence, ...]:
+        return tuple(fence for fence in self.fences if fence.is_bash)
 
     def step(self, step_id: str) -> Step | None:
         return next((step for step in self.steps if step.id == step_id), None)

@@ -119,13 +119,14 @@ def _content(path: Path) -> bytes:
 
 def _packs_below(folder: Path) -> Iterator[Path]:
     for parent, folders, names in files.walk(folder):
-        folders[:] = [name for name in folders if _is_searched(name)]
-        for path in (Path(parent, name) for name in names if _is_searched(name)):
+        folders[:] = [name for name in folders if is_searched(name)]
+        for path in (Path(parent, name) for name in names if is_searched(name)):
             if path.suffix.lower() == ".md" and path.is_file() and _is_pack(path):
                 yield path
 
 
-def _is_searched(name: str) -> bool:
+def is_searched(name: str) -> bool:
+    """Whether a file or folder of this name may hold something that people wrote."""
     return not name.startswith(".") and name not in _PASSED_OVER
 
 

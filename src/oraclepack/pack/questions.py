@@ -75,7 +75,7 @@ class Counts(msgspec.Struct, frozen=True):
 def count(pack: Pack) -> Counts:
     return Counts(
         steps=len(pack.steps),
-        bash_blocks=sum(fence.is_bash for fence in pack.fences),
+        bash_blocks=len(pack.bash_blocks),
         oracle_invocations=sum(len(asking_calls(step)) for step in pack.steps),
         oracle_questions=sum(questions_of(step) for step in pack.steps),
     )

@@ -12,6 +12,7 @@ from oraclepack.authoring.pack_writing import ORACLE_FLAGS, quoted
 from oraclepack.lint.rules.attachment_rules import LARGEST, looks_secret
 from oraclepack.pack.model import CATEGORIES
 from oraclepack.pack.output_names import slug
+from oraclepack.tools.oracle_attachments import names_one_file
 from oraclepack.tools.oracle_globs import IGNORED_DIRECTORIES, glob
 from oraclepack.work.backlog import Issue, PackAnswers, Record, WorkStatus
 
@@ -22,7 +23,6 @@ _OLD_FILES = 3
 _LONGEST_TEXT = 600
 _LONGEST_NAME = 48
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e\u00a0-\ud7ff\ue000-\ufffd]+")
-_ODD_NAME = re.compile(r"[\x00-\x1f\x7f]")
 _DEFAULT_CATEGORY = "invariants"
 
 
@@ -104,8 +104,8 @@ def usable_paths(paths: Iterable[str]) -> list[str]:
     return sorted(
         path
         for path in paths
-        if not _ODD_NAME.search(path)
-        and not path.startswith((".oraclepack/", "-"))
+        if names_one_file(path)
+        and not path.startswith(".oraclepack/")
         and not IGNORED_DIRECTORIES & set(path.split("/")[:-1])
     )
 

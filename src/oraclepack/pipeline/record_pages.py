@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from oraclepack.answers.answer_reader import open_sections
-from oraclepack.answers.answer_units import body_lines
+from oraclepack.answers.statements import body_lines
 from oraclepack.errors import InputError, NotFoundError
 from oraclepack.journal import run_dir
 from oraclepack.journal.events import OutputRecorded

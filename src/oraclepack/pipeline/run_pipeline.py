@@ -251,7 +251,9 @@ class Pipeline:
         report = run_report_of(result)
         prelude, stopped = report.failed_step == PRELUDE, result.exit_code >= SIGNALLED
         self._end(PipelineStage.RUN, *_of_run(report, stopped=stopped))
-        if not prelude and not stopped and self._continues():
+        steps = (result.state.step(step.id) for step in self.prepared.pack.steps)
+        has_work = not report.budget_steps or any(step.status is Status.OK for step in steps)
+        if has_work and not prelude and not stopped and self._continues():
             self._verify(result)
             if self._continues():
                 self._actionize(result)
@@ -347,7 +349,7 @@ class Pipeline:
             len(bad),
             self._work,
             self._settings[rs.MIN_YIELD],
-            ci=self._settings[rs.CI],
+            ci=self._settings[rs.CI] and not self.prepared.wish.rehearsal,
         )
 
     def _later(self) -> list[StageReport]:
@@ -372,7 +374,11 @@ class Pipeline:
 def _of_run(report: RunReport, *, stopped: bool) -> tuple[StageStatus, str]:
     if report.failed_step == PRELUDE:
         return StageStatus.FAILED, "the prelude failed"
-    failed = report.failed_step is not None or stopped or bool(report.budget_steps)
+    failed = (
+        report.failed_step is not None
+        or stopped
+        or bool(report.budget_steps or report.awaited_steps)
+    )
     return (StageStatus.FAILED if failed else StageStatus.OK), report.counted
 
 

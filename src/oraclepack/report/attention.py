@@ -107,7 +107,7 @@ def _of_answers(step: ReportStep, data: ReportData) -> Iterator[Attention]:
         every = sum(len(one.quotes) for one in step.answers)
         named = ", ".join(f"{one.place} ({one.state.replace('_', ' ')})" for one in bad[:2])
         more = f" and {len(bad) - 2} more" if len(bad) > 2 else ""
-        message = f"{len(bad)} of {every} citations do not hold: {named}{more}"
+        message = f"{len(bad)} of {every} citations could not be confirmed: {named}{more}"
         yield Attention(kind=AttentionKind.CITATION, message=message, step_id=number)
     if any(one.is_edited for one in step.answers):
         message = "The answer in the run directory is not what the run recorded"

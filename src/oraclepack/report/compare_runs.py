@@ -110,8 +110,8 @@ def _statements(step: AnsweredStep) -> Iterable[AnswerStatement]:
             yield AnswerStatement(f"too large to be read ({digest})", digest, 1)
             continue
         read = read_answer_text(part.text, section=part.section, expected=part.expected)
-        for unit in read.units:
-            yield AnswerStatement(unit.text, unit.section, unit.first_line)
+        for one in read.statements:
+            yield AnswerStatement(one.text, one.section, one.first_line)
 
 
 def _task(record: Record) -> ComparedTask:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from oraclepack import __version__
 from oraclepack.answers.answer_reader import open_sections
-from oraclepack.answers.answer_units import body_lines
+from oraclepack.answers.statements import body_lines
 from oraclepack.errors import InputError, OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
@@ -55,9 +55,9 @@ from oraclepack.system.secrets import Redactor
 from oraclepack.system.text_limits import ANSWER
 from oraclepack.work.actionize import FOLDER, earlier_backlog
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, Record
-from oraclepack.work.backlog_page import by_worth, read_ticks
 from oraclepack.work.engine_actionize import WorkItems, actionize
 from oraclepack.work.load_answers import answers_of_state
+from oraclepack.work.work_pages import by_worth, read_ticks
 
 LOG_BYTES, FAILED_LOG_BYTES = 2_000, 8_000
 """Of the end of each log."""

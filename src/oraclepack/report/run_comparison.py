@@ -4,7 +4,6 @@ Questions are matched by their id, then by their text; the steps of one and the 
 Answers are compared by their units, so that a new order or other words are no change.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -15,16 +14,14 @@ import msgspec
 
 from oraclepack.journal.costs import NO_COST, CostTotal
 from oraclepack.pack.answer_sections import normalise
-from oraclepack.work.compare import ComparedStatement, Relation, relate, statement_of
+from oraclepack.work.compare import ComparedStatement, Relation, relate, statement_of, unmatched
 from oraclepack.work.evidence import CitationState
-from oraclepack.work.step_work import words_of
 
 ALIKE = 0.8
 """The share of words that two statements have in common which say the same."""
 _SAME_EVIDENCE = 0.1
 MOST_PAIRS = 4_000
 """Pairs of statements of one question that are compared; more are taken as they are spelled."""
-_NEGATION = re.compile(r"\b(?:not|no|never|none|without|cannot|\w+n't)\b", re.IGNORECASE)
 
 
 class AnswerChange(StrEnum):
@@ -371,10 +368,11 @@ def likeness(first: ComparedStatement, second: ComparedStatement) -> float:
     relation = relate(first, second)
     if relation is Relation.CONFLICT or first.numbers != second.numbers:
         return 0.0
-    if len(_NEGATION.findall(first.text)) % 2 != len(_NEGATION.findall(second.text)) % 2:
+    if first.is_denied != second.is_denied:
         return 0.0
-    first_words, second_words = words_of(first.text), words_of(second.text)
-    shared = 2 * len(first_words & second_words) / max(1, len(first_words) + len(second_words))
+    left, right = unmatched(first, second)
+    total = len(first.words) + len(second.words)
+    shared = (total - len(left) - len(right)) / max(1, total)
     # Statements with the same evidence that say nearly the same are the same.
     return shared + (_SAME_EVIDENCE if relation is Relation.DUPLICATE else 0.0)
 

@@ -8,6 +8,7 @@ import msgspec
 from oraclepack.answers.output_check import is_blank
 from oraclepack.answers.verification import AcceptedOutput, FailedOutput
 from oraclepack.answers.verify_pack import VerifyOptions, verify_step
+from oraclepack.calls.publication import publishing
 from oraclepack.errors import InputError, NotFoundError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import is_rehearsal
@@ -18,9 +19,15 @@ from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.run.open_run import RunSelector, SelectedRun, find_run, opened
 from oraclepack.run.planning.planner import is_complete
-from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Recorder
-from oraclepack.run.revise import RunFiles, accepted_in, checked, finish, output_unused, revise
+from oraclepack.run.revise import (
+    RunFiles,
+    accepted_in,
+    checked,
+    finish,
+    revise,
+    share_revision,
+)
 from oraclepack.run.rollback import is_unfinished
 from oraclepack.run.step_outputs import declared_paths
 from oraclepack.run.verify_outputs import manner_of
@@ -82,13 +89,13 @@ def accept_outputs(
     wish = RunSelector(run_id=run_id, legacy_files=selected.state.has_legacy_files)
     with opened(selected, pack, wish, SystemClock(), "accept") as record:
         _refuse_unready(record, known)
-        folder = failed_folder(root, pack.out_dir, selected.run.path)
-        where = RunFiles(root, selected.run, record, folder)
+        where = RunFiles(root, selected.run, record)
         manner = manner_of(settings)
         chosen = _chosen(list(_candidates(where, known, manner)), outputs, pack_path, known)
         for one in chosen:
-            with output_unused(root, one.path):
+            with publishing(root):
                 revise(where, known, one.path, accepted=True, reason=reason, missing=one.missing)
+            share_revision(where, known, one.path, accepted=reason)
         return _report(where, pack, known, manner, [one.path for one in chosen])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,12 +16,14 @@ from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.server import Gateway
 from oraclepack.calls.store import CallStore, missing_driver
 from oraclepack.calls.waiting import settle_ended_tools
+from oraclepack.run.legacy_files import all_file_names
 from oraclepack.run.run_session import RunSession
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings.declaration import Setting
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.system.clock import draw
 from oraclepack.system.secrets import Redactor
+from oraclepack.tools.own_files import RECORDS, OwnFiles
 from oraclepack.tools.tool_names import ORACLE
 
 _BUDGET_LIMITS: dict[Setting[Any], str] = {
@@ -36,7 +39,9 @@ def _store_of(session: RunSession, calls: CallOptions) -> Iterator[CallStore]:
     """What the calls share with other runs: the database of the settings, or files."""
     root, run_dir = session.root, session.run.path
     if not session.options.store:
-        yield file_store(root, run_dir, session.clock, use_cache=calls.use_cache)
+        yield file_store(
+            root, run_dir, session.clock, use_cache=calls.use_cache, user=calls.user_answers
+        )
         return
     try:
         from oraclepack.calls.postgres.postgres_store import postgres_store
@@ -53,6 +58,17 @@ def _store_of(session: RunSession, calls: CallOptions) -> Iterator[CallStore]:
         gives_up=lambda: session.stop.level is not StopLevel.NONE,
     ) as store:
         yield store
+
+
+def _own_files(session: RunSession) -> OwnFiles:
+    """What of this run and its pack no pattern of an attachment takes in."""
+    quarantine = Path(os.path.relpath(session.failed, session.root)).as_posix()
+    declared = (output.path.value for step in session.pack.steps for output in step.outputs)
+    return OwnFiles(
+        folders=(*RECORDS, quarantine),
+        files=all_file_names(session.pack.path),
+        outputs=tuple(path for path in declared if path),
+    )
 
 
 def _context(session: RunSession, calls: CallOptions, store: CallStore) -> CallContext:
@@ -72,6 +88,7 @@ def _context(session: RunSession, calls: CallOptions, store: CallStore) -> CallC
         ask=session.options.ask,
         desk=control if control is not None and control.answers_questions else None,
         is_paused=(lambda: control.is_paused) if control is not None else lambda: False,
+        own_files=_own_files(session),
     )
     if session.options.ledger is not None:
         context.shared.budget = session.options.ledger
@@ -104,20 +121,19 @@ def _intercepting(session: RunSession, calls: CallHandler) -> Iterator[None]:
         calls.answer,
         session.stop,
         session.private,
-        session.environment,
+        session.user_environment or session.environment,
+        given=session.environment,
+        dotenv=session.dotenv,
         spools=session.run.logs,
         programs=programs,
         grace=options.grace,
         every_tool=bool(options.answered),
     )
-    try:
-        with gateway:
-            session.gateway = gateway
-            try:
-                yield
-            finally:
-                session.gateway = None
-    finally:  # the calls that outlived their steps have ended
-        calls.release_outputs()
+    with gateway:
+        session.gateway = gateway
+        try:
+            yield
+        finally:
+            session.gateway = None
     for fault in gateway.faults:
         raise fault

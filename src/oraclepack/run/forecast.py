@@ -8,6 +8,7 @@ from math import ceil
 
 import msgspec
 
+from oraclepack.calls.answer_history import AnswerFigures, AnswerHistory
 from oraclepack.pack.model import StepId
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.schedule import OnFailure, Progress, ready
@@ -59,13 +60,33 @@ ASSUMED = ExpectedAnswer(1_000, 4_000, 12_000, 60.0)
 ASSUMED_PRO = ExpectedAnswer(4_000, 12_000, 40_000, 600.0)
 
 
-def expected_answer(model: str, past: Sequence[tuple[int, float]]) -> ExpectedAnswer:
-    """From the tokens and seconds of past answers of the model, else an assumption."""
+_PRIOR_ANSWERS = 8
+"""How many past answers the assumption is worth."""
+
+
+def expected_answer(model: str, past: Sequence[AnswerFigures]) -> ExpectedAnswer:
+    """What is assumed of a model, and with every past answer more what those were like.
+
+    The range is never narrower than that of the past answers.
+    """
+    prior = ASSUMED_PRO if model.endswith(_PRO) else ASSUMED
     if not past:
-        return ASSUMED_PRO if model.endswith(_PRO) else ASSUMED
-    tokens, seconds = (sorted(figures) for figures in zip(*past, strict=True))
-    low, likely, high = (int(_quantile(tokens, part)) for part in (0.1, 0.5, 0.9))
-    return ExpectedAnswer(low, likely, high, _quantile(seconds, 0.5), len(past))
+        return prior
+    tokens = sorted(one.output_tokens for one in past)
+    low, likely, high = (_quantile(tokens, part) for part in (0.1, 0.5, 0.9))
+    seconds = _quantile(sorted(one.seconds for one in past), 0.5)
+
+    def blended(assumed: float, seen: float) -> float:
+        weight = len(past) / (len(past) + _PRIOR_ANSWERS)
+        return assumed + (seen - assumed) * weight
+
+    return ExpectedAnswer(
+        round(min(blended(prior.low, low), low)),
+        round(blended(prior.likely, likely)),
+        round(max(blended(prior.high, high), high)),
+        round(blended(prior.seconds, seconds), 1),
+        len(past),
+    )
 
 
 def _quantile(ordered: Sequence[float], part: float) -> float:
@@ -174,18 +195,20 @@ class CostForecast(msgspec.Struct, frozen=True, kw_only=True):
     assumptions: tuple[str, ...]
     savings: tuple[Saving, ...] = ()
     """What following the advice of the rules OP7xx would save, as far as prices are known."""
+    refusal: str | None = None
+    """Why `run` would begin nothing at all."""
 
 
 def planned_call(
     call: RehearsedCall,
-    past: Mapping[str, Sequence[tuple[int, float]]],
+    history: AnswerHistory,
     own: Mapping[str, TokenPrice],
 ) -> PlannedCall:
     """A rehearsed call with its cost and its time."""
     asks = call.fate in {CallFate.ASK, CallFate.ADOPT}
     model = resolve_model(call.model) if call.provider is not None else None
     price = price_of(call.model, own) if asks and call.provider != BROWSER else None
-    expected = expected_answer(model or "", past.get(model or "", ()))
+    expected = expected_answer(model or "", history.like(model or "", call.input_tokens))
     limit = None if model is None else input_limit(model)
     tokens = call.input_tokens
     return PlannedCall(
@@ -276,7 +299,7 @@ def savings_of(
     repeated: Sequence[RepeatedFiles],
     calls: Sequence[PlannedCall],
     closed: Collection[str],
-    past: Mapping[str, Sequence[tuple[int, float]]],
+    history: AnswerHistory,
     own: Mapping[str, TokenPrice],
 ) -> tuple[Saving, ...]:
     """What following the advice would save.
@@ -298,7 +321,7 @@ def savings_of(
     pro = [one for one in calls if one.step_id in closed and (one.model or "").endswith(_PRO)]
     price = price_of(_SMALLER_MODEL, own)
     if pro and price is not None:
-        smaller = expected_answer(_SMALLER_MODEL, past.get(_SMALLER_MODEL, ()))
+        smaller = expected_answer(_SMALLER_MODEL, history.like(_SMALLER_MODEL, None))
         less = sum(
             one.cost.likely - price.price.cost(one.input_tokens or 0, smaller.likely)
             for one in pro
@@ -335,23 +358,31 @@ def simulated(
     return now, tuple(reversed(chain))
 
 
-def assumptions_of(
-    calls: Iterable[PlannedCall], past: Mapping[str, Sequence[tuple[int, float]]]
-) -> tuple[str, ...]:
+def assumptions_of(calls: Iterable[PlannedCall], history: AnswerHistory) -> tuple[str, ...]:
     """The assumptions of the forecast, in words."""
     timed = [call for call in calls if call.seconds]
-    models = sorted({call.model for call in timed if call.model})
     browser = sum(call.provider == BROWSER for call in timed)
     assumptions = []
     if browser:
         number = quantity(browser, "call")
         assumptions.append(f"through the browser, which has no price per token: {number}")
-    for model in models:
-        one = expected_answer(model, past.get(model, ()))
-        past_answers = quantity(one.sample, "past answer")
-        basis = f"from {past_answers}" if one.sample else "assumed, no past answers"
+    for model in sorted({call.model for call in timed if call.model}):
+        sizes = {call.input_tokens for call in timed if call.model == model}
+        each = [expected_answer(model, history.like(model, size)) for size in sizes]
+        likely = sorted(one.likely for one in each)
+        seconds = sorted(one.seconds for one in each)
+        past = max(one.sample for one in each)
+        basis = "assumed, no past answers"
+        if past:
+            basis = f"assumed, blended with {quantity(past, 'past answer')} of similar size"
         assumptions.append(
-            f"{model}: {one.low:,}, likely {one.likely:,}, up to {one.high:,} output tokens and "
-            f"{one.seconds:g} s a call ({basis})"
+            f"{model}: likely {_between(likely)} output tokens a call, from "
+            f"{min(one.low for one in each):,} to {max(one.high for one in each):,}, and "
+            f"{_between(seconds)} s ({basis})"
         )
     return tuple(assumptions)
+
+
+def _between(ordered: Sequence[float]) -> str:
+    first, last = f"{ordered[0]:,g}", f"{ordered[-1]:,g}"
+    return first if first == last else f"{first} to {last}"

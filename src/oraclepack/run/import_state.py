@@ -6,18 +6,21 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.answers.verification import describe_failure
+from oraclepack.answers.verify_pack import VerifyOptions, verify_step
 from oraclepack.errors import InputError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import Status
-from oraclepack.pack.model import Step
+from oraclepack.pack.model import Pack, Step
 from oraclepack.run import legacy_files
 from oraclepack.run.legacy_files import files_of_go, keep_original
-from oraclepack.run.planning.plan import command_hash
-from oraclepack.run.run_session import RunSession
+from oraclepack.run.planning.plan import Decision, Plan, command_hash
+from oraclepack.run.revise import RunFiles, revise
+from oraclepack.run.run_session import RunSession, manner_of
 from oraclepack.run.step_outputs import attached_hashes, record_outputs, verify_outputs
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import came_with_repository
+from oraclepack.system.path_jail import content_at, hashes_of
 
 
 class ImportedState(msgspec.Struct, frozen=True):
@@ -30,6 +33,8 @@ class ImportedState(msgspec.Struct, frozen=True):
     """The files that ours are going to replace, relative to the project root."""
     against: str = ""
     """Why it is not taken over without a request; empty when it is."""
+    hashes: Mapping[str, Mapping[str, str]] = {}
+    """Outputs of each step with their hashes, where the file is our own."""
 
 
 def read_state(path: Path) -> ImportedState:
@@ -44,7 +49,7 @@ def find_state(root: Path, pack_path: str, pack_hash: str) -> ImportedState | No
     """What the Go tool left where our state and report are written. Changes nothing."""
     originals = files_of_go(root, pack_path)
     if not originals:
-        return None
+        return _own_state(root, pack_path, pack_hash)
     name, data = originals[0], files.read(root / originals[0]) or b""
     if name != legacy_files.file_names(pack_path)[0]:  # only the report of a run is left
         return ImportedState(name, sha256_bytes(data), {}, originals)
@@ -59,8 +64,22 @@ def find_state(root: Path, pack_path: str, pack_hash: str) -> ImportedState | No
     )
 
 
+def _own_state(root: Path, pack_path: str, pack_hash: str) -> ImportedState | None:
+    found = legacy_files.own_state(root, pack_path, pack_hash)
+    if found is None or came_with_repository(root, found[0]):
+        return None
+    name, data = found
+    hashes = legacy_files.output_hashes(data)
+    return ImportedState(name, sha256_bytes(data), legacy_files.import_state(data), hashes=hashes)
+
+
 def take_over(session: RunSession, imported: ImportedState) -> None:
     """Keep the Go tool's files before ours replace them, and take over what it has done."""
+    if not imported.originals:
+        import_state(session, imported)
+        message = f"{imported.source} was taken over: the run that wrote it is gone"
+        session.record.append(j.WarningRecorded(code="import", message=message))
+        return
     originals = [keep_original(session.root, name) for name in imported.originals]
     if not imported.statuses:
         return
@@ -85,26 +104,45 @@ def import_state(session: RunSession, imported: ImportedState) -> None:
     taken_over = tuple(
         step.id
         for step in session.pack.steps
-        if imported.statuses.get(step.id) is Status.OK and _take(session, step)
+        if imported.statuses.get(step.id) is Status.OK
+        and _take(session, step, imported.hashes.get(step.id, {}))
     )
     session.record.append(
         j.Imported(source=imported.source, sha256=imported.sha256, steps=taken_over)
     )
 
 
-def _take(session: RunSession, step: Step) -> bool:
+def adopt_answers(session: RunSession, planned: Plan) -> None:
+    """Take the answers that were there before the run, as the user says.
+
+    They are taken by their paths: nothing proves which question they answer, so that none of
+    them goes to a cache.
+    """
+    where = RunFiles(session.root, session.run, session.record)
+    for one in planned.steps:
+        step = session.pack.step(one.step_id)
+        if step is None or not one.adopts:
+            continue
+        for path in one.adopts:
+            revise(where, step, path, accepted=True, adopted=True, reason="it was there before")
+        if one.decision is Decision.ADOPT:
+            session.record.append(
+                j.StepFinished(
+                    step=step.id,
+                    attempt=0,
+                    status=Status.OK,
+                    verification=verify_outputs(session, step),
+                    attached=attached_hashes(session, step),
+                    command_hash=one.command_hash,
+                )
+            )
+
+
+def _take(session: RunSession, step: Step, hashes: Mapping[str, str]) -> bool:
     before = session.record.state.step(step.id)
     if before.status is not Status.PENDING or before.rolled_back:
         return False
-    reason = _unknown_outputs(step)
-    verification = verify_outputs(session, step)
-    if not verification.passed and not reason:
-        failures = verification.failures
-        lacks = (
-            f"{one.path}: {describe_failure(one.io_error, one.missing_sections, one.reason)}"
-            for one in failures
-        )
-        reason = "; ".join(lacks) or "its output is doubtful"
+    reason = _not_taken(session.root, step, hashes, manner_of(session.options))
     if reason:
         message = f"it succeeded there and runs again: {reason}"
         session.record.append(j.WarningRecorded(step=step.id, code="import", message=message))
@@ -115,7 +153,7 @@ def _take(session: RunSession, step: Step) -> bool:
             step=step.id,
             attempt=before.attempts,
             status=Status.OK,
-            verification=verification,
+            verification=verify_outputs(session, step),
             attached=attached_hashes(session, step),
             imported=True,
             command_hash=command_hash(session.pack, step),
@@ -124,7 +162,32 @@ def _take(session: RunSession, step: Step) -> bool:
     return True
 
 
-def _unknown_outputs(step: Step) -> str:
-    """Why the outputs cannot be looked at: a step without any has nothing to look at."""
+def taken_steps(
+    root: Path, pack: Pack, imported: ImportedState | None, manner: VerifyOptions
+) -> tuple[str, ...]:
+    """The steps that a state file would be taken over for. Changes nothing."""
+    if imported is None or imported.against:
+        return ()
+    return tuple(
+        step.id
+        for step in pack.steps
+        if imported.statuses.get(step.id) is Status.OK
+        and not _not_taken(root, step, imported.hashes.get(step.id, {}), manner)
+    )
+
+
+def _not_taken(root: Path, step: Step, hashes: Mapping[str, str], manner: VerifyOptions) -> str:
+    """Why a step that succeeded by a state file runs again; empty where it does not."""
     hidden = [one.path.display_text for one in step.outputs if one.path.value is None]
-    return f"only the shell knows the path {', '.join(hidden)}" if hidden else ""
+    if hidden:
+        return f"only the shell knows the path {', '.join(hidden)}"
+    now = hashes_of(root, hashes)
+    other = [path for path, sha in hashes.items() if now.get(path) != sha]
+    if other:
+        return f"{', '.join(other)} is not what was recorded"
+    verification = verify_step(step, lambda path: content_at(root, path), manner, ())
+    lacks = (
+        f"{one.path}: {describe_failure(one.io_error, one.missing_sections, one.reason)}"
+        for one in verification.failures
+    )
+    return "" if verification.passed else "; ".join(lacks) or "its output is doubtful"

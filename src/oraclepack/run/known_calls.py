@@ -5,7 +5,7 @@ rehearsal by `plan`, or an earlier run. Where nothing is recorded, the text of t
 many calls there are at least.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.calls.answer_history import past_figures
+from oraclepack.calls.answer_history import answer_history
 from oraclepack.calls.key import InvocationKey
 from oraclepack.calls.overrides import Overrides, overridden
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
-from oraclepack.journal.costs import forecast_text
+from oraclepack.journal.costs import forecast_text, money
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.step_state import Invocation
 from oraclepack.pack.model import Pack, Step
@@ -38,9 +38,10 @@ from oraclepack.system.path_jail import read_content
 from oraclepack.tools.argv import parse_argv
 from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.oracle_config import OracleContext
+from oraclepack.tools.oracle_models import output_limit, resolve_model
 from oraclepack.tools.oracle_question import OracleQuestion, read_question
-from oraclepack.tools.prices import TokenPrice
-from oraclepack.tools.providers import provider_of
+from oraclepack.tools.prices import TokenPrice, price_of
+from oraclepack.tools.providers import BROWSER, provider_of
 from oraclepack.tools.tool_names import ORACLE
 
 if TYPE_CHECKING:
@@ -51,6 +52,41 @@ _MOST_RECORDS = 8
 _LETTERS_PER_TOKEN = 2.9
 """Of a file that oracle sends with numbered lines."""
 _FILE = "file:"
+_MOST_OUTPUT = "--max-output"
+
+
+class CostLimit(msgspec.Struct, frozen=True):
+    """What a command may cost, and the output tokens reserved for a call that sets no limit."""
+
+    most: Decimal | None = None
+    reserved_tokens: int | None = None
+
+    def notice(
+        self,
+        pack: Pack,
+        calls: Iterable[RehearsedCall],
+        overrides: Overrides,
+        own: Mapping[str, TokenPrice],
+    ) -> str:
+        """The first call that may come to more than the whole limit; empty where all fit."""
+        for call in calls if self.most is not None else ():
+            price = price_of(call.model, own) if call.fate is CallFate.ASK else None
+            written = _written_call(pack, call)
+            if price is None or self.most is None or call.provider == BROWSER:
+                continue
+            if written is None or written.partly_hidden:
+                continue  # it may set a limit that only the running shell knows
+            model = resolve_model(call.model) or ""
+            given = _most_output(written, _forced(overrides, call.step_id))
+            tokens = given or self.reserved_tokens or output_limit(model)
+            worst = price.price.cost(call.input_tokens or 0, tokens)
+            if worst > self.most:
+                return (
+                    f"step {call.step_id}: one call may come to {money(worst)} ({model}, up to "
+                    f"{tokens:,} output tokens), above --max-cost of {money(self.most)}, so it is "
+                    "not made: lower it with --oracle-flag=--max-output=N, or raise the limit"
+                )
+        return ""
 
 
 class UsualCall(msgspec.Struct, frozen=True):
@@ -61,6 +97,7 @@ class UsualCall(msgspec.Struct, frozen=True):
     overrides: Overrides
     earlier: Callable[[Mapping[str, j.Setting]], Overrides | None]
     """The overrides of an earlier command, by the settings that it recorded."""
+    limit: CostLimit = CostLimit()
 
 
 class RunForecast(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +113,8 @@ class RunForecast(msgspec.Struct, frozen=True, kw_only=True):
     """Steps of which only the text is known: they may make other calls than it shows."""
     by_step: Mapping[str, tuple[int, int, int]] = {}
     """Calls to ask, cached and adopted of each step."""
+    above_limit: str = ""
+    """Which call alone may come to more than --max-cost, and what helps."""
 
     @property
     def text(self) -> str:
@@ -135,8 +174,8 @@ def run_forecast(
             unrecorded += [step_id] if written else []
     if not calls:
         return None
-    past = past_figures()
-    priced = [planned_call(call, past, own) for call in calls]
+    history = answer_history(root)
+    priced = [planned_call(call, history, own) for call in calls]
     asked = [one for one in priced if one.fate in {CallFate.ASK, CallFate.ADOPT}]
     return RunForecast(
         to_ask=_count(calls, CallFate.ASK),
@@ -154,7 +193,20 @@ def run_forecast(
             for step_id in steps
             if (mine := [call for call in calls if call.step_id == step_id])
         },
+        above_limit=usual.limit.notice(pack, calls, usual.overrides, own),
     )
+
+
+def _written_call(pack: Pack, call: RehearsedCall) -> ToolCall | None:
+    step = pack.step(call.step_id)
+    written = asking_calls(step) if step is not None else ()
+    return written[call.call - 1] if call.call <= len(written) else None
+
+
+def _most_output(written: ToolCall, forced: OracleQuestion) -> int | None:
+    """The `--max-output` of a call."""
+    given = [*_values(written, _MOST_OUTPUT), *forced.flags.get(_MOST_OUTPUT, ())]
+    return int(given[-1]) if given and given[-1].isdecimal() else None
 
 
 def _records(root: Path, pack: Pack) -> Iterator[RunState]:
@@ -244,7 +296,7 @@ def _known(
     if key is not None and all(_hash(root, path, hashes) == sha for path, sha in files.items()):
         if key in open_keys:
             fate = CallFate.ADOPT
-        elif answers.has(key, step_id, call.call, said.output_path if said else None):
+        elif answers.has(key):
             fate = CallFate.CACHED
     usage = outcome.usage or outcome.saved if outcome else None
     provider = size.provider if size else (said.provider if said else None)

@@ -53,6 +53,8 @@ class LegacyStep(msgspec.Struct, frozen=True, kw_only=True):
     verification: Verification | None
     stdout_log: str | None
     stderr_log: str | None
+    outputs: dict[str, str] = msgspec.field(default_factory=dict)
+    """The SHA-256 of every recorded output, by its path relative to the project root."""
 
 
 class GoStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,6 +208,9 @@ def legacy_state(manifest: StepsManifest, state: RunState, run_dir: str) -> Lega
                 verification=entry.verification,
                 stdout_log=_under(run_dir, entry.stdout_log),
                 stderr_log=_under(run_dir, entry.stderr_log),
+                outputs={
+                    one.declared_path: one.sha256 for one in entry.outputs if one.declared_path
+                },
             )
             for entry in manifest.steps
         },
@@ -364,6 +369,26 @@ def files_of_go(root: Path, pack_path: str) -> tuple[str, ...]:
         return ()
     contents = {name: files.read(root / name) for name in names if (root / name).is_file()}
     return tuple(name for name, data in contents.items() if data and maker_of(data)[0] is Maker.GO)
+
+
+def own_state(root: Path, pack_path: str, pack_hash: str) -> tuple[str, bytes] | None:
+    """Our own state file of this content of a pack, with its name, where its run is gone."""
+    name = names_for(root, pack_path)[0]
+    data = files.read(root / name) if (root / name).is_file() else None
+    if data is None or maker_of(data) != (Maker.OURS, pack_path):
+        return None
+    try:
+        state = msgspec.json.decode(data, type=LegacyState)
+    except msgspec.MsgspecError:
+        return None
+    is_gone = not (root / state.run_dir).exists()
+    return (name, data) if is_gone and state.pack_hash == pack_hash else None
+
+
+def output_hashes(data: bytes) -> dict[str, dict[str, str]]:
+    """The outputs that our own state file names, with their hashes, by step."""
+    state = msgspec.json.decode(data, type=LegacyState)
+    return {step_id: step.outputs for step_id, step in state.steps.items()}
 
 
 def may_replace(root: Path, name: str) -> bool:

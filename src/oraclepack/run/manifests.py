@@ -1,6 +1,6 @@
 """`run.json` and `steps.json`: the results of a run for other programs, folded from the journal."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TypeAlias, TypedDict
 
 import msgspec
@@ -12,6 +12,9 @@ from oraclepack.journal.run_state import RunState, SessionState
 from oraclepack.journal.statuses import PASSING, RollbackStatus, Status, Verification
 from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.pack.model import PRELUDE, Pack, Step
+from oraclepack.pack.output_names import output_names
+from oraclepack.pack.questions import title_of
+from oraclepack.run.planning.plan import command_hash
 from oraclepack.system.digests import sha256_value
 from oraclepack.tools.usage import Usage
 
@@ -25,6 +28,9 @@ class OutputEntry(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     bytes: int
     from_cache: bool
+    edited: bool = False
+    """A person changed the file at `declared_path` after it was recorded; the hash is of the
+    recorded output, which is kept at `path`."""
 
 
 class InvocationEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +89,7 @@ def change_entry(change: j.TreeChanged) -> ChangeEntry:
     )
 
 
-def output_entry(output: j.OutputRecorded) -> OutputEntry:
+def output_entry(output: j.OutputRecorded, edited: Collection[str]) -> OutputEntry:
     return OutputEntry(
         path=output.path,
         declared_path=output.declared_path,
@@ -91,6 +97,7 @@ def output_entry(output: j.OutputRecorded) -> OutputEntry:
         sha256=output.sha256,
         bytes=output.bytes,
         from_cache=output.from_cache,
+        edited=output.declared_path in edited,
     )
 
 
@@ -197,6 +204,10 @@ class StepEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Outputs that a person took as they are, although they miss their contracts or were edited."""
     cost: CostTotal = NO_COST
     """What the calls of all its attempts cost, as far as it is known."""
+    edited: bool = False
+    """A person changed an output after it was recorded, and that version stays."""
+    adopted: bool = False
+    """Its answers, or some of them, were there before the run, and the user took them."""
 
 
 class StepsManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -247,7 +258,9 @@ def steps_manifest(pack: Pack | None, state: RunState) -> StepsManifest:
     return StepsManifest(
         schema_version=SCHEMA_VERSION,
         pack_id=state.created.pack_id if state.created else "",
-        steps=tuple(_step(step_id, known.get(step_id), state.step(step_id)) for step_id in ids),
+        steps=tuple(
+            _step(step_id, pack, known.get(step_id), state.step(step_id)) for step_id in ids
+        ),
     )
 
 
@@ -284,17 +297,22 @@ def _notices(state: RunState, created: j.RunCreated) -> Iterator[Notice]:
         yield Notice(code=warned.code, message=warned.message, step_id=warned.step)
 
 
-def _step(step_id: str, step: Step | None, state: StepState) -> StepEntry:
-    outputs = state.outputs
+def _step(step_id: str, pack: Pack | None, step: Step | None, state: StepState) -> StepEntry:
+    outputs, edited = state.outputs, {one.declared_path for one in state.edited}
+    is_pending = state.status in {Status.PENDING, Status.RUNNING}
+    expected = _expected_path(step) if step is not None and is_pending else None
+    digest = state.command_hash
+    if digest is None and pack is not None and step is not None:
+        digest = command_hash(pack, step)
     return StepEntry(
         step_id=step_id,
         **_declared(step),
-        command_hash=state.command_hash,
-        output_path=outputs[0].path if outputs else None,
+        command_hash=digest,
+        output_path=outputs[0].path if outputs else expected,
         output_hash=output_hash(outputs),
-        outputs=tuple(map(output_entry, outputs)),
+        outputs=tuple(output_entry(output, edited) for output in outputs),
         # The file knows four words; a running step has no result yet.
-        status=Status.PENDING if state.status is Status.RUNNING else state.status,
+        status=Status.PENDING if is_pending else state.status,
         skip_reason=state.skip_reason,
         imported=state.imported,
         attempts=state.attempts,
@@ -310,13 +328,27 @@ def _step(step_id: str, step: Step | None, state: StepState) -> StepEntry:
         invocations=tuple(map(invocation_entry, state.last_invocations())),
         accepted=tuple(map(accepted_entry, state.accepted)) if state.is_accepted else (),
         cost=total_cost(state.invocations),
+        edited=bool(edited),
+        adopted=state.is_adopted,
     )
+
+
+def _expected_path(step: Step) -> str | None:
+    """Where the run is going to keep the first output that the pack names."""
+    declared = [output.path.value for output in step.outputs if output.path.value is not None]
+    return next(iter(output_names(step.id, title_of(step), declared[:1]).values()), None)
 
 
 def with_pack_fields(entry: StepEntry, described: StepEntry) -> StepEntry:
     """A step, with what an older entry has from the pack: the journal does not know it."""
     names = _PackFields.__annotations__
-    return msgspec.structs.replace(entry, **{name: getattr(described, name) for name in names})
+    is_pending = entry.status is Status.PENDING
+    return msgspec.structs.replace(
+        entry,
+        command_hash=entry.command_hash or described.command_hash,
+        output_path=entry.output_path or (described.output_path if is_pending else None),
+        **{name: getattr(described, name) for name in names},
+    )
 
 
 class _PackFields(TypedDict):

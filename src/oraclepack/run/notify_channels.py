@@ -5,12 +5,11 @@ import hmac
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
-from contextlib import closing
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
+from oraclepack.engines import http
 from oraclepack.errors import UsageError
 from oraclepack.system import environment
 from oraclepack.system.digests import canonical_line
@@ -20,7 +19,6 @@ _PROGRAM_SECONDS = 30.0
 _REQUEST_SECONDS = 10.0
 _PAUSES = (1.0, 4.0)
 """Seconds before the second and the third try of a webhook."""
-_DELIVERED = range(200, 300)
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 _APPLE_SCRIPT = (
     "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"
@@ -126,19 +124,13 @@ class WebhookChannel(msgspec.Struct, frozen=True):
             "X-Oraclepack-Event": notification.event,
             **signature_headers(self.secret, notification.at, body),
         }
-        parts = urlsplit(self.url)
-        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        target = urlunsplit(("", "", parts.path or "/", parts.query, ""))
-        try:
-            with closing(kind(parts.netloc, timeout=_REQUEST_SECONDS)) as connection:
-                connection.request("POST", target, body, headers)
-                status = connection.getresponse().status
-        except (OSError, HTTPException, ValueError) as trouble:
-            return f"the webhook cannot be reached: {trouble}", False
+        reply = http.send("POST", self.url, headers=headers, body=body, seconds=_REQUEST_SECONDS)
+        if isinstance(reply, http.NoReply):
+            return f"the webhook cannot be reached: {reply.reason}", False
         # A redirect is a refusal: it would lead to a host that the user did not name.
-        if status in _DELIVERED:
+        if reply.is_success:
             return "", True
-        return f"the webhook answered {status}", status not in _TRANSIENT
+        return f"the webhook answered {reply.status}", reply.status not in _TRANSIENT
 
 
 def webhook(url: str, secret: str) -> WebhookChannel:

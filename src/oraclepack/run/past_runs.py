@@ -1,5 +1,6 @@
 """Queries of runs: all of a project, one in full, and the status of a pack's steps."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import zip_longest
@@ -13,7 +14,7 @@ from oraclepack.journal.activity import RUNNING, activity_word
 from oraclepack.journal.costs import NO_COST, CostTotal
 from oraclepack.journal.line_format import AnyEvent, JournalContent
 from oraclepack.journal.run_dir import RunDir, choose_run, hash_in, is_rehearsal
-from oraclepack.journal.run_state import EMPTY, RunState, SessionState, fold
+from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.journal.statuses import Status
 from oraclepack.journal.timeline import SegmentKind, call_timelines
 from oraclepack.pack.model import Pack
@@ -187,30 +188,30 @@ def step_word(state: RunState, step_id: str, *, held: bool) -> str:
 
 def worked_ms(state: RunState) -> int:
     """How long commands have worked on a run: a killed one until its last event."""
-    return sum(
-        _took(session, _last_event_time(state, later.started.at if later else None))
-        for session, later in zip_longest(state.sessions, state.sessions[1:])
-    )
+    total = 0
+    times: list[str] | None = None
+    for session, later in zip_longest(state.sessions, state.sessions[1:]):
+        began, ended = session.started.at, session.finished
+        if ended is not None:
+            took = ended.duration_ms
+            total += _between(began, ended.at) if took is None else took
+        elif later is None:
+            total += _between(began, state.last_at or began)
+        else:
+            times = _event_times(state) if times is None else times
+            before = bisect_left(times, later.started.at)
+            total += _between(began, times[before - 1] if before else began)
+    return total
 
 
-def _took(session: SessionState, last_at: str | None) -> int:
-    ended = session.finished
-    if ended is not None and ended.duration_ms is not None:
-        return ended.duration_ms
-    began = session.started.at
-    return _between(began, ended.at if ended else last_at or began)
-
-
-def _last_event_time(state: RunState, before: str | None) -> str | None:
-    """The time of the last event, or of the step's last event before the next command."""
-    if before is None:
-        return state.last_at
+def _event_times(state: RunState) -> list[str]:
+    """When something happened to steps and calls, in order."""
     calls = (call for step in state.steps.values() for call in step.invocations)
-    event = [event.at for call in calls for event in (call.intent, call.outcome) if event]
-    event += [
+    times = [event.at for call in calls for event in (call.intent, call.outcome) if event]
+    times += [
         at for step in state.steps.values() for at in (step.started_at, step.finished_at) if at
     ]
-    return max((at for at in event if at < before), default=None)
+    return sorted(times)
 
 
 def _between(began: str, ended: str) -> int:

@@ -1,18 +1,14 @@
 """Forecasts a run: looks up what would run, rehearses that in a copy, and prices the calls."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from oraclepack.calls.answer_history import past_figures
+from oraclepack.calls.answer_history import answer_history
 from oraclepack.calls.limits import lanes_for
-from oraclepack.journal import run_dir
-from oraclepack.journal.run_state import EMPTY, RunState, fold
-from oraclepack.journal.statuses import Cache
-from oraclepack.journal.step_state import Invocation
+from oraclepack.journal.run_state import EMPTY, RunState
 from oraclepack.lint.rules.cost_rules import is_pro_for_yes_or_no
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.pack.questions import asking_calls, short_title
@@ -35,13 +31,11 @@ from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.rehearsing import end_killed
 from oraclepack.run.run_pack import RunRequest, preview_run, run_pack
-from oraclepack.run.run_request import limits_of, request_for
+from oraclepack.run.run_request import cost_limit, limits_of, overrides_of, request_for
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import Settings
 from oraclepack.shell.stop import Stop
-from oraclepack.system.path_jail import RUNS
-from oraclepack.tools.oracle_models import resolve_model
 from oraclepack.tools.tool_names import ORACLE
 
 _EVERYTHING = 64
@@ -61,9 +55,9 @@ def forecast(
     steps = tuple(step.step_id for step in planned.to_run)
     state = _rehearsed(request, settings, steps, stop) if steps else _not_rehearsed(request.root)
     calls = tuple(_calls(request, settings, selected, state, steps))
-    past = past_answers(request.root)
+    history = answer_history(request.root)
     own = settings[cs.PRICES]
-    priced = [planned_call(call, past, own) for call in calls]
+    priced = [planned_call(call, history, own) for call in calls]
     seconds: dict[str, float] = defaultdict(float)
     for one in priced:
         seconds[one.step_id] += one.seconds
@@ -77,6 +71,7 @@ def forecast(
     closed = {
         step.id for step in request.pack.steps if any(map(is_pro_for_yes_or_no, asking_calls(step)))
     }
+    refusal = planned.refusal
     cost_forecast = CostForecast(
         run_id=selected.run.run_id,
         continued=not selected.is_new,
@@ -95,50 +90,20 @@ def forecast(
         max_parallel=parallel,
         seconds=max(wall, _paced(paid, settings)),
         critical_path=path,
-        assumptions=assumptions_of(priced, past),
-        savings=savings_of(repeated, paid, closed, past, own),
+        assumptions=assumptions_of(priced, history),
+        savings=savings_of(repeated, paid, closed, history, own),
+        refusal=str(refusal) if refusal else None,
     )
-    refusal = planned.refusal
     refused = (f"this would be refused: {refusal} ({refusal.hint})",) if refusal else ()
-    return cost_forecast, (*planned.warnings, *refused)
+    limit = cost_limit(settings)
+    above = limit.notice(request.pack, calls, overrides_of(settings, request.pack), own)
+    return cost_forecast, (*filter(None, [above]), *planned.warnings, *refused)
 
 
 def _not_rehearsed(root: Path) -> RunState:
     """Nothing is to be rehearsed; only what a killed rehearsal left is removed."""
     end_killed(root)
     return EMPTY
-
-
-def past_answers(root: Path) -> Mapping[str, Sequence[tuple[int, float]]]:
-    """Output tokens and seconds of past answers by model: on this machine, else of the project."""
-    known = past_figures()
-    past: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for run_id in run_dir.run_ids(root, RUNS):
-        try:
-            examined = run_dir.examine(run_dir.RunDir(root, run_id))
-        except OSError:
-            continue
-        if examined.foreign is not None:
-            continue
-        state = fold(examined.reading.events)
-        for step in state.steps.values():
-            for call in step.invocations:
-                answer = _answer(call)
-                if answer is not None:
-                    past[answer[0]].append(answer[1:])
-    return {**past, **known}
-
-
-def _answer(call: Invocation) -> tuple[str, int, float] | None:
-    intent, outcome = call.intent, call.outcome
-    if intent is None or outcome is None or not outcome.ok or outcome.cache is Cache.HIT:
-        return None
-    tokens = outcome.usage.output_tokens if outcome.usage else None
-    model = resolve_model(outcome.model)
-    if not tokens or model is None or outcome.adopted:
-        return None
-    took = datetime.fromisoformat(outcome.at) - datetime.fromisoformat(intent.at)
-    return model, tokens, max(took.total_seconds(), 0.0)
 
 
 def _rehearsed(
@@ -169,7 +134,7 @@ def _calls(
     steps: Sequence[str],
 ) -> Iterator[RehearsedCall]:
     """The calls of oracle that the rehearsal made, in their order."""
-    answers = KnownAnswers(request.root, selected.run.path, request.pack, settings)
+    answers = KnownAnswers(request.root, selected.run.path, settings)
     open_keys = {
         call.intent.key
         for step in selected.state.steps.values()
@@ -190,7 +155,7 @@ def _calls(
                 fate = CallFate.REFUSED
             elif key is not None and key in open_keys:
                 fate = CallFate.ADOPT
-            elif key and answers.has(key, step_id, call.call, record.output_path):
+            elif key and answers.has(key):
                 fate = CallFate.CACHED
             yield RehearsedCall(
                 step_id=step_id,

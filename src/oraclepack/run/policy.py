@@ -51,7 +51,7 @@ class YieldPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """The CI policy of `actionize`: the yield alone, also where it does not decide."""
 
     applies: bool
-    """`--ci` was given, so the policy decides about the exit code."""
+    """`--ci` was given, so the policy decides about the exit code; not about a rehearsal."""
     met: bool
     action_yield: YieldReport
 
@@ -132,6 +132,8 @@ class RunReply(msgspec.Struct, frozen=True):
     """Those that a signal stopped; the next command runs them again."""
     budget_steps: tuple[StepId, ...] = ()
     """Those with a call that did not fit the budget; the next command runs them again."""
+    awaited_steps: tuple[StepId, ...] = ()
+    """Those of which a provider still computes an answer; the next command waits for it."""
     rolled_back_steps: tuple[StepId, ...] = ()
     """Those of the completed steps of which a rollback took back files; they are pending again."""
     not_rolled_back: tuple[str, ...] = ()
@@ -143,9 +145,10 @@ class RunReply(msgspec.Struct, frozen=True):
 
     @property
     def needs_decision(self) -> bool:
-        """Nothing failed and nothing was stopped except steps with undecided calls."""
+        """Nothing failed and nothing was stopped except steps with undecided or awaited calls."""
         others = set(self.failed_steps) - set(self.undecided_steps)
-        return bool(self.undecided_steps) and not others and not self.interrupted_steps
+        is_open = bool(self.undecided_steps or self.awaited_steps)
+        return is_open and not others and not self.interrupted_steps
 
     @property
     def is_unfinished(self) -> bool:
@@ -156,7 +159,7 @@ class RunReply(msgspec.Struct, frozen=True):
     def unfinished_steps(self) -> tuple[StepId, ...]:
         """The steps that failed or were stopped in this command."""
         failed = (one for one in self.failed_steps if one not in self.held_steps)
-        return (*failed, *self.interrupted_steps, *self.budget_steps)
+        return (*failed, *self.interrupted_steps, *self.budget_steps, *self.awaited_steps)
 
 
 def completion(plan: Plan, state: RunState, required: float = 1.0) -> Completion:
@@ -200,6 +203,7 @@ def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> Ru
         undecided_steps=tuple(one for one in failed if state.step(one).is_undecided),
         interrupted_steps=tuple(one for one in ran if state.step(one).is_interrupted),
         budget_steps=tuple(one for one in ran if state.step(one).is_over_budget),
+        awaited_steps=tuple(one for one in ran if state.step(one).is_awaited),
         resume_from=next(
             (one for one in sorted({*ran, *held}) if not now.step(one).status.is_settled), None
         ),
@@ -238,7 +242,7 @@ def verdict(reply: RunReply, figures: Completion, *, ci: bool) -> ExitCode:
     """What the exit code says of the steps."""
     rolled_back = reply.rollback_status is not RollbackStatus.NOT_ATTEMPTED
     return weigh(
-        failed=bool(reply.failed_steps or reply.interrupted_steps),
+        failed=bool(reply.failed_steps or reply.interrupted_steps or reply.awaited_steps),
         met=figures.is_met if ci else None,
         unweighable=rolled_back or reply.failed_step == PRELUDE,
         over_budget=bool(reply.budget_steps),

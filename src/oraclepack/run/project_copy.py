@@ -337,9 +337,9 @@ def _is_copied(path: str) -> bool:
 
 
 def _may_be_named(path: str) -> bool:
-    """Also in a folder of ours: `ticketify` puts its pack there."""
+    """Also in a folder of ours: `ticketify` puts its pack there. Never a `.env`: it holds keys."""
     names = path.split("/")
-    return _GIT not in names and names[0] != "" and ".." not in names
+    return _GIT not in names and names[0] != "" and ".." not in names and names[-1] != ".env"
 
 
 def _walk(top: Path, below: str) -> Iterator[str]:

@@ -11,7 +11,6 @@ import msgspec
 
 from oraclepack.calls.cache import GOOD
 from oraclepack.calls.file_store import project_cache
-from oraclepack.calls.held_outputs import sweep_output_locks
 from oraclepack.errors import InputError, MachineError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
@@ -241,7 +240,7 @@ _WORDS = {
 
 _REPLACED = ("backups", "aside", "_failed")
 """Folders of a run with files that its steps replaced, or that failed."""
-_COPIES = ("outputs", "answers", *_REPLACED)
+_COPIES = ("outputs", "answers", "blobs", *_REPLACED)
 """What of a run may be the only copy of something."""
 
 
@@ -251,7 +250,6 @@ def prune_runs(
     """Remove the runs that may be removed, or only list them."""
     if not dry_run:
         finish_removals(root)
-        sweep_output_locks()
     before = None
     if older_than is not None:
         before = rfc3339(clock.now() - timedelta(seconds=older_than))

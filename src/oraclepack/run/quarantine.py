@@ -10,7 +10,7 @@ one of the files is left alone: the next one is `<attempt>-2`, `<attempt>-3` and
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -100,13 +100,11 @@ def move_to_quarantine(
     step: str,
     attempt: int,
     paths: Sequence[str],
-    before: Callable[[tuple[Move, ...]], object] = bool,
 ) -> tuple[Move, ...]:
     """Move the outputs of an attempt into quarantine; those that do not exist are left out.
 
     `folder` is the `_failed` directory; `paths` are relative to the project root, as
-    are those of the moves. `before` is given them before anything moves, so that a journal
-    knows where to look, whatever is killed then.
+    are those of the moves.
     """
     named: dict[str, str] = {}
     twins: list[str] = []
@@ -120,10 +118,10 @@ def move_to_quarantine(
             named[name] = path
     if not named:
         return ()
-    moved = _move_one(root, folder / run_id / f"step-{step}", str(attempt), named, before)
+    moved = _move_one(root, folder / run_id / f"step-{step}", str(attempt), named)
     if not twins:
         return moved
-    return moved + move_to_quarantine(root, folder, run_id, step, attempt, twins, before)
+    return moved + move_to_quarantine(root, folder, run_id, step, attempt, twins)
 
 
 def _move_one(
@@ -131,7 +129,6 @@ def _move_one(
     step: Path,
     attempt: str,
     named: Mapping[str, str],
-    before: Callable[[tuple[Move, ...]], object] = bool,
 ) -> tuple[Move, ...]:
     """Move files into the next free directory of an attempt, by the names they get there."""
     place = _free_place(step, attempt, [*named])
@@ -140,7 +137,6 @@ def _move_one(
             f"{place}: cannot hold the quarantine: it leads out of the project",
             hint="a link is in the way; move it away",
         )
-    before(tuple(_named(root, root / path, place / name) for name, path in named.items()))
     _write_origins(place, {name: FileOrigin(_plain(path)) for name, path in named.items()})
     return tuple(_move(root, root / path, place / name) for name, path in named.items())
 

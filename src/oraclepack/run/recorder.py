@@ -41,17 +41,15 @@ _SOON = (
 """Synced together, by `sync`, while the shell of the next step starts. Until then a power cut may
 forget them, which costs a step's time, never a call: those wait for the disk."""
 
-_BEGINNINGS = (j.PreludeStarted, j.StepStarted)
-
-_PAUSE = 0.2
-"""Seconds from an event to the writing of the manifests: right after it, the next step starts."""
+_SHOWN = (j.PreludeStarted, j.PreludeFinished, j.StepStarted, j.StepFinished)
+"""After these the manifests are written: they show every step as it is, before the next begins."""
 
 
 class Recorder:
     """Appends events, notifies the observers, updates the manifests.
 
-    The manifests are folds and can be rebuilt, so they are rewritten by a thread of their own:
-    a step never waits for them. At the end they are written once more, and synced.
+    The manifests are folds and can be rebuilt, so they are not synced while steps run. At the
+    end they are written once more, and synced.
     """
 
     def __init__(
@@ -68,10 +66,8 @@ class Recorder:
         self._pack = pack
         self._legacy = legacy
         self._observers = list(observers)
-        self._wake = threading.Event()
-        self._over = threading.Event()
-        self._trouble: Exception | None = None
-        self._keeper: threading.Thread | None = None
+        self._writing = threading.Lock()
+        self._has_begun = False
 
     @property
     def state(self) -> RunState:
@@ -84,19 +80,18 @@ class Recorder:
     def append(self, event: KnownEvent) -> KnownEvent:
         """Append an event; when this returns it is recorded, whatever is killed next.
 
-        When the manifests cannot be written, nothing new begins. What has begun is still recorded:
-        it may have been paid for.
+        What has begun is recorded before the manifests are written: it may have been paid for.
+        When they cannot be written, this raises, and nothing new begins.
         """
-        begins = isinstance(event, _BEGINNINGS)
-        if begins and self._trouble is not None:
-            raise self._trouble
         stamped = self._journal.append(event, sync=not _can_wait(event))
         for observer in self._observers:
             observer(stamped, self._journal.state)
-        if begins and self._keeper is None:
-            self._keeper = threading.Thread(target=self._keep, name="manifests", daemon=True)
-            self._keeper.start()
-        self._wake.set()
+        if isinstance(event, _SHOWN):
+            with self._writing:
+                self._has_begun = True
+                write_manifests(
+                    self._run, self._pack, self.state, legacy=self._legacy, durable=False
+                )
         return stamped
 
     def sync(self) -> None:
@@ -105,12 +100,7 @@ class Recorder:
 
     def close(self) -> None:
         """Write the manifests a last time, durably. The journal is closed whatever happens."""
-        self._over.set()
-        self._wake.set()
-        write = refresh_manifests
-        if self._keeper is not None:
-            self._keeper.join()
-            write = write_manifests
+        write = write_manifests if self._has_begun else refresh_manifests
         try:
             self._journal.sync()
             write(self._run, self._pack, self.state, legacy=self._legacy)
@@ -127,22 +117,6 @@ class Recorder:
         # An error now most likely has the same cause; the first one is reported.
         with suppress(OraclePackError, OSError):
             self.close()
-
-    def _keep(self) -> None:
-        while True:
-            self._wake.wait()
-            self._over.wait(_PAUSE)
-            self._wake.clear()
-            if self._over.is_set():  # asked after the clearing: the wake-up of `close` may be gone
-                return
-            try:
-                write_manifests(
-                    self._run, self._pack, self.state, legacy=self._legacy, durable=False
-                )
-            except Exception as trouble:  # noqa: BLE001 - raised before the next event
-                self._trouble = trouble
-            else:
-                self._trouble = None
 
 
 def _can_wait(event: KnownEvent) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from oraclepack.calls.call_folder import sweep_folders
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
@@ -15,7 +16,7 @@ from oraclepack.shell.attempt import ProcessIdentity, StartedProcess
 from oraclepack.shell.orphans import OrphanTimeouts, end_leftovers
 from oraclepack.shell.processes import has_proc
 from oraclepack.system import environment
-from oraclepack.system.machine import ProcessLocation, process_location, this_machine
+from oraclepack.system.machine import ProcessLocation, process_location
 from oraclepack.tools.tool_names import ORACLE
 
 
@@ -25,6 +26,7 @@ def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
         message = f"left over from a killed command and ended: {names}"
         record.append(j.WarningRecorded(step=step_id, code="orphans", message=message))
     recover_change(root, run, record)
+    sweep_folders(run.path, root, _open_folders(record.state))
     environment.forget_private(record.state.sessions[-1].started.private or "")
     if is_unfinished(record.state):
         status = roll_back(root, run, record, folder)
@@ -32,6 +34,13 @@ def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
         record.append(j.WarningRecorded(code="rollback", message=message))
         return True
     return False
+
+
+def _open_folders(state: RunState) -> frozenset[str]:
+    """The folders of questions without a known end: their answers may lie there."""
+    calls = (one for step in state.steps.values() for one in step.invocations if one.is_open)
+    intents = (one.intent for one in calls if one.intent is not None)
+    return frozenset(one.private for one in intents if one.private is not None)
 
 
 def end_processes(state: RunState) -> list[tuple[str | None, str]]:
@@ -62,7 +71,7 @@ def _agents(step: StepState) -> Iterator[ProcessIdentity]:
 
 def _ended(process: ProcessIdentity | None, token: str | None) -> str:
     """End a process and its descendants, found by their token; the names of those that ran."""
-    if process and process_location(process.machine, this_machine()) is not ProcessLocation.HERE:
+    if process and process_location(process.machine) is not ProcessLocation.HERE:
         return ""  # on this machine the same pid is another process
     # Without a recorded process only the token identifies it, and reading tokens needs /proc.
     if process is None and (token is None or not has_proc()):

@@ -1,10 +1,11 @@
-"""Where a rehearsal works: in a throw-away copy of the project, in a directory that starts over."""
+"""Where a rehearsal works: in a throw-away copy of the project, without access to a provider."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ from oraclepack.run.step_outputs import declared_paths
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.system import environment, locks
 from oraclepack.system.path_jail import REHEARSALS, content_at
+from oraclepack.tools.oracle_config import KEYS, read_dotenv
+from oraclepack.tools.provider_access import gives_access
 
 if TYPE_CHECKING:
     from oraclepack.run.run_pack import RunRequest
@@ -31,6 +34,20 @@ _FOLDER = "copy"
 """In the private directory of the command."""
 _FAILED = ".oraclepack/_failed"
 """The quarantine, in the copy."""
+_USERS_OWN = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+"""Directories beside the home, where programs keep logins too."""
+_STAYING = (
+    ("ASDF_DATA_DIR", ".asdf"),
+    ("CARGO_HOME", ".cargo"),
+    ("GIT_CONFIG_GLOBAL", ".gitconfig"),
+    ("GOPATH", "go"),
+    ("NVM_DIR", ".nvm"),
+    ("PYENV_ROOT", ".pyenv"),
+    ("PYTHONUSERBASE", ".local"),
+    ("RUSTUP_HOME", ".rustup"),
+    ("VOLTA_HOME", ".volta"),
+)
+"""Where ordinary programs of steps have their own files, by variable and place in the home."""
 
 
 def plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
@@ -51,14 +68,41 @@ def plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
 
 
 def enter_workplace(session: RunSession, plan: CopyPlan | None) -> None:
-    """Let the steps of a command run in a copy, made now in its private directory.
+    """Let the steps of a command run in a copy, made now, with an environment without keys.
 
     Without a plan they run in the project; what fails there goes into the rehearsal's own
     quarantine, since that of the pack is for what real runs left.
     """
     if plan is None:
         session.failed = session.run.failed
-        return
+    else:
+        _enter_copy(session, plan)
+    home = session.private / "home"
+    home.mkdir(0o700)
+    session.user_environment = session.environment
+    session.environment = without_access(session.environment, home)
+    if plan is None:
+        # No `.env` of the project overrides what is set, even if it is empty.
+        session.environment |= dict.fromkeys(KEYS, "")
+
+
+def without_access(environment: Mapping[str, str], home: Path) -> dict[str, str]:
+    """An environment in which no tool finds a key, an endpoint or a login; `home` is empty.
+
+    Without a key oracle takes the browser, with the login that it finds in the home.
+    """
+    users = environment.get("HOME", "")
+    hidden = {name for name in environment if gives_access(name) or name in _USERS_OWN}
+    kept = {name: value for name, value in environment.items() if name not in hidden}
+    staying = {
+        name: f"{users}/{place}"
+        for name, place in _STAYING
+        if name not in kept and os.path.exists(f"{users}/{place}")
+    }
+    return {**kept, **staying, "HOME": str(home), "ORACLE_HOME_DIR": str(home / ".oracle")}
+
+
+def _enter_copy(session: RunSession, plan: CopyPlan) -> None:
     # Its own name: a step may ask for the name of the directory it runs in.
     place = session.private / _FOLDER / (plan.top.name or "project")
     copied = make_copy(plan, place, lambda: session.stop.level is not StopLevel.NONE)
@@ -68,6 +112,17 @@ def enter_workplace(session: RunSession, plan: CopyPlan | None) -> None:
     for path in copied.left_out:
         message = f"{path} is not in the copy: it is a link to a directory outside of the project"
         session.record.append(j.WarningRecorded(code="rehearsal", message=message))
+    session.dotenv = partial(_dotenv, copied.top, plan.top)
+
+
+def _dotenv(copy: Path, top: Path, cwd: str) -> dict[str, str]:
+    """What the `.env` of the project would give to a call in this directory of the copy."""
+    if not Path(cwd).is_relative_to(copy):
+        return {}
+    try:
+        return read_dotenv(top / Path(cwd).relative_to(copy))
+    except InputError:
+        return {}
 
 
 def start_over(run: RunDir) -> None:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from oraclepack.calls.publication import publishing
 from oraclepack.errors import InputError, LockedError, NotFoundError, Refusal, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal import journal_file, run_dir
@@ -23,7 +24,6 @@ from oraclepack.run.quarantine import (
     listed,
     restore,
 )
-from oraclepack.run.revise import output_unused
 from oraclepack.system import environment, locks
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.ownership import ForeignError, tracked_files
@@ -76,9 +76,6 @@ def restore_files(
     _refuse_twins(chosen)
     if not force:
         _refuse_occupied(root, chosen)
-    for file in chosen:
-        with output_unused(root, file.original):
-            pass
     moves: list[Move] = []
     warnings: list[str] = []
     for run_id in sorted({file.run_id for file in chosen}):
@@ -124,7 +121,7 @@ def _record_restored(
 
 
 def _back(root: Path, file: QuarantineFile, *, force: bool) -> tuple[Move, ...]:
-    with output_unused(root, file.original):
+    with publishing(root):
         moves = restore(root, file, force=force)
     if isinstance(moves, Refusal):
         raise InputError(f"{moves.subject} cannot be restored: {moves.reason}")

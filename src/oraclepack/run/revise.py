@@ -2,32 +2,32 @@
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
 
 from oraclepack.answers.suspicions import INCOMPLETE
 from oraclepack.answers.verify_pack import VerifyOptions, verify_step
-from oraclepack.calls.held_outputs import output_alone
-from oraclepack.calls.path_writers import others_wrote
-from oraclepack.errors import InputError, LockedError, Refusal
+from oraclepack.calls.file_store import answer_caches
+from oraclepack.calls.publication import is_of_another_run, publishing
+from oraclepack.calls.unmet_answers import replace_unmet
+from oraclepack.errors import InputError, Refusal, StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir, attempt_name
-from oraclepack.journal.statuses import Move, Status, Verification, Wait
+from oraclepack.journal.statuses import Status, Verification
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.contract import by_suffix
 from oraclepack.pack.model import Step
 from oraclepack.pack.output_names import output_names
 from oraclepack.pack.questions import title_of
-from oraclepack.run.planning.planner import CheckedOutputs
-from oraclepack.run.quarantine import move_to_quarantine
+from oraclepack.run.planning.planner import CheckedOutputs, edited_outputs, edited_ways
+from oraclepack.run.recorded_files import present_outputs
 from oraclepack.run.recorder import Recorder
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.files import Content
 from oraclepack.system.path_jail import (
+    AllowedPath,
     content_at,
     jail,
     judge_entry,
@@ -36,9 +36,6 @@ from oraclepack.system.path_jail import (
     read_content,
 )
 
-EDITED = "it was changed after it was recorded; the recorded output is back in its place"
-"""Why a file is in quarantine that no failed attempt left."""
-
 
 class RunFiles(msgspec.Struct, frozen=True):
     """A run that is locked, and where its files and those of the project lie."""
@@ -46,64 +43,63 @@ class RunFiles(msgspec.Struct, frozen=True):
     root: Path
     run: RunDir
     record: Recorder
-    failed: Path
-    """The quarantine."""
 
 
 def restore_outputs(where: RunFiles, step_id: str) -> tuple[str, ...]:
-    """Make the outputs of a step that went well what was recorded, as far as a copy is left.
+    """Put back the outputs of a step that went well and are gone, as far as a copy is left.
 
-    What is in place of one now goes to quarantine. Every change is in the journal before it
-    is made or can be made again, so a kill at any point loses nothing. The paths put back.
+    A copy that is gone is made again from the file. What a person or a later step changed stays.
+    Every change is in the journal before it is made or can be made again, so a kill at any point
+    loses nothing. The paths put back.
     """
-    state = where.record.state.step(step_id)
+    replaced = where.record.state.replaced_outputs()
     return tuple(
         output.declared_path
-        for output in state.outputs
-        if output.declared_path is not None and _is_restored(where, state, output)
+        for output in where.record.state.step(step_id).outputs
+        if output.declared_path is not None
+        and (step_id, output.path) not in replaced
+        and _is_restored(where, output, output.declared_path)
     )
 
 
-def _is_restored(where: RunFiles, state: StepState, output: j.OutputRecorded) -> bool:
-    path = output.declared_path or ""
+def _is_restored(where: RunFiles, output: j.OutputRecorded, path: str) -> bool:
     copy = plain_place(where.run.path, output.path)
     # Before anything moves: both ends are places that an output may have.
     if copy is None or judge_entry(where.root, path) is not None:
         return False
-    there, copied = read_content(where.root / path).data, read_content(copy).data
-    if there is not None and sha256_bytes(there) == output.sha256:
-        if copied is None or sha256_bytes(copied) != output.sha256:
-            files.write_atomic(copy, there, mode=files.PRIVATE_FILE)
+    there, copied = _present(where, path), read_content(copy).data
+    is_copied = copied is not None and sha256_bytes(copied) == output.sha256
+    if there == output.sha256 and not is_copied:
+        data = read_content(where.root / path).data
+        if data is not None and sha256_bytes(data) == output.sha256:
+            files.write_atomic(copy, data, mode=files.PRIVATE_FILE)
             _record_moves(where, output, to_run=True)
+    if there is not None or copied is None or not is_copied:
         return False
-    if copied is None or sha256_bytes(copied) != output.sha256:
-        return False
-    with output_alone(place_of(where.root, path)) as is_alone:
-        if is_alone:
-            if there is None or not _is_backed_up(where, output, there):
-                _quarantine_edited(where, state, output.step, path)
-            put_in_place(where.root, path, copied, output.mode)
-            _record_moves(where, output, to_run=False)
-    if not is_alone:
-        message = f"{path} is not restored: another run writes to it"
-        where.record.append(
-            j.WarningRecorded(step=output.step, code=Wait.SAME_OUTPUT, message=message)
-        )
-    return is_alone
+    with publishing(where.root):
+        put_in_place(where.root, path, copied, output.mode)
+        _record_moves(where, output, to_run=False)
+    return True
 
 
-def _is_backed_up(where: RunFiles, output: j.OutputRecorded, there: bytes) -> bool:
-    """Whether a file can be overwritten: it holds nothing, or what the run has as a backup.
+def _present(where: RunFiles, path: str) -> str | None:
+    """The hash of the file at an output's path; None where it can be overwritten."""
+    return present_outputs(where.root, where.run.run_id, where.record.state, [path]).get(path)
 
-    Both are what a power cut makes of an output that its tool did not sync.
-    """
-    if not there.strip(b"\0"):
-        return True
-    backup = plain_place(where.run.path, output.backup) if output.backup else None
-    if backup is None or sha256_bytes(there) != output.replaced_sha256:
-        return False
-    backed_up = read_content(backup).data
-    return backed_up is not None and sha256_bytes(backed_up) == output.replaced_sha256
+
+def record_edits(where: RunFiles, step_id: str) -> None:
+    """Write down which outputs of a step a person changed, and which are as recorded again."""
+    state = where.record.state
+    step = state.step(step_id)
+    known = {one.declared_path: one.sha256 for one in step.edited}
+    paths = [output.declared_path for output in step.outputs if output.declared_path is not None]
+    present = present_outputs(where.root, where.run.run_id, state, paths)
+    edited = edited_outputs(state, step_id, present)
+    for output in step.outputs:
+        path = output.declared_path
+        now = edited.get(path or "", output.sha256)
+        if path is not None and now != known.get(path, output.sha256):
+            where.record.append(j.OutputEdited(step=step_id, declared_path=path, sha256=now))
 
 
 def _record_moves(where: RunFiles, output: j.OutputRecorded, *, to_run: bool) -> None:
@@ -115,27 +111,6 @@ def _record_moves(where: RunFiles, output: j.OutputRecorded, *, to_run: bool) ->
             sha256=output.sha256,
             to_run=to_run,
         )
-    )
-
-
-def _quarantine_edited(where: RunFiles, state: StepState, step_id: str, path: str) -> None:
-    """Move what a person left at an output's path to quarantine, and say where it is."""
-
-    def record(moves: tuple[Move, ...]) -> None:
-        where.record.append(
-            j.Quarantined(step=step_id, attempt=state.attempts, moves=moves, reason=EDITED)
-        )
-        for move in moves:
-            message = (
-                f"{move.source} was changed after it was recorded: it is kept as {move.target}, "
-                f"and the recorded output is back; to keep the changed one, `oraclepack quarantine "
-                f"restore --force {move.target}`, then `oraclepack accept`"
-            )
-            where.record.append(j.WarningRecorded(step=step_id, code="edited", message=message))
-
-    run_id = where.run.run_id
-    move_to_quarantine(
-        where.root, where.failed, run_id, step_id, state.attempts, [path], before=record
     )
 
 
@@ -192,7 +167,8 @@ def _is_replaced(root: Path, run: RunDir, output: j.OutputRecorded, data: bytes)
     """Whether a file is no longer the output of a step, since another run may have written it."""
     if sha256_bytes(data) == output.sha256:
         return False
-    return others_wrote(root, run.run_id, output.declared_path or "", output.at)
+    place = place_of(root, output.declared_path or "")
+    return is_of_another_run(root, run.run_id, place, data)
 
 
 def accepted_in(state: StepState) -> dict[str, j.OutputRevised]:
@@ -202,8 +178,8 @@ def accepted_in(state: StepState) -> dict[str, j.OutputRevised]:
 
 def recheck(where: RunFiles, step: Step, manner: VerifyOptions, *, verify: bool) -> bool:
     """Record a step whose answer meets its contract now as ok; whether it does."""
-    with _outputs_alone(where, step) as are_alone:
-        return are_alone and _is_rechecked(where, step, manner, verify=verify)
+    with publishing(where.root):
+        return _is_rechecked(where, step, manner, verify=verify)
 
 
 def _is_rechecked(where: RunFiles, step: Step, manner: VerifyOptions, *, verify: bool) -> bool:
@@ -212,72 +188,47 @@ def _is_rechecked(where: RunFiles, step: Step, manner: VerifyOptions, *, verify:
     verification, now = checked(where.root, where.run, step, state, manner, verify=verify)
     if not now.passed:
         return False
+    edited = {one.declared_path for one in state.edited}
     for output in state.outputs:
         path = output.declared_path
         there = None if path is None else content_at(where.root, path).data
-        if there is not None and not _is_replaced(where.root, where.run, output, there):
-            revise(where, step, output.declared_path or "")
+        if path is None or there is None or _is_replaced(where.root, where.run, output, there):
+            continue
+        if path not in edited:
+            revise(where, step, path)
+        share_revision(where, step, path)
     finish(where, step, verification if verify else None)
     return True
 
 
 def hold_failed(where: RunFiles, step: Step, manner: VerifyOptions) -> None:
     """Keep a step failed whose answer misses its contract, with what it lacks by now."""
-    with _outputs_alone(where, step) as are_alone:
-        if are_alone:
-            _hold_failed(where, step, manner)
+    with publishing(where.root):
+        _hold_failed(where, step, manner)
 
 
 def _hold_failed(where: RunFiles, step: Step, manner: VerifyOptions) -> None:
     restore_copies(where, step)
     state = where.record.state.step(step.id)
     verification, now = checked(where.root, where.run, step, state, manner)
-    if state.error is None or verification == state.verification:
+    if verification == state.verification or now.passed:
         return
+    lacks = now.lacks or (state.error.message if state.error else "")
+    if state.status is Status.OK or state.edited:
+        lacks = f"{lacks}, {edited_ways(step.id)}"
+    error = state.error or StepError(code="OUTPUT_CONTRACT", message=lacks)
     where.record.append(
         j.StepFinished(
             step=step.id,
             attempt=state.attempts,
             status=Status.FAILED,
             exit_code=state.exit_code,
-            error=msgspec.structs.replace(state.error, message=now.lacks or state.error.message),
+            error=msgspec.structs.replace(error, message=lacks),
             verification=verification,
             duration_ms=state.duration_ms,
             attached=dict(state.attached),
         )
     )
-
-
-@contextmanager
-def _outputs_alone(where: RunFiles, step: Step) -> Iterator[bool]:
-    """Lock the outputs of a step; False, with a warning, if another run writes to one."""
-    outputs = where.record.state.step(step.id).outputs
-    paths = sorted({output.declared_path for output in outputs if output.declared_path})
-    # Two spellings of a path are one file, which can be locked only once.
-    places = {place_of(where.root, path): path for path in reversed(paths)}
-    with ExitStack() as stack:
-        used = [
-            path
-            for place, path in sorted(places.items())
-            if not stack.enter_context(output_alone(place))
-        ]
-        for path in used:
-            message = f"{path} stays as it is: another run writes to it"
-            warning = j.WarningRecorded(step=step.id, code=Wait.SAME_OUTPUT, message=message)
-            where.record.append(warning)
-        yield not used
-
-
-@contextmanager
-def output_unused(root: Path, path: str) -> Iterator[None]:
-    """Lock a file against other runs. Raises LockedError if one writes to it."""
-    with output_alone(place_of(root, path)) as is_alone:
-        if not is_alone:
-            raise LockedError(
-                f"a run writes to {path}",
-                hint="wait for the end of its step, or of the tool that a killed command left",
-            )
-        yield
 
 
 def restore_copies(where: RunFiles, step: Step) -> None:
@@ -298,6 +249,7 @@ def revise(
     path: str,
     *,
     accepted: bool = False,
+    adopted: bool = False,
     reason: str = "",
     missing: tuple[str, ...] = (),
 ) -> j.OutputRevised | None:
@@ -328,6 +280,7 @@ def revise(
         replaced_sha256=recorded.sha256 if recorded else None,
         backup=_kept_copy(where, state, step.id, recorded, digest),
         accepted=accepted,
+        adopted=adopted,
         reason=reason,
         missing_sections=missing,
     )
@@ -354,6 +307,16 @@ def _kept_copy(
     files.make_private(folder)
     files.write_atomic(target, data, mode=files.PRIVATE_FILE)
     return target.relative_to(where.run.path).as_posix()
+
+
+def share_revision(where: RunFiles, step: Step, path: str, *, accepted: str | None = None) -> None:
+    """Let other runs that ask the same question take what a person has made of its answer."""
+    place, data = jail(where.root, path), content_at(where.root, path).data
+    relative = place.relative if isinstance(place, AllowedPath) else path
+    outcomes = [call.outcome for call in where.record.state.step(step.id).invocations]
+    keys = [call.key for call in outcomes if call and call.output_path == relative and call.key]
+    if keys and data is not None:
+        replace_unmet(answer_caches(where.root, user=True), keys[-1], data, accepted)
 
 
 def finish(where: RunFiles, step: Step, verification: Verification | None) -> None:

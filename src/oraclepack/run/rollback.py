@@ -6,8 +6,9 @@ from pathlib import Path
 from posixpath import normpath
 
 import msgspec
+from msgspec.structs import replace
 
-from oraclepack.calls.held_outputs import output_alone
+from oraclepack.calls.publication import is_of_another_run, publishing
 from oraclepack.errors import MachineError, OraclePackError, Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import BACKUPS, RunDir
@@ -22,6 +23,7 @@ from oraclepack.system.path_jail import (
     CACHE,
     REHEARSALS,
     RUNS,
+    content_at,
     jail,
     judge_entry,
     place_of,
@@ -51,6 +53,10 @@ class UndoAction(msgspec.Struct, frozen=True):
     restored."""
     link: str | None = None
     """The target of the symbolic link that was at the path; the previous file is what it led to."""
+    written: str | None = None
+    """Hash of what the command wrote there last, as far as it is recorded."""
+    at: str = ""
+    """When that was recorded."""
 
 
 class UnrestoredPath(msgspec.Struct, frozen=True):
@@ -184,12 +190,14 @@ def _unrestored(event: FileEvent) -> str | None:
 
 
 def _undo(path: str, last: FileEvent, first: FileEvent) -> UndoAction:
-    who = (last.step, last.attempt, path)
+    undo = UndoAction(last.step, last.attempt, path, at=last.at)
+    if isinstance(last, j.OutputRecorded):
+        undo = replace(undo, written=last.sha256)
     if isinstance(first, j.OutputBackedUp):
-        return UndoAction(*who, first.backup, first.sha256, first.link)
+        return replace(undo, restore_from=first.backup, sha256=first.sha256, link=first.link)
     if first.created:
-        return UndoAction(*who)
-    return UndoAction(*who, first.backup, first.replaced_sha256)
+        return undo
+    return replace(undo, restore_from=first.backup, sha256=first.replaced_sha256)
 
 
 _STEP = late_pattern(r"\d\d")
@@ -219,7 +227,8 @@ def roll_back(
         except (OraclePackError, OSError) as trouble:
             left[undo.path] = str(trouble)
         else:
-            record.append(undone)
+            message = f"{undo.path} stays: another run wrote it since"
+            record.append(undone or j.WarningRecorded(step=undo.step, message=message))
     record.append(j.RolledBack(steps=steps_taken_back(record.state, listed, left)))
     if not left:
         record.append(j.RollbackFinished(status=RollbackStatus.COMPLETED))
@@ -250,11 +259,12 @@ def finish_rollback(root: Path, run: RunDir, record: Recorder, folder: Path) -> 
     return True
 
 
-def _undone(root: Path, run: RunDir, folder: Path, undo: UndoAction) -> j.FileUndone:
-    # Beside tools: what a call of this command left behind does not keep the earlier file away.
-    with output_alone(place_of(root, undo.path), beside_tools=True) as is_alone:
-        if not is_alone:
-            raise MachineError(f"{undo.path} cannot be taken back: another run writes to it")
+def _undone(root: Path, run: RunDir, folder: Path, undo: UndoAction) -> j.FileUndone | None:
+    """Take back one file; None where it is the work of another run by now."""
+    with publishing(root):
+        now = content_at(root, undo.path).data
+        if is_of_another_run(root, run.run_id, place_of(root, undo.path), now):
+            return None
         try:
             moved = _bring_back(root, run, folder, undo)
         except OSError as trouble:

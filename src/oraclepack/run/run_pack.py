@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from oraclepack.calls.shim_dir import is_inside_a_step
 from oraclepack.errors import OraclePackError, Refusal, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
@@ -19,7 +21,7 @@ from oraclepack.pack.model import Pack
 from oraclepack.pack.questions import short_title
 from oraclepack.run import import_state as older_state
 from oraclepack.run import revise, tree_guard
-from oraclepack.run.legacy_files import files_of_go, refuse_directories
+from oraclepack.run.legacy_files import refuse_directories
 from oraclepack.run.open_run import (
     RunSelector,
     SelectedRun,
@@ -30,14 +32,14 @@ from oraclepack.run.open_run import (
     opened,
     path_in_project,
 )
-from oraclepack.run.other_packs import refusal_of, taken_outputs, warnings_of
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
 from oraclepack.run.planning.planner import DiskSnapshot
 from oraclepack.run.planning.planner import plan as make_plan
-from oraclepack.run.planning.selection import Selection
+from oraclepack.run.planning.selection import Existing, Selection
 from oraclepack.run.planning.snapshot import take_snapshot
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
 from oraclepack.run.quarantine import failed_folder
+from oraclepack.run.recorded_files import existing_text, find_files, with_existing
 from oraclepack.run.recorder import Recorder
 from oraclepack.run.recovery import recover
 from oraclepack.run.rehearsing import enter_workplace, plan_workplace
@@ -91,8 +93,8 @@ class RunRequest(msgspec.Struct, frozen=True):
     argv: tuple[str, ...] = ()
     settings: Mapping[str, j.Setting] = msgspec.field(default_factory=dict)
     import_state: Path | None = None
-    take_over: bool = False
-    """Overwrite outputs that another pack's run has recorded."""
+    existing: Existing | None = None
+    """What becomes of outputs that are there and that this run has not recorded."""
     min_completion: float = 1.0
     notes: tuple[str, ...] = ()
     """What the user should know about the request itself."""
@@ -112,21 +114,29 @@ class RunRequest(msgspec.Struct, frozen=True):
     """What steps of a run would ask and cost; None for a rehearsal, which costs nothing."""
 
 
-def plan_run(request: RunRequest, run: RunDir, state: RunState, snapshot: DiskSnapshot) -> Plan:
-    """The plan against a run in this state; raises why it cannot be carried out."""
+def plan_run(
+    request: RunRequest,
+    run: RunDir,
+    state: RunState,
+    snapshot: DiskSnapshot,
+    imported: Collection[str] = (),
+) -> Plan:
+    """The plan against a run in this state; raises why it cannot be carried out.
+
+    The answers of `imported` steps are going to be taken over from a state file.
+    """
     planned = make_plan(request.pack, state, request.selection, snapshot)
     if isinstance(planned, Refusal):
         raise planned.error()
     planned = msgspec.structs.replace(planned, warnings=(*request.notes, *planned.warnings))
     in_copy = request.wish.rehearsal and not request.wish.in_place
-    outputs = () if in_copy else taken_outputs(request.root, request.pack, run, state, planned)
-    if not outputs:
+    if in_copy:
         return planned
-    if request.take_over:
-        return msgspec.structs.replace(planned, warnings=(*planned.warnings, *warnings_of(outputs)))
-    return msgspec.structs.replace(
-        planned, refusal=planned.refusal or refusal_of(outputs, request.pack.path, run.run_id)
-    )
+    manner = manner_of(request.options)
+    found = find_files(request.root, request.pack, run, state, planned, manner, imported)
+    if request.wish.rehearsal and not found.taken:
+        return planned  # its calls replace no real answer
+    return with_existing(planned, found, request.existing, run)
 
 
 def preview_run(request: RunRequest, clock: Clock | None = None) -> tuple[SelectedRun, Plan]:
@@ -139,21 +149,27 @@ def preview_run(request: RunRequest, clock: Clock | None = None) -> tuple[Select
     selected = described(selected, check if selected.is_new else lambda: None)
     if _has_legacy_files(request):
         refuse_directories(request.root, _pack_path(request, selected))
+    found = _go_state(request, selected)
     planned = plan_run(
-        request, selected.run, selected.state, _snapshot(request, selected.run, selected.state)
+        request,
+        selected.run,
+        selected.state,
+        _snapshot(request, selected.run, selected.state),
+        older_state.taken_steps(request.root, request.pack, found, manner_of(request.options)),
     )
     if planned.to_run and not selected.is_new:
         check()
-    if notice := _go_notice(request, selected):
+    if notice := _go_notice(found, selected):
         planned = msgspec.structs.replace(planned, warnings=(*planned.warnings, notice))
     return selected, planned
 
 
-def _go_notice(request: RunRequest, selected: SelectedRun) -> str:
-    """What happens to a state file of the Go tool; raises InputError where it cannot be read."""
-    found = _go_state(request, selected)
+def _go_notice(found: older_state.ImportedState | None, selected: SelectedRun) -> str:
+    """What happens to a state file that is there."""
     if found is None or any(event.sha256 == found.sha256 for event in selected.state.imported):
         return ""
+    if found.hashes:
+        return f"{found.source} is taken over: the run that wrote it is gone"
     if found.against:
         return f"{found.source} of the Go tool is not taken over: {found.against}"
     return f"{found.source} is of the Go tool: what succeeded there and still passes is taken over"
@@ -164,6 +180,17 @@ def check_run(request: RunRequest) -> None:
     selected, planned = preview_run(request)
     if planned.refusal is not None and _imported_state(request, selected) is None:
         raise planned.refusal.error()
+
+
+def _refuse_nested(request: RunRequest, planned: Plan) -> None:
+    """A run in a step would ask through the run of that step, and each would wait for the other."""
+    if planned.to_run and not request.wish.rehearsal and is_inside_a_step(os.environ):
+        raise UsageError(
+            "a step of another run started this command; its questions would wait for that run, "
+            "and that run for them",
+            hint="run the packs one after the other (`oraclepack run ONE.md OTHER.md`), or call "
+            "oracle in the step itself; `plan` and --engine rehearsal work in a step too",
+        )
 
 
 def _snapshot(request: RunRequest, run: RunDir, state: RunState) -> DiskSnapshot:
@@ -179,10 +206,9 @@ def run_pack(
     the lock if the state has changed, because only there it is stable.
     """
     clock = clock or SystemClock()
-    selected, planned = preview_run(request, clock)
-    imported = _imported_state(request, selected)
-    if planned.refusal is not None and imported is None:
-        raise planned.refusal.error()
+    request, selected, planned = _decided(request, clock)
+    done_before = _done_before(request, selected, planned)
+    _refuse_nested(request, planned)
     copied = _plan_workplace(request, planned)
     awaited = _awaited(request, selected)
     expected = _confirmed(request.options, expected_cost(request, selected, planned))
@@ -212,9 +238,9 @@ def run_pack(
             began=clock.monotonic_ns(),
             tree_status=TreeStatus(clock),
         )
-        if imported is not None:
+        if done_before is not None:
             # Before the command begins, so that its rollback leaves what it found.
-            imported(session)
+            done_before(session)
             untouched = False
         _refuse_dirty_rerun(request, selected, record, planned)
         stack.enter_context(_notified(request, selected.run, record))
@@ -244,6 +270,43 @@ def run_pack(
         return _end(request, session, selected, planned)
 
 
+def _decided(request: RunRequest, clock: Clock) -> tuple[RunRequest, SelectedRun, Plan]:
+    """The run and its plan, after asking the person at the terminal; raises why it cannot begin."""
+    selected, planned = preview_run(request, clock)
+    if planned.existing and request.options.ask is not None and _is_adopting(request, planned):
+        request = msgspec.structs.replace(request, existing=Existing.ADOPT)
+        selected, planned = preview_run(request, clock)
+    is_imported = not planned.existing and _imported_state(request, selected) is not None
+    if planned.refusal is not None and not is_imported:
+        raise planned.refusal.error()
+    return request, selected, planned
+
+
+def _is_adopting(request: RunRequest, planned: Plan) -> bool:
+    assert request.options.ask is not None
+    question = (
+        f"There are {existing_text(planned.existing)}. Take those, and ask for the others? "
+        "(no ends the command: --existing replace asks for all again)"
+    )
+    return request.options.ask(question, _wait)
+
+
+def _done_before(
+    request: RunRequest, selected: SelectedRun, planned: Plan
+) -> Callable[[RunSession], None] | None:
+    """What takes over that which was done before the run: by a state file, or by files alone."""
+    imported = _imported_state(request, selected)
+    if not any(step.adopts for step in planned.steps):
+        return imported
+
+    def act(session: RunSession) -> None:
+        if imported is not None:
+            imported(session)
+        older_state.adopt_answers(session, planned)
+
+    return act
+
+
 def expected_cost(request: RunRequest, selected: SelectedRun, planned: Plan) -> RunForecast | None:
     """What the command is expected to ask and to cost; None where it asks nothing."""
     steps = [step.step_id for step in planned.to_run]
@@ -260,6 +323,8 @@ def _wait(seconds: float) -> bool:
 def _record_forecast(record: Recorder, expected: RunForecast | None) -> None:
     if expected is not None:
         record.append(expected.event(record.state.cost().cost))
+    if expected is not None and expected.above_limit:
+        record.append(j.WarningRecorded(code="budget", message=expected.above_limit))
 
 
 def _confirmed(options: RunOptions, expected: RunForecast | None) -> RunForecast | None:
@@ -308,17 +373,10 @@ def _imported_state(
 def _go_state(request: RunRequest, selected: SelectedRun) -> older_state.ImportedState | None:
     if request.import_state is not None:
         return older_state.read_state(request.import_state)
-    if not _left_by_go(request, selected):
+    if not _has_legacy_files(request):
         return None
     path, pack_hash = _pack_path(request, selected), request.pack.pack_hash
     return older_state.find_state(request.root, path, pack_hash)
-
-
-def _left_by_go(request: RunRequest, selected: SelectedRun) -> tuple[str, ...]:
-    """Files of the Go tool that stand where ours are going to be written."""
-    if not _has_legacy_files(request):
-        return ()
-    return files_of_go(request.root, _pack_path(request, selected))
 
 
 def _has_legacy_files(request: RunRequest) -> bool:
@@ -410,19 +468,26 @@ def _record_plan(session: RunSession, planned: Plan) -> None:
 def _keep_what_was_paid_for(session: RunSession, planned: Plan) -> None:
     """Put outputs back, record answers that meet their contracts by now, before anything runs."""
     kinds = (Decision.RESTORE, Decision.RECHECK, Decision.HELD)
-    steps = [step for step in planned.steps if step.decision in kinds]
+    kept = (*kinds, Decision.DONE)
+    steps = [
+        step
+        for step in planned.steps
+        if step.decision in kinds or (step.is_edited and step.decision in kept)
+    ]
     if not steps:
         return
-    where = revise.RunFiles(session.root, session.run, session.record, session.failed)
+    where = revise.RunFiles(session.root, session.run, session.record)
     options = session.options
     for one in steps:
         step = session.pack.step(one.step_id)
         assert step is not None
+        if one.is_edited:
+            revise.record_edits(where, one.step_id)
         if one.decision is Decision.RESTORE:
             revise.restore_outputs(where, one.step_id)
         elif one.decision is Decision.HELD:
             revise.hold_failed(where, step, manner_of(options))
-        else:
+        elif one.decision is Decision.RECHECK:
             revise.recheck(where, step, manner_of(options), verify=options.verify)
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from oraclepack.answers.verification import FailedOutput
 from oraclepack.errors import ExitCode
-from oraclepack.journal.costs import NO_COST, CostTotal, forecast_text, total_cost
+from oraclepack.journal.costs import NO_COST, CostTotal, calls_text, forecast_text, total_cost
 from oraclepack.journal.events import ForecastRecorded
 from oraclepack.journal.run_dir import log_names
 from oraclepack.journal.run_state import RunState
@@ -38,9 +38,8 @@ class ExpectedCalls(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """`1 to ask, 3 cached`."""
-        counts = ((self.to_ask, "to ask"), (self.cached, "cached"), (self.adopted, "to adopt"))
-        return ", ".join(f"{count} {word}" for count, word in counts if count)
+        """`1 call to ask, 3 answered before`."""
+        return calls_text(self.to_ask, self.cached, self.adopted)
 
 
 class StepReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,6 +181,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """Those that a signal stopped before their end."""
     budget_steps: tuple[str, ...] = ()
     """Those with a call that did not fit the budget: pending, and nothing is wrong with them."""
+    awaited_steps: tuple[str, ...] = ()
+    """Those of which a provider still computes an answer; the next command waits for it."""
     held_steps: tuple[str, ...] = ()
     """Failed ones that did not run: their answers miss their contracts and were paid for."""
     undecided_steps: tuple[str, ...] = ()
@@ -217,11 +218,19 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def budget_cause(self) -> str | None:
         """The first call that did not fit the budget: what is spent, reserved and left."""
-        over = [one for one in self.steps if one.step_id in self.budget_steps]
-        if not over:
+        return self._first_of(self.budget_steps)
+
+    @property
+    def awaited_cause(self) -> str | None:
+        """The first call whose answer its provider still computes."""
+        return self._first_of(self.awaited_steps)
+
+    def _first_of(self, names: tuple[str, ...]) -> str | None:
+        steps = [one for one in self.steps if one.step_id in names]
+        if not steps:
             return None
-        more = f" (also: {', '.join(one.step_id for one in over[1:])})" if over[1:] else ""
-        return f"step {over[0].step_id}: {over[0].message}{more}"
+        more = f" (also: {', '.join(one.step_id for one in steps[1:])})" if steps[1:] else ""
+        return f"step {steps[0].step_id}: {steps[0].message}{more}"
 
     @property
     def is_retryable(self) -> bool:
@@ -264,6 +273,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
             (len(self.failed_steps), "failed"),
             (len(self.interrupted_steps), "interrupted"),
             (len(self.budget_steps), "over budget"),
+            (len(self.awaited_steps), "waiting for an answer that was paid for"),
         ]
         nothing = "no step ran" if self.failed_step else "nothing to do"
         accepted = sum(step.status == "accepted" for step in self.steps)
@@ -309,6 +319,7 @@ def _report(
         failed_steps=answer.failed_steps,
         interrupted_steps=answer.interrupted_steps,
         budget_steps=answer.budget_steps,
+        awaited_steps=answer.awaited_steps,
         held_steps=answer.held_steps,
         undecided_steps=answer.undecided_steps,
         prelude_error=state.prelude_error.message if state.prelude_error else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import RedirectedPack, directed, read_pack
 from oraclepack.pack.questions import asking_calls
-from oraclepack.run.known_calls import RunForecast, UsualCall, run_forecast
+from oraclepack.run.known_calls import CostLimit, RunForecast, UsualCall, run_forecast
 from oraclepack.run.open_run import IN_PLACE, RunSelector
 from oraclepack.run.planning.schedule import OnFailure, on_failure
 from oraclepack.run.planning.selection import RoiMode, RunArguments, Selection
@@ -91,6 +91,7 @@ def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOption
         overrides=overrides_of(settings, pack),
         rehearsal=is_rehearsal(settings[cs.ENGINE]),
         use_cache=settings[cs.CACHE],
+        user_answers=settings[cs.ANSWERS] == "user",
         refresh=settings[cs.REFRESH],
         call_timeout=settings[cs.CALL_TIMEOUT] or None,
         retry=RetryPolicy(
@@ -127,9 +128,14 @@ def _forecast(
         model_of(OracleQuestion(""), around),
         overrides_of(settings, pack),
         partial(_earlier_overrides, settings, pack),
+        cost_limit(settings),
     )
-    answers = KnownAnswers(root, run.path, pack, settings)
+    answers = KnownAnswers(root, run.path, settings)
     return run_forecast(root, pack, steps, state, answers, settings[cs.PRICES], usual)
+
+
+def cost_limit(settings: Settings) -> CostLimit:
+    return CostLimit(settings[cs.MAX_COST], settings[cs.BUDGET_OUTPUT_TOKENS])
 
 
 def _earlier_overrides(
@@ -208,7 +214,6 @@ def request_for(
         directed(pack, root, out_dir, where) if out_dir else RedirectedPack(pack, "", is_used=False)
     )
     _refuse_own_folder(root, out_dir, sent.out_dir, where)
-    literal = "has no effect: the pack never says $out_dir, its paths are literal"
     pack = sent.pack
     threshold = settings[rs.ROI_THRESHOLD]
     redactor = Redactor.of(environment.environment())
@@ -226,9 +231,9 @@ def request_for(
         options=msgspec.structs.replace(
             _options(settings, pack, arguments, ask),
             out_dir=sent.out_dir,
-            makes_out_dir=sent.is_used,
+            makes_out_dir=sent.is_used or bool(pack.out_dir_sites),
         ),
-        notes=(f"{where} {out_dir} {literal}",) if out_dir and not sent.is_used else (),
+        notes=tuple(_notes(sent, out_dir, where)),
         wish=RunSelector(
             run_id=arguments.run_id,
             new_run=arguments.new_run,
@@ -240,13 +245,24 @@ def request_for(
         argv=tuple(redactor.clean(word) for word in arguments.argv),
         settings=_recorded(settings) | ({IN_PLACE: True} if arguments.in_place else {}),
         import_state=Path(arguments.import_state) if arguments.import_state else None,
-        take_over=arguments.take_over,
+        existing=arguments.existing,
         min_completion=settings[rs.MIN_COMPLETION],
         check=partial(_refuse_broken, pack, root, settings) if settings[rs.VALIDATE] else None,
         display=display,
         lanes=partial(lanes_for, settings[rs.MAX_PARALLEL], limits_of(settings)),
         forecast=None if rehearsal else partial(_forecast, settings),
     )
+
+
+def _notes(sent: RedirectedPack, out_dir: str, where: str) -> Iterator[str]:
+    """What the user should know about the request itself."""
+    if out_dir and not sent.is_used:
+        literal = "the pack never says $out_dir, its paths are literal"
+        yield f"{where} {out_dir} has no effect: {literal}"
+    blocks = sent.pack.bash_blocks
+    if len(blocks) > 1:
+        lines = ", ".join(f"{block.span.line}" for block in blocks[1:])
+        yield f"only the first bash block of {sent.pack.path} runs, not the one at line {lines}"
 
 
 def read_request(
@@ -306,6 +322,7 @@ def _options(
         keep_going=policy is OnFailure.KEEP_GOING,
         strict=settings[STRICT],
         allow_dirty_rerun=settings[rs.ALLOW_DIRTY_RERUN],
+        allow_unseen_calls=settings[rs.ALLOW_UNSEEN_CALLS],
         step_timeout=settings[rs.STEP_TIMEOUT] or None,
         idle_timeout=settings[rs.IDLE_TIMEOUT] or None,
         login_once=settings[rs.LOGIN] == "once",

@@ -30,6 +30,7 @@ from oraclepack.system.clock import Clock
 if TYPE_CHECKING:  # a command with nothing to run does without them
     from oraclepack.calls.call_budget import CommandLedger
     from oraclepack.calls.handler import CallHandler
+    from oraclepack.calls.publication import Publication
     from oraclepack.calls.server import Gateway
     from oraclepack.run.notify import Notifier
     from oraclepack.run.run_control import RunControl
@@ -45,6 +46,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """A step that changes files it does not own has failed."""
     allow_dirty_rerun: bool = False
     """Run a step over what its failed attempt left in the work tree."""
+    allow_unseen_calls: bool = False
+    """A step may make calls that do not reach oraclepack."""
     step_timeout: float | None = None
     idle_timeout: float | None = None
     login_once: bool = False
@@ -56,7 +59,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     out_dir: str = ""
     """Handed to the pack as the variable `out_dir`; empty leaves the pack alone."""
     makes_out_dir: bool = False
-    """The pack uses it, so that it must be there before the first step."""
+    """The pack names or uses it, so that it must be there before the first step."""
     ci: bool = False
     """The policy decides about the exit code."""
     engine: str | None = None
@@ -122,7 +125,13 @@ class RunSession(msgspec.Struct):
     """Those that had left files when this command began to run steps."""
     snapshot: Path | None = None
     """The state after the prelude, once it has run."""
+    published: dict[str, dict[str, Publication | None]] = msgspec.field(default_factory=dict)
+    """What was published at the outputs of each step when it began, by path."""
     calls: CallHandler | None = None
+    user_environment: Mapping[str, str] | None = None
+    """What a rehearsal's steps would inherit in a real run; None where they do."""
+    dotenv: Callable[[str], dict[str, str]] = lambda _: {}
+    """What the `.env` of the project says for a directory of its copy, which has none."""
     gateway: Gateway | None = None
     """The call server between the steps and the tools, while steps run."""
     control: RunControl | None = None

@@ -9,10 +9,11 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.answers.verification import describe_failure
+from oraclepack.calls.server import ArrivedCall
 from oraclepack.errors import SIGNALLED, StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import attempt_name, log_names
-from oraclepack.journal.statuses import BUDGET, INTERRUPTED, Status, Verification, Wait
+from oraclepack.journal.statuses import AWAITED, BUDGET, INTERRUPTED, Status, Verification, Wait
 from oraclepack.pack.model import Step
 from oraclepack.pack.tree_policy import TreePolicy, TreePolicyResult, policy_of
 from oraclepack.run.planning.plan import PlannedStep
@@ -22,17 +23,17 @@ from oraclepack.run.step_outputs import (
     back_up_outputs,
     backup_folder,
     declared_paths,
-    hold_outputs,
-    is_of_another_run,
     is_same,
+    note_publications,
+    output_content,
     place_of,
     quarantine_earlier,
-    record_in_use,
     record_outputs,
     restore_backups,
     verify_outputs,
 )
 from oraclepack.run.tree_guard import watched_tree
+from oraclepack.run.unseen_calls import ALLOWED, ESCAPED, describe_unseen, unseen_calls
 from oraclepack.shell.attempt import (
     Attempt,
     AttemptCallbacks,
@@ -100,6 +101,7 @@ def with_calls(
         callbacks,
         is_answered=partial(attempts.await_answers, attempt),
         asking=partial(attempts.asking, attempt),
+        on_ending=partial(attempts.end_calls, attempt),
         on_stop_waits=announce,
     )
 
@@ -126,11 +128,10 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
     step = session.pack.step(planned.step_id)
     assert step is not None
     attached = attached_hashes(session, step)
-    in_use = hold_outputs(session, step)
-    quarantine_earlier(session, step, in_use)
+    note_publications(session, step)
+    quarantine_earlier(session, step)
     attempt = _attempt(session, step)
     back_up_outputs(session, step, attempt.number)
-    record_in_use(session, step, attempt.number, in_use)
     stdout, stderr = log_names(step.id, attempt.number)
     session.record.append(
         j.StepStarted(
@@ -151,12 +152,15 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
     ):
         outcome = run_attempt(guarded, stop, _watch(session, attempt), session.clock)
         stopped = stop.level is not StopLevel.NONE
+        seen = session.gateway.attempts.arrived(attempt) if session.gateway else None
     attached |= session.calls.attached(step.id, attempt.number) if session.calls else {}
     record_outputs(session, step, attempt.number, succeeded=outcome.ok)
     judged = _with_tree(_judge(session, step, attempt, outcome, stopped=stopped), session, watched)
+    if seen is not None and judged.status is not Status.SKIPPED:
+        judged = _with_unseen(judged, session, step, attempt, seen)
     _record_leftovers(session, step, outcome)
     if judged.status in _UNFINISHED:
-        restore_backups(session, step, attempt.number, in_use)
+        restore_backups(session, step, attempt.number)
     session.record.append(
         j.StepFinished(
             step=step.id,
@@ -170,8 +174,6 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
             attached=attached,
         )
     )
-    if session.calls:
-        session.calls.release_outputs(step.id)
     _record_head(session, step.id)
     return judged.status
 
@@ -204,6 +206,32 @@ def _with_tree(
         StepError(code="TREE_CHANGED", message=watched.message),
         verification=judged.verification,
     )
+
+
+def _with_unseen(
+    judged: AttemptVerdict,
+    session: RunSession,
+    step: Step,
+    attempt: Attempt,
+    seen: tuple[ArrivedCall, ...],
+) -> AttemptVerdict:
+    """A step whose calls did not all reach us has failed, unless the user allows that."""
+    prelude = session.pack.prelude
+    unseen = unseen_calls(
+        step,
+        [(call.tool, call.argv) for call in seen],
+        new := _new_outputs(session, step, attempt.number),
+        prelude.script if prelude else None,
+        succeeded=judged.status is Status.OK,
+    )
+    if not unseen:
+        return judged
+    message = describe_unseen(unseen, new)
+    if judged.status is not Status.OK or session.options.allow_unseen_calls:
+        session.record.append(j.WarningRecorded(step=step.id, code="escaped", message=message))
+        return judged
+    error = StepError(code=ESCAPED, message=f"{message}; {ALLOWED}")
+    return AttemptVerdict(Status.FAILED, error, verification=judged.verification)
 
 
 def _attempt(session: RunSession, step: Step) -> Attempt:
@@ -256,7 +284,7 @@ def _judge(
     session: RunSession, step: Step, attempt: Attempt, outcome: AttemptOutcome, *, stopped: bool
 ) -> AttemptVerdict:
     failure = _failure(session, attempt, outcome)
-    refused = _over_budget(session, attempt)
+    refused = _not_done(session, attempt)
     if refused is not None and (failure is None or failure.code != INTERRUPTED):
         # Nothing is wrong with it, and what it paid for is kept: the next command runs it again.
         return AttemptVerdict(Status.PENDING, refused)
@@ -270,7 +298,7 @@ def _judge(
         is_pending = failure.code == INTERRUPTED and stopped
         status = Status.PENDING if is_pending else Status.FAILED
         return AttemptVerdict(status, failure, verification=verified)
-    if not _left_something(session, step, attempt.number):
+    if not _new_outputs(session, step, attempt.number):
         skipped = skip_line(attempt.stdout_log)
         if skipped is not None:
             return AttemptVerdict(Status.SKIPPED, skip_reason=skipped)
@@ -307,8 +335,10 @@ def _failure(session: RunSession, attempt: Attempt, outcome: AttemptOutcome) -> 
     return StepError(code="EXIT_CODE", message=f"{message}: {reason}" if reason else message)
 
 
-def _over_budget(session: RunSession, attempt: Attempt) -> StepError | None:
-    """The call that did not fit the budget, unless its question was answered in the end.
+def _not_done(session: RunSession, attempt: Attempt) -> StepError | None:
+    """The call that did not fit the budget, or whose answer its provider still computes.
+
+    Unless its question was answered in the end.
 
     A step may continue after it, but without the answer it is not done.
     """
@@ -317,7 +347,11 @@ def _over_budget(session: RunSession, attempt: Attempt) -> StepError | None:
     answered = {outcome.output_path for outcome in outcomes if outcome.ok}
     for outcome in sorted(outcomes, key=lambda one: -one.seq):
         error = outcome.error
-        if error is not None and error.code == BUDGET and outcome.output_path not in answered:
+        if (
+            error is not None
+            and error.code in {AWAITED, BUDGET}
+            and outcome.output_path not in answered
+        ):
             return error
     return None
 
@@ -338,17 +372,15 @@ def _failed_calls(session: RunSession, attempt: Attempt) -> list[j.InvocationOut
     return sorted(failed, key=lambda outcome: -outcome.seq)
 
 
-def _left_something(session: RunSession, step: Step, attempt: int) -> bool:
-    """Some declared output is there, and it is not merely the previous file."""
-    if not step.outputs:
-        return False
+def _new_outputs(session: RunSession, step: Step, attempt: int) -> frozenset[str]:
+    """The declared outputs that are there and are not merely the previous files."""
     backups = backup_folder(session, step.id, attempt)
-    there = [
+    return frozenset(
         path
         for path in declared_paths(step)
-        if (session.root / path).exists() and not is_of_another_run(session, step, path)
-    ]
-    return any(not is_same(session.root / path, backups / path) for path in there)
+        if output_content(session, step, attempt, path).data is not None
+        and not is_same(session.root / path, backups / path)
+    )
 
 
 def _unmet(

@@ -27,7 +27,7 @@ from oraclepack.shell.prelude_snapshot import exit_trap, run_prelude
 from oraclepack.shell.stop import Stop
 from oraclepack.system import files
 from oraclepack.system.machine import this_machine
-from oraclepack.system.path_jail import read_content
+from oraclepack.system.path_jail import AllowedPath, jail, read_content
 
 
 def needs_running(prelude: Prelude | None, *, login_once: bool) -> bool:
@@ -90,8 +90,9 @@ def tidy_up(session: RunSession) -> None:
         number += 1
     attempt = _attempt(session, f"{PRELUDE}-exit", number, script.read_text(), None)
     # A stop of its own: after Ctrl-C there is still something to tidy up.
-    with Stop() as stop:
-        outcome = run_attempt(attempt, stop, AttemptCallbacks(), session.clock)
+    with Stop() as stop, intercepted(session, attempt, stop) as guarded:
+        watch = with_calls(session, attempt, AttemptCallbacks())
+        outcome = run_attempt(guarded, stop, watch, session.clock)
     if not outcome.ok:
         message = f"the prelude's EXIT trap ended with exit code {outcome.exit_code}"
         session.record.append(j.WarningRecorded(code="prelude", message=message))
@@ -137,8 +138,9 @@ def ready_for_steps(session: RunSession) -> Iterator[bool]:
     Its exit trap runs after them.
     """
     options = session.options
-    if options.makes_out_dir:
-        files.make_directories(session.root / options.out_dir)
+    out_dir = jail(session.root, f"{session.pack.out_dir}/x")
+    if options.makes_out_dir and isinstance(out_dir, AllowedPath):
+        files.make_directories(out_dir.path.parent)
     # The login profile is asked now, so that the first step need not wait for its answer.
     login_environment = environment_ahead(session.environment, str(session.root))
     with nullcontext() if options.login_once else login_environment:

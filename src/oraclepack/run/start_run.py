@@ -194,11 +194,11 @@ def _words(arguments: RunArguments) -> Iterator[str]:
         "--import-state": arguments.import_state,
         "--wait-for": arguments.wait_for,
         "--expect-pack": arguments.expect_pack,
+        "--existing": arguments.existing,
     }
     switches = {
         "--new-run": arguments.new_run,
         "--in-place": arguments.in_place,
-        "--take-over": arguments.take_over,
     }
     yield from (f"{flag}={value}" for flag, value in texts.items() if value is not None)
     yield from (flag for flag, is_given in switches.items() if is_given)

@@ -3,14 +3,17 @@
 import os
 import stat
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from oraclepack.answers.verify_pack import verify_step
 from oraclepack.calls.answer_files import keep_copy
+from oraclepack.calls.publication import is_of_another_run, published_at
 from oraclepack.errors import Refusal
 from oraclepack.journal import events as j
+from oraclepack.journal.blobs import read_blob
 from oraclepack.journal.run_dir import attempt_name
 from oraclepack.journal.statuses import CRASHED, UNMET, Cache, Status, Verification
 from oraclepack.journal.step_state import StepState
@@ -26,6 +29,8 @@ from oraclepack.system.files import Content
 from oraclepack.system.path_jail import content_at, hashes_of, jail, read_content
 from oraclepack.system.secrets import BLOT
 
+_HARMLESS = frozenset({"mkdir", "read", "cat", "echo", "printf", "true", "test", "[", ":"})
+"""Commands that change no file but those that the text shows."""
 _TOGETHER = 8 << 20
 """Bytes; outputs up to here are held in memory and synced together."""
 
@@ -35,20 +40,12 @@ def declared_paths(step: Step) -> tuple[str, ...]:
     return tuple(output.path.value for output in step.outputs if output.path.value is not None)
 
 
-def restore_backups(
-    session: RunSession, step: Step, attempt: int, in_use: frozenset[Path] = frozenset()
-) -> None:
-    """After a failed attempt: a file that was where an answer should be is there again.
-
-    What calls moved away they bring back themselves, unless they were killed in between. A file
-    that another run used when the step began is left to that run, unless a call got it since: the
-    run has moved it away, and would take the copy for its answer.
-    """
+def restore_backups(session: RunSession, step: Step, attempt: int) -> None:
+    """After a failed attempt: a file that the step has removed is there again."""
     backups = backup_folder(session, step.id, attempt)
     before = _backups_of(session, step, attempt)
     for path in declared_paths(step):
-        used = _judged(session, path) in in_use and not _is_held(session, step, path)
-        if used or not (backups / path).is_file():
+        if not (backups / path).is_file():
             continue
         link = before[path].link if path in before else None
         if link is not None and not os.path.lexists(session.root / path):
@@ -80,22 +77,40 @@ def place_of(session: RunSession, path: str) -> str:
     return path if isinstance(verdict, Refusal) else verdict.relative
 
 
-def hold_outputs(session: RunSession, step: Step) -> frozenset[Path]:
-    """Let no other run write to the files of a step; those that one uses now stay untouched."""
-    if session.calls is None:
-        return frozenset()
-    places = (_judged(session, path) for path in declared_paths(step))
-    return session.calls.hold_outputs(step.id, [place for place in places if place is not None])
+def note_publications(session: RunSession, step: Step) -> None:
+    """Remember what is published at the outputs of a step that begins."""
+    places = {path: _judged(session, path) for path in declared_paths(step)}
+    session.published[step.id] = {
+        path: published_at(session.root, place) for path, place in places.items() if place
+    }
 
 
-def quarantine_earlier(
-    session: RunSession, step: Step, in_use: frozenset[Path] = frozenset()
-) -> None:
+def output_content(session: RunSession, step: Step, attempt: int, path: str) -> Content:
+    """What a step has at an output's path.
+
+    Where another run has published there since the step began, the answer that this attempt
+    published counts: it is kept in the run.
+    """
+    place, run = _judged(session, path), session.run
+    now = content_at(session.root, path)
+    before = session.published.get(step.id, {}).get(path)
+    if place is None or not is_of_another_run(session.root, run.run_id, place, now.data, before):
+        return now
+    for call in reversed(session.record.state.step(step.id).invocations):
+        outcome = call.outcome
+        is_mine = call.attempt == attempt and outcome is not None
+        if outcome is not None and is_mine and outcome.output_path == place_of(session, path):
+            data = read_blob(run.path, outcome.sha256 or outcome.unmet_sha256)
+            if data is not None:
+                return Content(data)
+    return Content(trouble="another run wrote it")
+
+
+def quarantine_earlier(session: RunSession, step: Step) -> None:
     """Move what a failed or interrupted attempt left out of the way of the next one.
 
-    A file that still is what the attempt found there is not its output, nor is one that it never
-    got from another run. Those that another run uses now are left to it: the call that waits for
-    one of them moves away what is there then.
+    A file that still is what the attempt found there is not its output, nor is one that another
+    run has published.
     """
     before = session.record.state.step(step.id)
     if not before.has_bad_attempt:
@@ -107,10 +122,9 @@ def quarantine_earlier(
         path
         for path in (*declared_paths(step), *recorded)
         if (place := _judged(session, path))
-        and place not in in_use
-        and not before.is_of_another_run(before.attempts, path)
         and not is_same(place, backups / path)
         and place_of(session, path) not in paid
+        and not is_of_another_run(session.root, session.run.run_id, place, read_content(place).data)
     ]
     moves = move_to_quarantine(
         session.root, session.failed, session.run.run_id, step.id, before.attempts, inside
@@ -158,13 +172,6 @@ def back_up_outputs(session: RunSession, step: Step, attempt: int) -> None:
             session.record.append(msgspec.structs.replace(backup, link=link))
 
 
-def record_in_use(session: RunSession, step: Step, attempt: int, in_use: frozenset[Path]) -> None:
-    """Write down which files another run uses, before the attempt starts."""
-    for path in declared_paths(step):
-        if _judged(session, path) in in_use:
-            session.record.append(j.OutputInUse(step=step.id, attempt=attempt, path=path))
-
-
 def backup_folder(session: RunSession, step_id: str, attempt: int) -> Path:
     """Where an attempt keeps the files it may replace."""
     return session.run.backups / attempt_name(step_id, attempt)
@@ -203,9 +210,13 @@ def is_same(place: Path, backup: Path) -> bool:
 def record_outputs(session: RunSession, step: Step, attempt: int, *, succeeded: bool) -> None:
     """Copy what the step produced into the run directory, and write down what it is.
 
-    Of a failed step only what it changed: a file it never touched is not its output.
+    Of a failed step only what it changed: a file it never touched is not its output. Outputs of
+    other steps that a step changed before it went well are its own from now on.
     """
     paths = produced_paths(session, step, attempt)
+    if succeeded:
+        others = _changed_outputs(session, step, attempt, known=paths)
+        paths = tuple(dict.fromkeys((*paths, *others)))
     if not paths:
         return
     group: list[tuple[j.OutputRecorded, bytes]] = []
@@ -215,6 +226,40 @@ def record_outputs(session: RunSession, step: Step, attempt: int, *, succeeded: 
             _keep(session, group)
             group = []
     _keep(session, group)
+
+
+def _changed_outputs(
+    session: RunSession, step: Step, attempt: int, known: tuple[str, ...]
+) -> Iterator[str]:
+    """The outputs of other steps that changed while this one ran; what they were is kept."""
+    only_asks = all(
+        command.name in _HARMLESS or command.span in {call.span for call in step.calls}
+        for command in step.script.commands
+    )
+    if only_asks and not step.writes_unknown and step.writes <= set(declared_paths(step)):
+        return
+    state = session.record.state
+    started = datetime.fromisoformat(state.step(step.id).started_at or state.last_at or "")
+    own = {place_of(session, path) for path in known}
+    replaced = state.replaced_outputs()
+    for output in [one for other in state.steps.values() for one in other.outputs]:
+        path = output.declared_path
+        if output.step == step.id or (output.step, output.path) in replaced or path is None:
+            continue
+        place = _judged(session, path)
+        if place is None or place_of(session, path) in own or not place.is_file():
+            continue
+        # Not st_mtime, which tools copy from one file to another.
+        changed = datetime.fromtimestamp(place.stat().st_ctime, UTC)
+        content = read_content(place).data if changed >= started else None
+        if content is None or sha256_bytes(content) == output.sha256:
+            continue
+        if is_of_another_run(session.root, session.run.run_id, place, content):
+            continue
+        backup = keep_copy(session.run.path, step.id, attempt, path, session.run.path / output.path)
+        if backup is not None:
+            session.record.append(backup)
+        yield path
 
 
 def _keep(session: RunSession, group: list[tuple[j.OutputRecorded, bytes]]) -> None:
@@ -243,13 +288,9 @@ def _outputs_on_disk(
     sections = {c.path: c.sections[0] for c in _contracts(session, step) if len(c.sections) == 1}
     for path in paths:
         place = _judged(session, path)
-        content = read_content(place).data if place is not None else None
+        content = output_content(session, step, attempt, path).data
         if place is None or content is None:
             continue
-        if is_of_another_run(session, step, path):
-            continue
-        if not succeeded and session.record.state.step(step.id).is_of_another_run(attempt, path):
-            continue  # no call of the step waited for it
         before = replaced.get(path)
         digest = sha256_bytes(content)
         if not succeeded and before is not None and before.sha256 == digest:
@@ -262,7 +303,7 @@ def _outputs_on_disk(
             section=sections.get(path) or by_suffix(path),
             sha256=digest,
             bytes=len(content),
-            mode=stat.S_IMODE(place.stat().st_mode),
+            mode=stat.S_IMODE(place.stat().st_mode) if place.exists() else None,
             from_cache=place_of(session, path) in cached,
             created=before is None,
             replaced_sha256=before.sha256 if before else None,
@@ -281,26 +322,9 @@ def verify_outputs(session: RunSession, step: Step, attempt: int = 0) -> Verific
     accepted = {one.declared_path: one for one in session.record.state.step(step.id).accepted}
 
     def read(path: str) -> Content:
-        if is_of_another_run(session, step, path):
-            return Content(trouble="another run writes to it")
-        return content_at(session.root, path)
+        return output_content(session, step, attempt, path)
 
     return verify_step(step, read, manner, written, accepted)
-
-
-def is_of_another_run(session: RunSession, step: Step, path: str) -> bool:
-    """Whether a call of the step did not get the file, so that it holds no answer of the step."""
-    place = _judged(session, path)
-    if session.calls is None or place is None:
-        return False
-    return session.calls.is_of_another_run(step.id, place)
-
-
-def _is_held(session: RunSession, step: Step, path: str) -> bool:
-    place = _judged(session, path)
-    if session.calls is None or place is None:
-        return False
-    return session.calls.is_held_by(step.id, place)
 
 
 def attached_hashes(session: RunSession, step: Step) -> dict[str, str]:

@@ -69,6 +69,15 @@ OVERRIDE = Setting(
 CACHE = Setting(
     "cache", Bool(), default=True, help="Answer unchanged questions from the cache.", project=TRUE
 )
+ANSWERS = Setting(
+    "answers",
+    Choice(("user", "project")),
+    "user",
+    "Where paid answers are kept: also in your own data directory, for every checkout, or in the "
+    "project only.",
+    sources=EVERYWHERE - {ValueSource.FLAG},
+    project=ranked(("user",), ("project",)),
+)
 REFRESH = Setting(
     "refresh",
     Bool(),

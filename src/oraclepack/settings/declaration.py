@@ -49,6 +49,8 @@ class Setting(_Ruled, Generic[T], frozen=True):
     help: str
     spelled: str = ""
     """The flag where it differs from the name."""
+    short: str = ""
+    """The flag of one letter, where there is one."""
     sources: frozenset[ValueSource] = EVERYWHERE
     inverse: str = ""
     """The earlier key of a boolean, which meant the opposite; it is still understood."""

@@ -2,10 +2,16 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache, partial
 from io import StringIO
 from pathlib import Path
+from typing import cast
+
+import msgspec
 
 from oraclepack.errors import InputError
+from oraclepack.settings.call_settings import CHATGPT_URLS
 from oraclepack.settings.declaration import PREFIX, ValueSource
 from oraclepack.settings.registry import (
     COLOR,
@@ -19,9 +25,10 @@ from oraclepack.settings.registry import (
     from_variables,
     resolve,
 )
+from oraclepack.settings.trusted_files import is_trusted
 from oraclepack.system import files
 from oraclepack.system.environment import config_directory, project_root
-from oraclepack.system.ownership import is_tracked
+from oraclepack.system.ownership import is_tracked, is_untracked
 from oraclepack.system.path_jail import refuse_own_links_out
 from oraclepack.system.patterns import late_pattern
 
@@ -55,13 +62,17 @@ MOST_DOTS = 100
 _QUOTED = late_pattern(rb"\"[^\"]*\"|'[^']*'")
 
 PROJECT_FILE = "oraclepack.toml"
+DOTENV = ".env"
+GO_PAGES = ".chatgpt-urls.json"
+"""How the files end in which the Go tool saves ChatGPT pages."""
+_NOT_IN_NAMES = late_pattern(r"[^A-Za-z0-9_-]+")
 LARGEST = 1024 * 1024
 """Bytes. Settings are a page of text."""
 
 
 def dotenv(root: str) -> dict[str, str]:
     """The `ORACLEPACK_*` keys of the project's `.env`."""
-    path = Path(root) / ".env"
+    path = Path(root) / DOTENV
     raw = _content(path)
     if raw is None:
         return {}
@@ -173,7 +184,7 @@ def load_settings(
     place = project_root(pack_path, str(resolved.values.get(CWD.name, "")))
     refuse_own_links_out(place)
     root = str(place)
-    files, more = _files(root)
+    files, more = _files(root, pack_path)
     resolved = resolve([*own, *files])
     settings = Settings(resolved.values, resolved.origins, warnings + more, root, resolved.ignored)
     names = settings[SECRET_NAMES]
@@ -183,19 +194,67 @@ def load_settings(
     return settings
 
 
-def _files(root: str) -> tuple[list[Layer], tuple[str, ...]]:
-
+def _files(root: str, pack_path: str | None) -> tuple[list[Layer], tuple[str, ...]]:
     layers: list[Layer] = []
     warnings: tuple[str, ...] = ()
     user = user_table(root)
-    if user is not None:
-        layers.append(Layer(ValueSource.USER, flatten(user[1], str(user[0]))))
+    own_values = flatten(user[1], str(user[0])) if user is not None else {}
+    layers.append(Layer(ValueSource.USER, _with_pages(own_values, _go_pages_of_user(root))))
     tables = project_tables(root)
-    if tables:
-        path, table = tables[0]
-        layers.append(Layer(ValueSource.PROJECT, flatten(table, path.name)))
+    pages = Path(root, f"{Path(pack_path).stem}{GO_PAGES}") if pack_path else None
+    path, table = tables[0] if tables else (Path(root, PROJECT_FILE), {})
+    trust = cache(partial(is_trusted, Path(root), path.name, table))
+    values = _with_pages(flatten(table, path.name), pages)
+    layers.append(Layer(ValueSource.PROJECT, values, trust))
     if len(tables) > 1:
         warnings += (f"{tables[0][0].name} hides [tool.oraclepack] of {tables[1][0].name}",)
-    given, unknown = from_variables(dotenv(root), ".env")
-    layers.append(Layer(ValueSource.DOTENV, given))
+    variables = dotenv(root)
+    given, unknown = from_variables(variables, DOTENV)
+    own = cache(partial(_is_own_dotenv, root, variables))
+    layers.append(Layer(ValueSource.DOTENV, given, own))
     return layers, warnings + unknown
+
+
+def _go_pages_of_user(root: str) -> Path | None:
+    path = Path("~/.oraclepack").expanduser() / GO_PAGES.removeprefix(".")
+    return None if _is_of_project(path, root) else path
+
+
+def _with_pages(
+    values: dict[str, SettingValue], go_file: Path | None
+) -> Mapping[str, SettingValue]:
+    """The settings of a layer, with the ChatGPT pages that the Go tool saved beside them."""
+    saved = _go_pages(go_file) if go_file is not None else {}
+    given = values.get(CHATGPT_URLS.name)
+    if go_file is None or not saved or (given and not isinstance(given.value, Mapping)):
+        return values
+    pages = saved if given is None else {**saved, **cast("Mapping[str, object]", given.value)}
+    where = go_file.name if given is None else given.where
+    return {**values, CHATGPT_URLS.name: SettingValue(pages, where)}
+
+
+def _go_pages(path: Path) -> dict[str, str]:
+    """The pages in a file of the Go tool, by names as ours may be; what is no page is left out."""
+    pages: dict[str, str] = {}
+    with suppress(msgspec.DecodeError):
+        for item in msgspec.json.decode(_content(path) or b"{}", type=_GoPages).items:
+            name = _NOT_IN_NAMES().sub("-", item.name.strip()).strip("-")
+            with suppress(ValueError):
+                pages |= CHATGPT_URLS.kind.read({name: item.url.strip()})
+    return pages
+
+
+class _GoPage(msgspec.Struct, frozen=True):
+    name: str = ""
+    url: str = ""
+
+
+class _GoPages(msgspec.Struct, frozen=True):
+    """What the Go tool saves; its `default` is only where its screen begins."""
+
+    items: tuple[_GoPage, ...] = ()
+
+
+def _is_own_dotenv(root: str, variables: Mapping[str, str]) -> bool:
+    """A clone cannot bring a file that git does not track."""
+    return is_untracked(Path(root, DOTENV)) or is_trusted(Path(root), DOTENV, variables)

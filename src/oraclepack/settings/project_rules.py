@@ -1,7 +1,9 @@
 """What a project may set: three kinds of settings, and how a project's value is judged.
 
 A project is a repository: its `oraclepack.toml`, its `pyproject.toml`, its `.env`. Users who clone
-it did not write them, so they may not reach further than the user's own settings allow.
+it did not write them, so they may not reach further than the user's own settings allow. A `.env`
+that git does not track is the user's, and so is what `config trust` recorded: they may be less
+strict, but they never set what is user-only.
 """
 
 from collections.abc import Callable
@@ -20,7 +22,7 @@ class SettingScope(StrEnum):
     FREE = "free"
     """A project may set it."""
     TIGHTEN_ONLY = "tighten-only"
-    """A project may only be stricter than the user, or than the default."""
+    """A project may only be stricter than the user, or than the default, unless it is trusted."""
     USER_ONLY = "user-only"
     """A project may not set it."""
 
@@ -33,6 +35,8 @@ class Verdict(msgspec.Struct, frozen=True):
     """Otherwise the user's value, or the default, stays."""
     reasons: tuple[str, ...] = ()
     """Why the value, or part of it, is ignored."""
+    is_loosening: bool = False
+    """Only its strictness stands against it: a file that the user trusts may set it."""
 
 
 Judge = Callable[[Any, Any], Verdict]
@@ -63,7 +67,7 @@ def _tighten(limit: str, strictness: Callable[[Any], float]) -> ProjectRule:
         if strictness(value) >= strictness(own):
             return Verdict(value)
         reason = f"{_spelled(value)} is less strict than your {_spelled(own)} ({limit})"
-        return Verdict(is_accepted=False, reasons=(reason,))
+        return Verdict(value, is_accepted=False, reasons=(reason,), is_loosening=True)
 
     return ProjectRule(SettingScope.TIGHTEN_ONLY, judge, limit)
 

@@ -4,7 +4,7 @@ A declaration gives the flag, the `ORACLEPACK_*` variable, the key in `.env` and
 the default, the check and the documentation. Adding a setting is one entry below.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -188,6 +188,8 @@ class Layer(msgspec.Struct, frozen=True):
 
     source: ValueSource
     values: Mapping[str, SettingValue]
+    is_trusted: Callable[[], bool] = lambda: False
+    """Whether a file of the project is the user's own; asked where it is less strict."""
 
 
 class ValueOrigin(msgspec.Struct, frozen=True):
@@ -226,10 +228,13 @@ class IgnoredSetting(msgspec.Struct, frozen=True):
     where: str
     """The file and key, or the variable in `.env`."""
     reason: str
+    can_be_trusted: bool = False
+    """`config trust` makes it count."""
 
     @property
     def message(self) -> str:
-        return f"{self.where}: ignored: {self.reason}; {_places(BY_NAME[self.name])}"
+        trust = " or `oraclepack config trust`" if self.can_be_trusted else ""
+        return f"{self.where}: ignored: {self.reason}; {_places(BY_NAME[self.name])}{trust}"
 
 
 class ResolvedSettings(msgspec.Struct, frozen=True):
@@ -247,8 +252,8 @@ def resolve(layers: Iterable[Layer]) -> ResolvedSettings:
     appear when the stronger value is removed.
 
     A project's value counts as far as the setting's rule allows, measured by the user's own
-    config file or the default. A value that is not allowed is ignored, not an error: a repository
-    must not be able to stop its user's commands.
+    config file or the default; a trusted layer may be less strict. A value that is not allowed is
+    ignored, not an error: a repository must not be able to stop its user's commands.
     """
     values: dict[str, object] = {}
     origins: dict[str, ValueOrigin] = {}
@@ -272,9 +277,13 @@ def resolve(layers: Iterable[Layer]) -> ResolvedSettings:
                 ignored = [one for one in ignored if one.name != name]
             else:
                 verdict = _judge(setting, given, own)
-                ignored += [IgnoredSetting(name, given.where, reason) for reason in verdict.reasons]
-                if not verdict.is_accepted:
-                    continue
+                if not (verdict.is_loosening and layer.is_trusted()):
+                    ignored += [
+                        IgnoredSetting(name, given.where, reason, verdict.is_loosening)
+                        for reason in verdict.reasons
+                    ]
+                    if not verdict.is_accepted:
+                        continue
                 value = verdict.value
             values[name] = value
             origins[name] = ValueOrigin(layer.source, given.where)
@@ -347,7 +356,7 @@ def _with_current_names(layer: Layer) -> Layer:
                 hint=f"keep {setting.name}; {name} is its earlier name and means the opposite",
             )
         values[setting.name] = SettingValue(not _read(setting, given), given.where)
-    return Layer(layer.source, values)
+    return Layer(layer.source, values, layer.is_trusted)
 
 
 def _known(name: str, given: SettingValue) -> Setting[Any]:

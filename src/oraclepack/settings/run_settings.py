@@ -61,7 +61,7 @@ ROI_MODE = Setting(
     "roi_mode",
     Choice(("over", "under")),
     "over",
-    "Which side of --roi-threshold is kept; a step without ROI always is.",
+    "Which side of --roi-threshold is kept; a step without ROI counts as 0.",
     project=FREE,
 )
 OUTPUT_VERIFY = Setting(
@@ -97,6 +97,7 @@ OUT_DIR = Setting(
     Path(),
     "",
     "Where answers go, below the project root; wins over an out_dir= of the pack.",
+    short="-o",
     project=INSIDE_PROJECT,
 )
 ROLLBACK_ON_FAILURE = Setting(
@@ -111,6 +112,13 @@ ALLOW_DIRTY_RERUN = Setting(
     Bool(),
     default=False,
     help="Run a step although its failed attempt's changes are still in the work tree.",
+    project=FALSE,
+)
+ALLOW_UNSEEN_CALLS = Setting(
+    "allow_unseen_calls",
+    Bool(),
+    default=False,
+    help="Accept a step whose calls bypass oraclepack and its limits.",
     project=FALSE,
 )
 LEGACY_FILES = Setting(

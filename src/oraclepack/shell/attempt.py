@@ -154,6 +154,8 @@ class AttemptCallbacks(msgspec.Struct, frozen=True):
     with it, and says whether that is over. Asked again until it is, or the attempt has to end."""
     asking: Callable[[], int] = lambda: 0
     """How many calls of the attempt are being asked that may be paid for."""
+    on_ending: Callable[[], None] = lambda: None
+    """What is left of the attempt is about to be ended: its shell, or what that left."""
     on_stop_waits: Callable[[], None] = lambda: None
     """The attempt is to stop, and still waits for such calls. Called at each look."""
     spared: Callable[[], frozenset[int]] = frozenset

@@ -9,7 +9,7 @@ import select
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -146,10 +146,13 @@ def run_attempt(
             ending = AttemptEnd.EXITED if running.exit_fd in ready else limits.reached()
         if ending is AttemptEnd.STOPPED and limits.waits_for_calls():
             ending = _let_calls_finish(running, attempt, stop, limits)
-        message = "" if ending is AttemptEnd.EXITED else _end_shell(running, attempt, stop)
-        if ending is AttemptEnd.EXITED and watch.is_answered:
-            ending = _await_answers(watch.is_answered, limits)
-        left = _end_leftovers(running, attempt, stop, watch, ending)
+        message = ""
+        if ending is AttemptEnd.EXITED:
+            ending = _await_background(running, attempt, stop, watch, limits)
+        else:
+            watch.on_ending()
+            message = _end_shell(running, attempt, stop)
+        left = _end_leftovers(running, attempt, stop, watch)
         code = _exit_code(running.process)
     return _outcome(ending, code, (started_at, begun), clock, orphans=left, message=message)
 
@@ -262,14 +265,29 @@ def _let_calls_finish(
     return AttemptEnd.STOPPED
 
 
-def _await_answers(is_answered: Callable[[float], bool], limits: _Limits) -> AttemptEnd:
-    """The shell has ended, its calls have not: the limits apply to them as well."""
-    while not is_answered(_POLL_SECONDS):
-        ending = limits.reached()
-        is_waiting = ending is AttemptEnd.STOPPED and limits.waits_for_calls()
-        if ending is not None and (not is_waiting or limits.is_late()):
-            return ending
-    return AttemptEnd.EXITED
+def _await_background(
+    running: _Running, attempt: Attempt, stop: Stop, watch: AttemptCallbacks, limits: _Limits
+) -> AttemptEnd:
+    """The shell has ended, its calls may not have: the limits apply to them as well.
+
+    What it left in the background may go on for a moment, and as long as it makes calls.
+    """
+
+    def is_over() -> bool:
+        return watch.asking() > 0 or stop.level is StopLevel.AT_ONCE
+
+    while True:
+        while watch.is_answered and not watch.is_answered(_POLL_SECONDS):
+            ending = limits.reached()
+            is_waiting = ending is AttemptEnd.STOPPED and limits.waits_for_calls()
+            if ending is not None and (not is_waiting or limits.is_late()):
+                return ending
+        if not orphans.may_have_orphans(running.started):
+            return AttemptEnd.EXITED
+        grace, shims = attempt.grace, attempt.first_on_path
+        orphans.linger(running.started, grace, shims, is_over, watch.spared)
+        if not watch.asking():
+            return AttemptEnd.EXITED
 
 
 def _end_shell(running: _Running, attempt: Attempt, stop: Stop) -> str:
@@ -288,14 +306,13 @@ def _end_shell(running: _Running, attempt: Attempt, stop: Stop) -> str:
 
 
 def _end_leftovers(
-    running: _Running, attempt: Attempt, stop: Stop, watch: AttemptCallbacks, ending: AttemptEnd
+    running: _Running, attempt: Attempt, stop: Stop, watch: AttemptCallbacks
 ) -> tuple[Orphan, ...]:
     if not orphans.may_have_orphans(running.started):
         return ()
+    watch.on_ending()
     patience = orphans.OrphanTimeouts(
-        linger=attempt.grace.linger if ending is AttemptEnd.EXITED else 0.0,
-        obey=attempt.grace.orphan,
-        hurry=lambda: stop.level is StopLevel.AT_ONCE,
+        obey=attempt.grace.orphan, hurry=lambda: stop.level is StopLevel.AT_ONCE
     )
     return orphans.end_leftovers(running.started, patience, watch.spared)
 

@@ -19,7 +19,7 @@ from threading import Lock
 import msgspec
 
 from oraclepack.shell import processes
-from oraclepack.shell.attempt import Orphan, StartedProcess
+from oraclepack.shell.attempt import Grace, Orphan, StartedProcess
 from oraclepack.shell.processes import ProcessInfo
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -40,8 +40,6 @@ _strangers: set[int] = set()
 class OrphanTimeouts(msgspec.Struct, frozen=True):
     """How long leftovers may take."""
 
-    linger: float = 0.0
-    """To end by themselves: the `tee` of `> >(tee log)` outlives its shell by a moment."""
     obey: float = 1.0
     """To obey each signal."""
     hurry: Callable[[], bool] = bool
@@ -101,6 +99,25 @@ def find_leftovers(started: StartedProcess, spared: Iterable[int] = ()) -> tuple
     return tuple(sorted(living, key=lambda process: process.pid))
 
 
+def linger(
+    started: StartedProcess,
+    grace: Grace,
+    shims: str | None,
+    is_over: Callable[[], bool],
+    spared: Callable[[], frozenset[int]] = frozenset,
+) -> None:
+    """Let what is left of an attempt end by itself for a while: the `tee` of `> >(tee log)`.
+
+    A call that is only about to arrive has longer; `shims` is the directory of what makes calls.
+    """
+    if not processes.has_proc():
+        _await_group(started.pgid, grace.linger, is_over)
+        return
+    left = find_leftovers(started, spared())
+    calls = shims is not None and any(processes.runs_from(one.pid, shims) for one in left)
+    _await_end(left, grace.finish if calls else grace.linger, is_over)
+
+
 def end_leftovers(
     started: StartedProcess,
     patience: OrphanTimeouts | None = None,
@@ -109,14 +126,12 @@ def end_leftovers(
     """End what is left of an attempt: of ours, or of a runner that was killed.
 
     INT, TERM, KILL; a signal that everyone ignores is not waited for (bash lets its background
-    jobs ignore INT). What ends by itself while it may linger is not mentioned.
+    jobs ignore INT).
     """
     patience = patience or OrphanTimeouts()
     if not processes.has_proc():
         # Of a process that is not ours, a recorded number alone proves nothing.
         return _end_group(started.pgid, patience) if started.pid in _awaited else ()
-    if patience.linger:
-        _await_end(find_leftovers(started, spared()), patience.linger, patience.hurry)
     leftovers: dict[int, ProcessInfo] = {}
     ended_by: dict[int, signal.Signals] = {}
     for number in _ORDER:
@@ -217,7 +232,6 @@ def _name(number: signal.Signals | None) -> str:
 
 def _end_group(group: int, patience: OrphanTimeouts) -> tuple[Orphan, ...]:
     """The same for a system that does not list its processes: all we can reach is the group."""
-    _await_group(group, patience.linger, patience.hurry)
     used: signal.Signals | None = None
     for number in _ORDER[:3]:
         if number != signal.SIGKILL and patience.hurry():

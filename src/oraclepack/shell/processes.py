@@ -112,6 +112,15 @@ def has_token(pid: int, token: str) -> bool:
         return False
 
 
+def runs_from(pid: int, folder: str) -> bool:
+    """Whether a process runs a program or script of this directory."""
+    try:
+        words = (_PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return any(word.startswith(os.fsencode(f"{folder}/")) for word in words[:3])
+
+
 def ignores(pid: int, number: signal.Signals) -> bool:
     """Whether a process would not even notice this signal."""
     try:

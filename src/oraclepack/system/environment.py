@@ -37,6 +37,16 @@ def state_directory() -> Path:
     return place
 
 
+def data_directory() -> Path:
+    """For what the user has paid for."""
+    place = _xdg_directory("XDG_DATA_HOME", ".local/share")
+    if place is None:
+        from platformdirs import user_data_path
+
+        place = user_data_path(_NAME, appauthor=False)
+    return place
+
+
 def _xdg_directory(variable: str, below_home: str) -> Path | None:
     """What platformdirs says on Linux, where an absolute path in the environment settles it.
 
@@ -176,6 +186,11 @@ def host() -> str:
 def private_name() -> str:
     """A unique name for a private directory."""
     return f"op-{os.urandom(6).hex()}"
+
+
+def nonce() -> str:
+    """A text that nothing else was ever named by."""
+    return os.urandom(8).hex()
 
 
 @contextmanager

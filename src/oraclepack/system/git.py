@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
@@ -26,6 +26,8 @@ from oraclepack.system.programs import kill_group
 _DEEPEST = 4
 """A branch may stand for another one, seldom more than once."""
 _LONGEST = 1 << 16
+_BATCH = 256
+"""How many contents are fetched at once: it bounds what is held in memory."""
 _LARGEST_PACKED = 64 * 1024 * 1024
 _FILES = (
     *("HEAD", "commondir", "config", "config.worktree", "index", "packed-refs", "shallow"),
@@ -253,6 +255,24 @@ class Git(msgspec.Struct, frozen=True):
             if trouble.slow or trouble.missing:
                 raise
             return None
+
+    def blobs(self, names: Sequence[str]) -> Iterator[bytes | None]:
+        """The contents of objects, such as `COMMIT:./path`; None for what is missing or no file."""
+        for start in range(0, len(names), _BATCH):
+            batch = names[start : start + _BATCH]
+            listed = "".join(f"{name}\n" for name in batch).encode()
+            output = self.ask("cat-file", "--batch", stdin=listed) or b""
+            at = 0
+            for _ in batch:
+                end = output.find(b"\n", at)
+                head = output[at:end].split()
+                if end < 0 or len(head) != 3 or head[1] != b"blob":  # id, type, size
+                    at = end + 1
+                    yield None
+                    continue
+                size = int(head[2])
+                yield output[end + 1 : end + 1 + size]
+                at = end + size + 2
 
     def filters(self, **variables: str) -> tuple[str, ...]:
         """The names of all configured filters, of every level of configuration."""

@@ -22,9 +22,10 @@ _RUN = late_pattern("`+")
 _TOKEN = late_pattern(r"[^\s`|<>\"'()\[\]{},;!*\\]+")
 """What GitHub's patterns can match stands within one of these."""
 _LIVE = late_pattern(
-    r"@\w|#\d|\bGH-\d|://|\bwww\.|\b(?:mailto|xmpp):|:[\w+-]+:|\b[0-9a-f]{7,40}\b",
+    r"@\w|#\d|\bGH-\d|://|\bwww\.|\b(?:mailto|xmpp):|:(?=[_+-]*[^\W_])[\w+-]+:|\b[0-9a-f]{7,40}\b",
     2,  # re.IGNORECASE
 )
+"""The name of an emoji has a letter or a digit: `:_:` and the `:-:` of a table are plain text."""
 _ACTIVE = late_pattern(r"[<&]|!\[|\]\s*[(\[:]|```|~~~")
 _AROUND = ".:?~_&-"
 """Left outside the code span that is made of a token."""

@@ -160,10 +160,20 @@ def tracked_files(root: Path, relative: str) -> tuple[str, ...]:
 @lru_cache(maxsize=8)
 def is_tracked(path: Path) -> bool:
     """Whether the repository that a file lies in, if it lies in one, tracks it."""
+    return _tracking(path) is True
+
+
+def is_untracked(path: Path) -> bool:
+    """Whether a file lies in a repository, and is neither tracked by it nor a link."""
+    return _tracking(path) is False and not path.is_symlink()
+
+
+def _tracking(path: Path) -> bool | None:
+    """Whether the repository around a file tracks it; None where there is no repository."""
     for folder in path.parents:
         if git_folder(folder) is not None:
             return came_with_repository(folder, path.relative_to(folder).as_posix())
-    return False
+    return None
 
 
 def _tracked_above(root: Path, relative: str) -> Foreign | None:

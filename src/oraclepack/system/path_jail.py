@@ -43,6 +43,11 @@ def fault_of(path: str) -> str | None:
     return _too_long(path)
 
 
+def climbs(path: str) -> bool:
+    """Whether `..` is among the names of a path: no output may be written so."""
+    return ".." in path.split("/")
+
+
 def _too_long(path: str) -> str | None:
     try:
         names = [name.encode() for name in path.split("/")]

@@ -31,3 +31,5 @@ class TextLimit(msgspec.Struct, frozen=True):
 PACK = TextLimit(1024 * 1024, 10_000, 1024 * 1024)
 TICKET = TextLimit(1024 * 1024, 10_000, 100_000)
 ANSWER = TextLimit(1024 * 1024, 10_000, 100_000)
+LARGEST_OUTPUT = 16 * 1024 * 1024
+"""Bytes of an output that owes no sections. A larger one passes no check: nobody would read it."""

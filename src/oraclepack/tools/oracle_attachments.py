@@ -130,6 +130,24 @@ def is_plain(value: str) -> bool:
     return not value.startswith("!") and _DYNAMIC().search(value) is None
 
 
+def is_one_value(value: str) -> bool:
+    """Whether oracle reads a text given to `--file` as one value: it cuts at commas.
+
+    A text that begins with `-` or holds control characters is none that we would write.
+    """
+    blank = not value or value != value.strip()
+    return not (blank or "," in value or value.startswith("-")) and value.isprintable()
+
+
+def names_one_file(path: str) -> bool:
+    """Whether oracle takes this file's name for the name of this file, and for nothing else.
+
+    Whatever writes an attachment into a pack asks here first: a repository may hold a file named
+    `data/x,/etc/passwd`, which oracle would read as two.
+    """
+    return is_one_value(path) and "!" not in path and is_plain(path)
+
+
 def literal_part(value: str) -> str:
     """The beginning of a value of `--file` that is no pattern: where the tool starts to look."""
     match = _DYNAMIC().search(value)

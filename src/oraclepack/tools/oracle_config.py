@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.system import files
+from oraclepack.system import disk, files
 from oraclepack.system.programs import find_program, probe
 
 _PACKAGE = "@steipete/oracle"
@@ -153,6 +153,9 @@ def _steers(name: str) -> bool:
     return is_proxy or name in _HOSTS | _PROGRAMS or name.startswith(_PROGRAM_PREFIXES)
 
 
+LEAST_FREE = 64 << 20
+"""Bytes. oracle writes what is asked and answered to its home; where it cannot, it fails after the
+answer was paid for."""
 _CONFIG = "config.json"
 _LARGEST = 1024 * 1024
 _PROJECT_CONFIG = Path(".oracle", _CONFIG)
@@ -164,13 +167,25 @@ def oracle_home(env: Mapping[str, str]) -> Path:
     return Path(named) if named else _user_home(env) / ".oracle"
 
 
+def lacks_space(env: Mapping[str, str], least: int = LEAST_FREE) -> str:
+    """Why oracle could not keep its session records; empty where its home has room for them."""
+    home = oracle_home(env)
+    place = next((one for one in (home, *home.parents) if one.is_dir()), home)
+    free = disk.free_bytes(place)
+    if free is None or free >= least:
+        return ""
+    mebibyte = 1 << 20
+    needed = f"oracle needs {least // mebibyte} MiB for its records"
+    return f"{home} has {free // mebibyte} MiB free, and {needed}"
+
+
 def around_call(cwd: str, env: Mapping[str, str]) -> OracleContext:
     """The configuration that affects the answer of a call made here. Raises InputError."""
     places = (oracle_home(env) / _CONFIG, *_project_configs(Path(cwd), env))
     texts = [
         data.decode("utf-8", "replace") for place in places if (data := files.read(place, _LARGEST))
     ]
-    return oracle_context(env, _dotenv(Path(cwd)), texts)
+    return oracle_context(env, read_dotenv(Path(cwd)), texts)
 
 
 def steering_of(cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
@@ -197,7 +212,8 @@ def _upwards(cwd: Path, home: Path) -> Iterator[Path]:
         yield folder
 
 
-def _dotenv(cwd: Path) -> dict[str, str]:
+def read_dotenv(cwd: Path) -> dict[str, str]:
+    """What the `.env` in a directory says. Raises InputError."""
     data = files.read(cwd / ".env", _LARGEST)
     if not data:
         return {}

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from oraclepack.shell import processes
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system import files
-from oraclepack.system.machine import Machine, ProcessLocation, process_location, this_machine
+from oraclepack.system.machine import Machine, ProcessLocation, process_location
 from oraclepack.tools.usage import Usage
 
 UNFINISHED = frozenset({"running", "pending"})
@@ -178,7 +178,7 @@ def _read(folder: Path) -> SessionRecord | None:
 
 def is_alive(process: ProcessIdentity) -> bool | None:
     """Whether exactly this process still runs; None where this machine cannot say."""
-    match process_location(process.machine, this_machine()):
+    match process_location(process.machine):
         case ProcessLocation.GONE:
             return False
         case ProcessLocation.ELSEWHERE:
@@ -199,7 +199,7 @@ def worker_is_alive(pid: int, machine: Machine | None = None) -> bool | None:
     Its record holds only a number, which the kernel may have reused since, so the process must
     also look like oracle.
     """
-    match process_location(machine, this_machine()):
+    match process_location(machine):
         case ProcessLocation.GONE:
             return False
         case ProcessLocation.ELSEWHERE:

@@ -1,5 +1,6 @@
 """Who answers a call: the provider, from engine, model and address."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -7,11 +8,16 @@ import msgspec
 from oraclepack.system.digests import sha256_text
 from oraclepack.system.patterns import late_pattern
 from oraclepack.system.printable import readable
+from oraclepack.tools.argv import parse_argv
+from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.oracle_config import OracleContext
-from oraclepack.tools.oracle_question import OracleQuestion
+from oraclepack.tools.oracle_models import ORACLE_MODELS, resolve_model
+from oraclepack.tools.oracle_question import OracleQuestion, asks_a_model
+from oraclepack.tools.tool_names import ORACLE
 
-BROWSER = "browser"
-"""The provider of calls that go through a browser."""
+API, BROWSER = "api", "browser"
+"""The engines; the second is also the provider of calls that go through a browser."""
+OPENAI, OTHER = "openai", "other"
 OF_TOOL = {"codex": "openai", "gemini": "google"}
 """The provider of each other tool, where there is only one."""
 
@@ -26,26 +32,82 @@ _FAMILIES = (
 )
 
 
+def may_cost(tool: str, argv: Sequence[str]) -> bool:
+    """Whether a call of a tool may have to be paid for."""
+    if tool != ORACLE:
+        return tool in OF_TOOL
+    return asks_a_model(parse_argv(table_of(tool), argv), argv)
+
+
 def engine_of(question: OracleQuestion, around: OracleContext) -> str:
-    """`api` or `browser`, as the tool itself would choose."""
+    """`api` or `browser`, as the tool itself chooses."""
+    chosen = chosen_engine(question, around)
+    if chosen is not None:
+        return chosen
+    model = resolve_model((question.models or (model_of(question, around),))[0]) or ""
+    has_azure = bool(azure_endpoint(question, around)) and vendor_of(model) in {OPENAI, OTHER}
+    in_browser = model.startswith(("gpt-", "gemini"))
+    return API if around.has_key or (has_azure and "/" not in model) or not in_browser else BROWSER
+
+
+def keyed_engine(question: OracleQuestion, around: OracleContext) -> str:
+    """The engine in the key of a question, as version 0.1 computed it: another one pays again."""
+    return chosen_engine(question, around) or (API if around.has_key else BROWSER)
+
+
+def chosen_engine(question: OracleQuestion, around: OracleContext) -> str | None:
+    """The engine that a flag, a variable or the config names; None where oracle chooses."""
     if question.engine:
         return question.engine
     if question.flags.keys() & {"--provider", "--azure-endpoint", "--no-azure"}:
-        return "api"
+        return API
     by_variable = around.variables.get("ORACLE_ENGINE", "").strip().lower()
-    if by_variable in {"api", "browser"}:
+    if by_variable in {API, BROWSER}:
         return by_variable
-    by_config = _config(around).get("engine")
-    if by_config in {"api", "browser"}:
-        return str(by_config)
-    return "api" if around.has_key else "browser"
+    by_config = config_of(around).get("engine")
+    return str(by_config) if by_config in {API, BROWSER} else None
+
+
+def azure_endpoint(question: OracleQuestion, around: OracleContext) -> str:
+    """The Azure endpoint that a flag, a variable or the config names; empty where none is used."""
+    if "--no-azure" in question.flags or last_flag(question, "--provider") == OPENAI:
+        return ""
+    flag = last_flag(question, "--azure-endpoint")
+    azure = config_of(around).get("azure")
+    by_config = azure.get("endpoint") if isinstance(azure, dict) else None
+    by_variable = around.variables.get("AZURE_OPENAI_ENDPOINT")
+    given = flag if flag is not None else by_variable or by_config
+    return given.strip() if isinstance(given, str) else ""
+
+
+def vendor_of(model: str) -> str:
+    """Whose model it is, by the name that oracle has resolved: `openai`, or `other`."""
+    known = ORACLE_MODELS.get(model)
+    if known is not None:
+        return known.provider
+    prefix = model.partition("/")[0]
+    if "/" in model and prefix in {OPENAI, "anthropic", "google", "xai"}:
+        return prefix
+    families = {"claude": "anthropic", "gemini": "google", "grok": "xai"}
+    return next((name for start, name in families.items() if model.startswith(start)), OTHER)
+
+
+def last_flag(question: OracleQuestion, name: str) -> str | None:
+    """The value of a flag that counts."""
+    values = question.flags.get(name)
+    return values[-1] if values else None
+
+
+def has_readable_config(around: OracleContext) -> bool:
+    """Whether every config file could be read: oracle also reads comments and loose commas."""
+    return all(_decoded(text) is not None for text in around.configs if text.strip())
 
 
 def model_of(question: OracleQuestion, around: OracleContext) -> str | None:
     """The model that is asked; None when the tool chooses."""
     if question.models:
         return readable(",".join(question.models))
-    by_config = _config(around).get("model")
+    by_config = config_of(around).get("model")
     given = question.model or (by_config if isinstance(by_config, str) else None)
     return readable(given) if given else None
 
@@ -78,7 +140,7 @@ def config_part(around: OracleContext) -> str | None:
     return sha256_text("\0".join(parts)) if parts else None
 
 
-def _config(around: OracleContext) -> dict[str, Any]:
+def config_of(around: OracleContext) -> dict[str, Any]:
     """The top of the merged config, as far as it can be read as JSON."""
     merged: dict[str, Any] = {}
     for text in around.configs:

@@ -263,7 +263,7 @@ def _price(forecast: api.CostForecast) -> str:
         else ""
     )
     if forecast.cost is None:
-        return unknown or "Nothing is known to cost money."
+        return unknown or "nothing: no call is to be asked"
     likely = f"likely {api.money(forecast.cost.likely)}, at most {api.money(forecast.cost.high)}"
     return f"{likely}{f', {unknown}' if unknown else ''}"
 
@@ -274,7 +274,7 @@ def forecast_detail(forecast: api.CostForecast, warnings: Sequence[str]) -> Text
     parts += [block(f"! {text}\n", "yellow") for text in (*warnings, *forecast.missing)]
     parts += [block(f"! call {one} is longer than its model takes\n") for one in forecast.too_long]
     parts += [
-        field("to ask", f"{forecast.to_ask}; {forecast.cached} cached, {forecast.adopted} adopted"),
+        field("calls", api.calls_text(forecast.to_ask, forecast.cached, forecast.adopted)),
         field("refused", forecast.refused) if forecast.refused else "",
         field("tokens", f"about {forecast.input_tokens:,} in"),
         field("cost", _price(forecast)),

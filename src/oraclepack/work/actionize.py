@@ -64,6 +64,8 @@ class ActionizeResult(msgspec.Struct, frozen=True):
     report: ActionizeReport
     work: WorkItems
     warnings: tuple[str, ...] = ()
+    is_rehearsal: bool = False
+    """The answers come from a rehearsal."""
 
 
 class ActionizeOutcome(msgspec.Struct, frozen=True):
@@ -107,9 +109,8 @@ def actionize_and_weigh(  # noqa: PLR0913 - each is optional and given by name
     done = actionize_request(request, home or Path(settings.root))
     actionable = done.report.tasks[WorkStatus.ACTIONABLE]
     figures = yield_of(actionable, done.report.answered, settings[rs.MIN_YIELD])
-    policy = YieldPolicy(
-        applies=settings[rs.CI], met=figures.shortfall is None, action_yield=figures
-    )
+    is_judged = settings[rs.CI] and not done.is_rehearsal
+    policy = YieldPolicy(applies=is_judged, met=figures.shortfall is None, action_yield=figures)
     code = weigh(failed=False, met=policy.met if policy.applies else None, unweighable=False)
     return ActionizeOutcome(
         report=msgspec.structs.replace(done.report, policy=policy),
@@ -175,7 +176,10 @@ def _done(
     work = actionize(loaded.answers, exported, earlier_backlog(place), per or _earlier_per(place))
     written_files, written = writer.write(work.artifacts)
     return ActionizeResult(
-        report_of(loaded.answers, work, place, written_files, written), work, loaded.warnings
+        report_of(loaded.answers, work, place, written_files, written),
+        work,
+        loaded.warnings,
+        loaded.answers.rehearsal,
     )
 
 

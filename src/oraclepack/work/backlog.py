@@ -11,7 +11,7 @@ from oraclepack.run.policy import YieldPolicy
 from oraclepack.run.transaction import TransactionReport
 from oraclepack.work.evidence import Evidence, QuestionFile
 
-RECORD_VERSION = 2
+RECORD_VERSION = 3
 
 
 class WorkStatus(StrEnum):
@@ -24,7 +24,7 @@ class WorkStatus(StrEnum):
 
 
 class TaskKind(StrEnum):
-    """What sort of work a record is."""
+    """What a record is; the last three say something and ask for nothing."""
 
     CHANGE = "change"
     """The answer says what to change."""
@@ -32,6 +32,22 @@ class TaskKind(StrEnum):
     """The next experiment that the answer proposes."""
     FINDING = "finding"
     """A defect or gap; the answer does not say what to change."""
+    QUESTION = "question"
+    """Something that a person has to answer."""
+    RISK = "risk"
+    EVIDENCE = "evidence"
+    """Evidence that the answer misses."""
+    STATEMENT = "statement"
+    """Anything else that the answer says."""
+
+
+class RecordOrigin(StrEnum):
+    """How it is known what a record is."""
+
+    STATED = "stated"
+    """The answer states it as work."""
+    READ = "read"
+    """Plain rules read it from the prose."""
 
 
 class Priority(StrEnum):
@@ -133,7 +149,7 @@ class PackAnswers(msgspec.Struct, frozen=True):
     """The commit that the questions were asked about, where a run recorded it."""
 
 
-class Statement(msgspec.Struct, frozen=True, order=True):
+class SideStatement(msgspec.Struct, frozen=True, order=True):
     """One side of a conflict: who says what."""
 
     step_id: str
@@ -155,7 +171,7 @@ class SourceSpan(msgspec.Struct, frozen=True, order=True):
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of `normalized.jsonl`: a piece of work, or why there is none.
+    """One line of `normalized.jsonl`: a statement of an answer, or why there is none.
 
     Actions, notes, missing inputs, paths and commands are in the answer as they are here; what
     oraclepack says about a record itself is in `remarks`, `next_step` and `why`.
@@ -168,27 +184,26 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """The step that raised it first."""
     task_id: str
     issue_title: str = ""
-    """The title of the question that it belongs to."""
+    """The title of the issue that it belongs to."""
     title: str
     status: WorkStatus
     kind: TaskKind | None = None
-    """None for a record that is no task: blocked, contradictory, or nothing to do."""
+    """None for a record that is about the answer as a whole: blocked, or a contradiction."""
+    origin: RecordOrigin = RecordOrigin.READ
     category: str
     reference: str | None
     expected_artifacts: tuple[str, ...]
     actions: tuple[str, ...]
+    """What the answer says."""
     evidence: Evidence
     notes: tuple[str, ...]
+    """The headings and lead-ins above it."""
     missing_inputs: tuple[str, ...]
     sources: tuple[str, ...]
     """The steps it comes from."""
     priority: Priority
-    score: int
-    """What the priority was made of, for sorting within it."""
     roi: float | None
     effort: float | None
-    experiment: bool = False
-    """It is the next experiment that an answer proposes."""
     next_experiment: str | None = None
     """For a blocked or contradictory record: the experiment that the answer proposes."""
     next_step: str | None = None
@@ -205,18 +220,22 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """How the answer says that the work is checked."""
     size: str | None = None
     """`S`, `M` or `L`, where the answer says so."""
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[SideStatement, ...] = ()
     """For a conflict: the statements that deny each other."""
     depends_on: tuple[str, ...] = ()
-    """Ids that come first; an id that was merged into another record is in its `merged`."""
+    """Ids that come first, where the answer says so."""
     merged: tuple[str, ...] = ()
     """Ids of the records of other answers that are the same work, merged into this one."""
     same_as: str | None = None
     """The id of the record that this one is merged into; it is not counted or planned itself."""
 
+    @property
+    def is_work(self) -> bool:
+        return self.status is WorkStatus.ACTIONABLE
+
 
 class Issue(msgspec.Struct, frozen=True, kw_only=True):
-    """One question with all work that results from its answer."""
+    """One question with everything that its answer says."""
 
     issue_id: str
     step_id: str
@@ -225,19 +244,16 @@ class Issue(msgspec.Struct, frozen=True, kw_only=True):
     reference: str | None
     category: str
     answer: str
-    """The direct statement, verbatim."""
-    risks: tuple[str, ...]
-    missing: tuple[str, ...]
-    """What is missing, in the words of the answer."""
-    missing_inputs: tuple[str, ...]
-    """The files and patterns named there."""
-    experiment: str
-    """The experiment, verbatim, also where WORK lines are the tasks."""
-    commands: tuple[str, ...]
+    """The verdict: as the answer states it, or its first statement."""
+    risks: tuple[str, ...] = ()
+    missing_inputs: tuple[str, ...] = ()
+    """The files and patterns that the answer misses."""
     cut: str = ""
     """Why the answer is not whole; empty when it is."""
-    dropped: str = ""
-    """The broken end that was not used."""
+    doubts: tuple[str, ...] = ()
+    """What of the stated work could not be read."""
+    free_form: bool = False
+    """The answer has none of the headings that were asked for."""
     answer_files: tuple[str, ...] = ()
     records: tuple[Record, ...] = ()
     """What was raised here first."""

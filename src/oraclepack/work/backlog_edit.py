@@ -11,9 +11,9 @@ from oraclepack.system import files, locks
 from oraclepack.system.backlog_notes import END, NOTES, begin, read_person_notes
 from oraclepack.system.environment import project_of
 from oraclepack.work.actionize import FOLDER, Writer, actionize_run, earlier_backlog, locked
-from oraclepack.work.backlog_page import read_ticks
 from oraclepack.work.engine_actionize import BACKLOG
 from oraclepack.work.load_answers import refuse_foreign
+from oraclepack.work.work_pages import read_ticks
 
 _ANY_BYTES = "surrogateescape"
 _BOX = re.compile(r"(?P<before>\s*- \[)[ xX](?P<after>\] `(?P<id>[^`]+)` )")

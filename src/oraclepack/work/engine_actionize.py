@@ -5,7 +5,6 @@ from collections.abc import Collection
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.system.backlog_notes import read_person_notes
 from oraclepack.system.digests import canonical_file
 from oraclepack.work.backlog import (
     AnsweredStep,
@@ -16,11 +15,16 @@ from oraclepack.work.backlog import (
     PackAnswers,
     Record,
 )
-from oraclepack.work.backlog_page import REHEARSAL_NOTE, backlog, normalized, read_ticks
-from oraclepack.work.change_plan import change_plan
 from oraclepack.work.records import outcome_of
-from oraclepack.work.titles import LONGEST, shortened
-from oraclepack.work.trackers import Permalinks, github_entries, taskmaster
+from oraclepack.work.titles import LONGEST, title_of
+from oraclepack.work.trackers import github_entries, taskmaster
+from oraclepack.work.work_pages import (
+    REHEARSAL_NOTE,
+    Permalinks,
+    backlog,
+    change_plan,
+    normalized,
+)
 
 BACKLOG = "backlog.md"
 _REHEARSAL = len("Rehearsal: ")
@@ -42,7 +46,6 @@ def actionize(
     per: IssuesPer = IssuesPer.QUESTION,
 ) -> WorkItems:
     """Turn answers into work; a person's text in the earlier backlog is carried over."""
-    texts = read_person_notes(earlier_backlog)
     steps = {step.question.step_id: step for step in sorted(pack.steps, key=_by_id)}
     ordered = replace(pack, steps=tuple(map(_sorted, steps.values())))
     if pack.rehearsal:  # nothing from a rehearsal counts as verified
@@ -59,11 +62,10 @@ def actionize(
             )
             for issue in issues
         )
-    ticks = read_ticks(earlier_backlog)
     distinct = tuple(record for record in records if record.same_as is None)
     artifacts = [
         Artifact("normalized.jsonl", normalized(records)),
-        Artifact(BACKLOG, backlog(ordered, issues, distinct, texts, ticks)),
+        Artifact(BACKLOG, backlog(ordered, issues, distinct, earlier_backlog)),
         Artifact("change-plan.md", change_plan(ordered, distinct)),
     ]
     if Export.GITHUB in exports:
@@ -88,7 +90,7 @@ def _rehearsed(record: Record) -> Record:
 
 
 def _marked(title: str) -> str:
-    return f"Rehearsal: {shortened(title, LONGEST - _REHEARSAL)}"
+    return f"Rehearsal: {title_of(title, LONGEST - _REHEARSAL)}"
 
 
 def _by_id(step: AnsweredStep) -> str:

@@ -1,6 +1,5 @@
 """The evidence of an answer: files, lines, symbols and commands, and whether it is valid."""
 
-from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
@@ -53,30 +52,17 @@ class Evidence(msgspec.Struct, frozen=True):
     commands: tuple[str, ...] = ()
     citations: tuple[Citation, ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.paths or self.symbols or self.commands)
-
-    @property
-    def stands_on_nothing_good(self) -> bool:
-        """Whether there are citations and all are invalid."""
-        return bool(self.citations) and all(c.state.is_bad for c in self.citations)
-
-    def has(self, state: CitationState) -> bool:
-        return any(citation.state is state for citation in self.citations)
+    def with_other(self, other: "Evidence") -> "Evidence":
+        """Both together."""
+        return Evidence(
+            tuple(sorted({*self.paths, *other.paths})),
+            tuple(sorted({*self.symbols, *other.symbols})),
+            tuple(dict.fromkeys((*self.commands, *other.commands))),
+            tuple(sorted({*self.citations, *other.citations})),
+        )
 
 
 NO_EVIDENCE = Evidence()
-
-
-def united(parts: Iterable[Evidence]) -> Evidence:
-    """All of it together."""
-    every = list(parts)
-    return Evidence(
-        paths=tuple(sorted({path for part in every for path in part.paths})),
-        symbols=tuple(sorted({symbol for part in every for symbol in part.symbols})),
-        commands=tuple(sorted({command for part in every for command in part.commands})),
-        citations=tuple(sorted({citation for part in every for citation in part.citations})),
-    )
 
 
 class QuestionFile(msgspec.Struct, frozen=True):

@@ -2,17 +2,14 @@
 
 import re
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from email.message import Message
-from http.client import HTTPException, HTTPMessage
-from typing import IO, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from oraclepack import __version__
+from oraclepack.engines import http
+from oraclepack.engines.http import HttpReply
 from oraclepack.errors import MachineError, UsageError
 from oraclepack.system.clock import SystemClock
 from oraclepack.work.publish_plan import RemoteIssue
@@ -20,12 +17,9 @@ from oraclepack.work.publish_plan import RemoteIssue
 PUBLIC_API = "https://api.github.com"
 _VERSION = "2022-11-28"
 _NO_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _NEXT = re.compile(r'<([^<>]+)>;\s*rel="next"')
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
 _TOKENS = ("GH_TOKEN", "GITHUB_TOKEN")
-_LARGEST = 64_000_000
-_TIMEOUT = 60.0
 _MOST_PAGES = 5_000
 _TRIES = 5
 _SECONDARY_PAUSE = 60.0
@@ -50,32 +44,6 @@ class UnknownOutcomeError(GithubError):
     """A request was sent and its outcome is not known: it may have been carried out."""
 
 
-class GithubReply(msgspec.Struct, frozen=True):
-    """An answer of the server."""
-
-    status: int
-    headers: Mapping[str, str]
-    data: bytes
-
-    def header(self, name: str) -> str:
-        return self.headers.get(name.lower(), "")
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """The token is for one host; a redirect may name another."""
-
-    def redirect_request(
-        self,
-        _req: urllib.request.Request,
-        _fp: IO[bytes],
-        _code: int,
-        _msg: str,
-        _headers: HTTPMessage,
-        _newurl: str,
-    ) -> None:
-        return None
-
-
 class GithubClient:
     """Requests about the issues of one repository."""
 
@@ -88,7 +56,6 @@ class GithubClient:
         self._issues = f"{self._base}/repos/{repository}/issues"
         self._token = token
         self._wait = wait
-        self._opener = urllib.request.build_opener(_NoRedirect)
         self._pause_first = 0.0
 
     def issues(self) -> Iterator[RemoteIssue]:
@@ -122,20 +89,17 @@ class GithubClient:
     def update(self, number: int, fields: Mapping[str, Any]) -> RemoteIssue:
         return _issue(_object_of(self._request("PATCH", f"{self._issues}/{number}", fields)))
 
-    def _request(
-        self, method: str, url: str, fields: Mapping[str, Any] | None = None
-    ) -> GithubReply:
+    def _request(self, method: str, url: str, fields: Mapping[str, Any] | None = None) -> HttpReply:
         trouble = GithubError(f"{method} {_redacted(url)}: no answer")
         for attempt in range(1, _TRIES + 1):
             self._wait_first()
-            try:
-                reply = self._send(method, url, fields)
-            except (OSError, HTTPException) as error:
-                reason = getattr(error, "reason", None) or error
-                trouble = _unreachable(method, f"{_redacted(url)}: {reason}")
+            reply = self._send(method, url, fields)
+            if isinstance(reply, http.NoReply):
+                what = f"{_redacted(url)}: {reply.reason}"
+                trouble = _unreachable(method, what, is_sent=reply.is_sent)
             else:
                 self._note_limits(reply)
-                if reply.status in range(200, 300):
+                if reply.is_success:
                     return reply
                 limited = _is_limited(reply)
                 trouble = _refused(method, url, reply)
@@ -159,31 +123,22 @@ class GithubClient:
         if pause > 0:
             self._wait(pause)
 
-    def _note_limits(self, reply: GithubReply) -> None:
+    def _note_limits(self, reply: HttpReply) -> None:
         """Wait before the next request where this one was the last that the hour allows."""
         if reply.header("X-RateLimit-Remaining") == "0":
             self._pause_first = _until_reset(reply)
 
-    def _send(self, method: str, url: str, fields: Mapping[str, Any] | None) -> GithubReply:
-        headers = {
-            "Accept": "application/vnd.github+json",
-            "X-GitHub-Api-Version": _VERSION,
-            "User-Agent": f"oraclepack/{__version__}",
-        }
+    def _send(
+        self, method: str, url: str, fields: Mapping[str, Any] | None
+    ) -> HttpReply | http.NoReply:
+        headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": _VERSION}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
-        data = None
+        body = b""
         if fields is not None:
-            data = msgspec.json.encode(fields)
+            body = msgspec.json.encode(fields)
             headers["Content-Type"] = "application/json"
-        # checked_base lets only https and loopback through.
-        request = urllib.request.Request(url, data, headers, method=method)  # noqa: S310 - see above
-        try:
-            with self._opener.open(request, timeout=_TIMEOUT) as reply:
-                return _reply(reply.status, reply.headers, reply.read(_LARGEST))
-        except urllib.error.HTTPError as error:
-            with error:
-                return _reply(error.code, error.headers, error.read(_LARGEST))
+        return http.send(method, url, headers=headers, body=body)
 
 
 def token_of(environment: Mapping[str, str]) -> str:
@@ -196,13 +151,7 @@ def token_of(environment: Mapping[str, str]) -> str:
 
 def checked_base(base: str) -> str:
     """The address of the API without a slash at its end, if a token may be sent there."""
-    try:
-        parts = urlsplit(base)
-    except ValueError:  # half an IPv6 address
-        parts = urlsplit("")
-    plain = not (parts.query or parts.fragment or parts.username or parts.password)
-    secure = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
-    if not (plain and secure and parts.hostname and base.isprintable() and " " not in base):
+    if not http.is_safe_address(base):
         raise UsageError(
             f"github_api_url: {base} cannot be used",
             hint="it must be an https address such as https://github.example.com/api/v3",
@@ -217,25 +166,21 @@ def web_address(base: str, repository: str) -> str:
     return f"{checked_base(base).removesuffix('/api/v3')}/{repository}"
 
 
-def _reply(status: int, headers: Message, data: bytes) -> GithubReply:
-    return GithubReply(status, {name.lower(): value for name, value in headers.items()}, data)
-
-
-def _decoded(reply: GithubReply) -> Any:  # noqa: ANN401 - whatever the server sent
+def _decoded(reply: HttpReply) -> Any:  # noqa: ANN401 - whatever the server sent
     try:
-        return msgspec.json.decode(reply.data)
+        return msgspec.json.decode(reply.body)
     except _NO_JSON:
         raise UnknownOutcomeError("GitHub's answer is not JSON") from None
 
 
-def _list_of(reply: GithubReply) -> list[dict[str, Any]]:
+def _list_of(reply: HttpReply) -> list[dict[str, Any]]:
     decoded = _decoded(reply)
     if not isinstance(decoded, list) or not all(isinstance(entry, dict) for entry in decoded):
         raise GithubError("GitHub's list of issues is not a list of objects")
     return decoded
 
 
-def _object_of(reply: GithubReply) -> dict[str, Any]:
+def _object_of(reply: HttpReply) -> dict[str, Any]:
     decoded = _decoded(reply)
     if not isinstance(decoded, dict):
         raise UnknownOutcomeError("GitHub's answer is not an object")
@@ -260,16 +205,16 @@ def _issue(entry: Mapping[str, Any]) -> RemoteIssue:
     )
 
 
-def _is_limited(reply: GithubReply) -> bool:
+def _is_limited(reply: HttpReply) -> bool:
     """A rate limit, and not a refusal for good."""
     if reply.status not in _LIMITED:
         return False
     if reply.status == _TOO_MANY or reply.header("Retry-After"):
         return True
-    return reply.header("X-RateLimit-Remaining") == "0" or b"rate limit" in reply.data.lower()
+    return reply.header("X-RateLimit-Remaining") == "0" or b"rate limit" in reply.body.lower()
 
 
-def _pause_of(reply: GithubReply, attempt: int) -> float:
+def _pause_of(reply: HttpReply, attempt: int) -> float:
     retry_after = reply.header("Retry-After").strip()
     if retry_after.isdecimal():
         return float(retry_after)
@@ -278,7 +223,7 @@ def _pause_of(reply: GithubReply, attempt: int) -> float:
     return _SECONDARY_PAUSE * (1 << (attempt - 1))
 
 
-def _until_reset(reply: GithubReply) -> float:
+def _until_reset(reply: HttpReply) -> float:
     reset = reply.header("X-RateLimit-Reset").strip()
     if not reset.isdecimal():
         return _SECONDARY_PAUSE
@@ -294,8 +239,8 @@ def _later(seconds: float) -> GithubError:
     )
 
 
-def _unreachable(method: str, message: str) -> GithubError:
-    kind = UnknownOutcomeError if method == "POST" else GithubError
+def _unreachable(method: str, message: str, *, is_sent: bool = True) -> GithubError:
+    kind = UnknownOutcomeError if method == "POST" and is_sent else GithubError
     return kind(
         f"{method} {message}",
         hint="check the network, then run the same command again",
@@ -303,7 +248,7 @@ def _unreachable(method: str, message: str) -> GithubError:
     )
 
 
-def _refused(method: str, url: str, reply: GithubReply) -> GithubError:
+def _refused(method: str, url: str, reply: HttpReply) -> GithubError:
     message = _message(reply)
     reason = f": {message}" if message else ""
     what = f"{method} {_redacted(url)}: GitHub answered {reply.status}{reason}"
@@ -320,9 +265,9 @@ def _refused(method: str, url: str, reply: GithubReply) -> GithubError:
     return GithubError(what, hint=hints.get(reply.status, ""))
 
 
-def _message(reply: GithubReply) -> str:
+def _message(reply: HttpReply) -> str:
     try:
-        decoded = msgspec.json.decode(reply.data)
+        decoded = msgspec.json.decode(reply.body)
     except _NO_JSON:
         return ""
     message = decoded.get("message", "") if isinstance(decoded, dict) else ""

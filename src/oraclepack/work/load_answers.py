@@ -1,7 +1,7 @@
 """Answers from a run directory, or from a plain directory and its pack."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
@@ -29,6 +29,8 @@ from oraclepack.run.manifests import (
     steps_manifest,
     with_pack_fields,
 )
+from oraclepack.run.planning.planner import edited_outputs
+from oraclepack.run.recorded_files import present_outputs
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import foreign_run
@@ -377,7 +379,8 @@ class _RunReader:
                 question, refused, remark=reason, attached=attached, attached_known=is_all
             )
         texts = [output for output in entry.outputs if _is_words(output)]
-        parts = [part for one in texts if (part := self._output(one, step)) is not None]
+        edited = self._edited(entry)
+        parts = [part for one in texts if (part := self._output(one, step, edited)) is not None]
         return AnsweredStep(
             question,
             tuple(parts),
@@ -408,9 +411,20 @@ class _RunReader:
             if file is not None:
                 yield AnswerPart(path, file.text, by_suffix(path), _expected(step, path))
 
-    def _output(self, output: OutputEntry, step: Step | None) -> AnswerPart | None:
+    def _edited(self, entry: StepEntry) -> Collection[str]:
+        """Outputs that a person changed since: the file counts, not what was recorded."""
+        paths = [one.declared_path for one in entry.outputs if one.declared_path is not None]
+        inside = [path for path in paths if plain_file(self._root, path) is not None]
+        present = present_outputs(self._root, self._directory.name, self._state, inside)
+        return edited_outputs(self._state, entry.step_id, present)
+
+    def _output(
+        self, output: OutputEntry, step: Step | None, edited: Collection[str]
+    ) -> AnswerPart | None:
         # The journal of a foreign run may name any path.
         place = plain_file(self._directory, output.path)
+        if output.declared_path is not None and output.declared_path in edited:
+            place = plain_file(self._root, output.declared_path)
         file = read_answer(place) if place is not None else None
         if file is None:
             self.warnings.append(f"{output.path} is gone from the run directory")

@@ -34,7 +34,8 @@ from oraclepack.work.publish_plan import (
     plan_publication,
 )
 from oraclepack.work.publish_record import PublishRecord
-from oraclepack.work.trackers import GithubIssue, Permalinks, github_entries
+from oraclepack.work.trackers import GithubIssue, github_entries
+from oraclepack.work.work_pages import Permalinks
 
 SETTLE_SECONDS = 30.0
 """So long after a request without an answer GitHub's list is taken to show what it did."""

@@ -1,31 +1,33 @@
-"""Turns answers into records and issues, with ids, statuses and priorities."""
+"""The answers of a pack → records and issues: ids, statuses, priorities, duplicates, conflicts."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from oraclepack.pack.answer_sections import normalise
+from oraclepack.pack.model import CATEGORIES
 from oraclepack.system.text_limits import ANSWER
 from oraclepack.work.backlog import (
     AnsweredStep,
     Issue,
     PackAnswers,
+    Priority,
     Record,
-    SourceSpan,
-    Statement,
+    SideStatement,
     StepQuestion,
     TaskKind,
     WorkStatus,
 )
 from oraclepack.work.citations import check, said_of
-from oraclepack.work.compare import Relation
-from oraclepack.work.evidence import NO_EVIDENCE, CitationState, Evidence, united
-from oraclepack.work.merging import Groups, group_tasks, profile_of, relate
-from oraclepack.work.priority import category_of, priority_score
-from oraclepack.work.step_work import AnswerTask, StepWork, work_of
-from oraclepack.work.titles import LONGEST, shortened
+from oraclepack.work.groups import Groups, group_drafts
+from oraclepack.work.step_answers import Draft, StepAnswer, once, read_step
+from oraclepack.work.titles import LONGEST, title_of
 
+LAST_RESORT = "failure modes"
+"""The category of a question that names none."""
 _SHORT_HASH = 8
+_ROI = ((3.0, Priority.HIGH), (1.5, Priority.MEDIUM))
+_BY_NAME = {normalise(name): name for name in CATEGORIES}
 
 
 class PackWork(msgspec.Struct, frozen=True):
@@ -40,24 +42,19 @@ def issue_id(pack_hash: str, step_id: str) -> str:
 
 
 def task_id(pack_hash: str, step_id: str, number: int) -> str:
-    """The id of a task: the pack, the question that raised it, its place in the answer."""
+    """The id of a task: the pack, the question that raised it, its number in the answer."""
     return f"{issue_id(pack_hash, step_id)}-{number:02}"
 
 
 def outcome_of(pack: PackAnswers) -> PackWork:
     """Turn the answers of a pack into records and issues."""
-    steps = [_of_readable_size(step) for step in pack.steps]
-    work = {step.question.step_id: _checked(step) for step in steps if step.is_answered}
-    statements = (task for one in work.values() for task in (*one.tasks, *one.facts))
-    groups = group_tasks(statements)
-    maker = _Maker(pack, work)
-    tasks = [*maker.tasks(groups)]
-    known = {step_id for record in tasks for step_id in record.sources}
-    records = [*tasks, *maker.others(steps, known)]
-    ordered = tuple(sorted(records, key=lambda record: record.task_id))
+    answers = {step.question.step_id: _answer(step) for step in pack.steps}
+    groups = group_drafts(draft for one in answers.values() for draft in one.drafts)
+    maker = _Maker(pack, answers)
+    records = sorted(maker.records(groups), key=lambda one: (one.step_id, _number(one.task_id)))
     own: dict[str, list[Record]] = {}
     moved: dict[str, list[tuple[str, str]]] = {}
-    for record in ordered:
+    for record in records:
         if record.same_as is None:
             own.setdefault(record.step_id, []).append(record)
         else:
@@ -65,258 +62,213 @@ def outcome_of(pack: PackAnswers) -> PackWork:
         if record.status is WorkStatus.CONFLICT:
             for name in record.merged:
                 moved.setdefault(name.split("-")[-2], []).append((name, record.task_id))
-    issues = tuple(
-        maker.issue(step, own.get(number, ()), moved.get(number, ()))
-        for step in steps
-        for number in (step.question.step_id,)
+    issues = [
+        maker.issue(one, own.get(number, ()), moved.get(number, ()))
+        for number, one in answers.items()
+    ]
+    return PackWork(tuple(records), tuple(_with_distinct_issues(issues)))
+
+
+def _answer(step: AnsweredStep) -> StepAnswer:
+    """What an answer comes to; one that is missing or too large is blocked, with the reason."""
+    number = step.question.step_id
+    excess = next((e for part in step.parts if (e := ANSWER.excess(part.text))), None)
+    if excess is not None:
+        absent = f"the answer is too large for an answer: {excess}"
+        step = msgspec.structs.replace(step, parts=(), absent=absent)
+    if step.silent and not step.is_answered:
+        title = f"Nothing to do: step {number} writes no answer in words"
+        return StepAnswer(step=step, title=title, drafts=(_alone(number, title, WorkStatus.NOOP),))
+    if not step.is_answered:
+        title = f"Get the answer to question {number}"
+        draft = _alone(number, title, WorkStatus.BLOCKED)
+        return StepAnswer(step=step, title=title, drafts=(draft,))
+    answer = read_step(step)
+    if not answer.drafts:
+        title = f"Get the answer to question {number}: it says nothing"
+        return msgspec.structs.replace(answer, drafts=(_alone(number, title, WorkStatus.BLOCKED),))
+    return answer
+
+
+def _alone(step_id: str, title: str, status: WorkStatus) -> Draft:
+    """A record about an answer that has none of its own."""
+    return Draft(
+        step_id=step_id, number=1, kind=TaskKind.STATEMENT, status=status, title=title, actions=()
     )
-    return PackWork(ordered, issues)
-
-
-def _of_readable_size(step: AnsweredStep) -> AnsweredStep:
-    """A step whose answer is too large to be one counts as unanswered, with that reason."""
-    excess = (ANSWER.excess(part.text) for part in step.parts)
-    reason = next((one for one in excess if one is not None), None)
-    if reason is None:
-        return step
-    absent = f"the answer is too large for an answer: {reason}"
-    return msgspec.structs.replace(step, parts=(), absent=absent)
-
-
-def _checked(step: AnsweredStep) -> StepWork:
-    """The work of an answer, with its citations checked."""
-    work = work_of(step)
-    if step.attached is None:
-        return work
-    files = {file.path: file for file in step.attached}
-    tasks = tuple(
-        msgspec.structs.replace(
-            task, evidence=check(task.evidence, files, complete=step.attached_known)
-        )
-        for task in work.tasks
-    )
-    return msgspec.structs.replace(work, tasks=tasks)
 
 
 class _Maker:
     """Makes the records of one pack."""
 
-    def __init__(self, pack: PackAnswers, work: Mapping[str, StepWork]) -> None:
+    def __init__(self, pack: PackAnswers, answers: Mapping[str, StepAnswer]) -> None:
         self._pack = pack
-        self._work = work
-        self._questions = {step.question.step_id: step.question for step in pack.steps}
+        self._answers = answers
 
-    def tasks(self, groups: Groups) -> Iterator[Record]:
+    def records(self, groups: Groups) -> Iterator[Record]:
         for members in groups.merged:
-            first = self._merged(members)
+            first = self._record(members)
             yield first
             for one in members[1:]:
-                yield msgspec.structs.replace(self._merged([one]), same_as=first.task_id)
+                yield msgspec.structs.replace(self._record([one]), same_as=first.task_id)
         for members in groups.conflicts:
             yield self._conflict(members)
 
-    def others(self, steps: Iterable[AnsweredStep], known: Container[str]) -> Iterator[Record]:
-        """Questions without any task: no answer, nothing decided, or nothing to do."""
-        for step in steps:
-            work = self._work.get(step.question.step_id)
-            if step.question.step_id in known:
-                continue
-            if step.silent:
-                title = f"Nothing to do: step {step.question.step_id} writes no answer in words"
-                yield self._single(step.question, title, WorkStatus.NOOP)
-            elif work is None:
-                yield self._unanswered(step)
-            else:
-                yield self._without_task(work)
-
     def issue(
-        self, step: AnsweredStep, records: Sequence[Record], moved: Sequence[tuple[str, str]]
+        self, answer: StepAnswer, records: Sequence[Record], moved: Sequence[tuple[str, str]]
     ) -> Issue:
         """A question with its records, and those that went into a record of another question."""
-        question = step.question
-        work = self._work.get(question.step_id) or StepWork(
-            question=question, title=_title(question)
-        )
+        question = answer.step.question
         return Issue(
             issue_id=issue_id(self._pack.pack_hash, question.step_id),
             step_id=question.step_id,
-            title=work.title,
+            title=answer.title,
             question=question.text or question.title,
             reference=question.reference,
-            category=category_of(question, [work.title, question.reference or ""]),
-            answer=work.answer,
-            risks=work.risks,
-            missing=work.missing,
-            missing_inputs=work.missing_inputs,
-            experiment=work.experiment,
-            commands=work.commands,
-            cut=work.cut,
-            dropped=work.dropped,
-            answer_files=work.answer_files,
+            category=category_of(question),
+            answer=answer.verdict,
+            risks=answer.risks,
+            missing_inputs=answer.missing_inputs,
+            cut=answer.cut,
+            doubts=answer.doubts,
+            free_form=answer.free_form and bool(answer.step.parts),
+            answer_files=tuple(part.path for part in answer.step.parts),
             records=tuple(records),
             elsewhere=tuple(moved),
         )
 
-    def _merged(self, members: Sequence[AnswerTask]) -> Record:
+    def _record(self, members: Sequence[Draft]) -> Record:
         first = members[0]
-        blank = self._blank(members, first.title, WorkStatus.ACTIONABLE, first.kind)
-        return msgspec.structs.replace(
-            blank,
-            actions=_once(text for one in members for text in one.actions),
-            notes=_once(text for one in members for text in one.notes),
-            experiment=first.kind is TaskKind.EXPERIMENT,
-            depends_on=self._before(first, blank.evidence),
-            done_when=next((one.done_when for one in members if one.done_when), ""),
-            size=next((one.size for one in members if one.size), None),
-        )
-
-    def _before(self, task: AnswerTask, evidence: Evidence) -> tuple[str, ...]:
-        """A finding that no verified citation shows waits for the experiment of its answer."""
-        if task.kind is not TaskKind.FINDING or evidence.has(CitationState.VERIFIED):
-            return ()
-        tasks = self._work[task.step_id].tasks
-        return tuple(self._id(one) for one in tasks if one.kind is TaskKind.EXPERIMENT)
-
-    def _conflict(self, members: Sequence[AnswerTask]) -> Record:
-        """Tasks that contradict each other: a decision comes first."""
-        sides = _sides(members)
-        mark = f" ({sides[0].step_id} against {sides[1].step_id})"
-        head = "Decide: "
-        room = LONGEST - len(head) - len(mark)
-        title = f"{head}{shortened(sides[0].title, room)}{mark}"
-        steps = " and ".join(sorted({one.step_id for one in members}))
-        statements = (
-            Statement(one.step_id, text, tuple(map(str, one.evidence.citations)))
-            for one in members
-            for text in one.actions
-        )
-        return msgspec.structs.replace(
-            self._blank(members, title, WorkStatus.CONFLICT, None),
-            statements=tuple(sorted(set(statements))),
-            next_step=f"Decide which of the answers {steps} holds, and note it here",
-        )
-
-    def _unanswered(self, step: AnsweredStep) -> Record:
-        number = step.question.step_id
-        reason = step.absent or "there is no answer"
-        blank = self._single(
-            step.question, f"Get the answer to question {number}", WorkStatus.BLOCKED
-        )
-        return msgspec.structs.replace(
-            blank, remarks=(reason,), next_step=f"Run step {number} again: {reason}"
-        )
-
-    def _without_task(self, work: StepWork) -> Record:
-        number = work.question.step_id
-        if work.is_foreign:
-            title = shortened(f"Read: {work.title}")
-            return msgspec.structs.replace(
-                self._single(work.question, title, WorkStatus.BLOCKED),
-                next_step=f"Read the answer to question {number}",
-            )
-        if not (work.is_undecided or work.cut or work.missing_inputs):
-            title = shortened(f"Nothing to do: {work.title}")
-            return self._single(work.question, title, WorkStatus.NOOP)
-        missing = ", ".join(work.missing_inputs)
-        attach = f"Attach {missing} and ask" if missing else "Ask"
-        return msgspec.structs.replace(
-            self._single(work.question, shortened(f"Decide: {work.title}"), WorkStatus.BLOCKED),
-            next_step=f"{attach} question {number} again",
-            next_experiment=work.experiment or None,
-        )
-
-    def _single(self, question: StepQuestion, title: str, status: WorkStatus) -> Record:
-        """A record that is no task of an answer."""
-        work = self._work.get(question.step_id)
-        alone = AnswerTask(
-            step_id=question.step_id,
-            number=1,
-            kind=TaskKind.FINDING,
-            title=title,
-            claim="",
-            actions=(),
-            evidence=NO_EVIDENCE,
-            spans=(),
-        )
-        blank = self._blank([alone], title, status, None)
-        return msgspec.structs.replace(
-            blank,
-            partial=bool(work and work.cut),
-            missing_inputs=work.missing_inputs if work else (),
-        )
-
-    def _blank(
-        self, members: Sequence[AnswerTask], title: str, status: WorkStatus, kind: TaskKind | None
-    ) -> Record:
-        """What every record has: its origin, its evidence, its priority."""
-        first = members[0]
+        answer = self._answers[first.step_id]
+        step, question = answer.step, answer.step.question
         sources = sorted({one.step_id for one in members})
-        answers = [self._work[step] for step in sources if step in self._work]
-        question = self._questions[first.step_id]
-        evidence = united(one.evidence for one in members)
-        rois = [one.question.roi for one in answers if one.question.roi is not None]
-        efforts = [one.question.effort for one in answers if one.question.effort is not None]
-        roi = max(rois, default=question.roi)
-        texts = " ".join(text for one in members for text in one.actions)
-        value = priority_score(f"{title} {texts}", kind, roi, len(sources), evidence)
+        evidence = first.evidence
+        for one in members[1:]:
+            evidence = evidence.with_other(one.evidence)
+        if step.attached is not None:
+            files = {file.path: file for file in step.attached}
+            evidence = check(evidence, files, complete=step.attached_known)
+        rois = [self._answers[one].step.question.roi for one in sources]
+        roi = max((one for one in rois if one is not None), default=None)
+        mark = next((one.mark for one in members if one.mark is not None), None)
+        priority, why = mark or (_by_roi(roi), f"ROI {roi:g}" if roi is not None else "")
         ids = [self._id(one) for one in members]
-        own = self._work.get(first.step_id)
-        return Record(
+        remarks = [
+            *([step.remark] if step.remark else []),
+            *(text for one in members for text in one.remarks),
+            *(said_of(one) for one in evidence.citations if one.state.is_bad),
+        ]
+        record = Record(
             pack_id=self._pack.pack_id,
             pack_hash=self._pack.pack_hash,
             step_id=first.step_id,
             task_id=ids[0],
-            issue_title=own.title if own is not None else _title(question),
-            title=title,
-            status=status,
-            kind=kind,
-            category=category_of(question, [title, question.reference or ""]),
+            issue_title=answer.title,
+            title=first.title,
+            status=first.status,
+            kind=first.kind if first.actions else None,
+            origin=first.origin,
+            category=category_of(question),
             reference=question.reference,
             expected_artifacts=question.expected_artifacts,
-            actions=(),
+            actions=once(text for one in members for text in one.actions),
             evidence=evidence,
-            notes=(),
-            missing_inputs=own.missing_inputs if own is not None else (),
+            notes=once(text for one in members for text in one.notes),
+            missing_inputs=once(name for one in members for name in one.missing_inputs),
             sources=tuple(sources),
-            priority=value.priority,
-            score=value.points,
-            why=value.why,
+            priority=priority,
+            why=f"marked {why}" if mark is not None else why,
             roi=roi,
-            effort=min(efforts, default=question.effort),
+            effort=question.effort,
             merged=tuple(ids[1:]),
-            spans=_spans(members),
-            partial=any(one.cut for one in answers),
-            remarks=_once(
-                [
-                    *(text for one in answers for text in one.remarks),
-                    *(said_of(one) for one in evidence.citations if one.state.is_bad),
-                ]
-            ),
+            spans=once(span for one in members for span in one.spans),
+            partial=any(self._answers[one].cut for one in sources),
+            remarks=once(remarks),
+            done_when=next((one.done_when for one in members if one.done_when), ""),
+            size=next((one.size for one in members if one.size), None),
+            depends_on=self._before(first),
+        )
+        return self._blocked(record, answer) if first.status is WorkStatus.BLOCKED else record
+
+    def _before(self, draft: Draft) -> tuple[str, ...]:
+        """The ids of the items that the answer says come first."""
+        named = {normalise(title) for title in draft.after}
+        others = self._answers[draft.step_id].drafts if named else ()
+        return tuple(self._id(one) for one in others if normalise(one.title) in named)
+
+    def _blocked(self, record: Record, answer: StepAnswer) -> Record:
+        """What is missing and one next step; the question's files where the answer names none."""
+        step, number = answer.step, record.step_id
+        if not record.actions:
+            reason = step.absent or "there is no answer"
+            remarks, todo = (*record.remarks, reason), f"Run step {number} again: {reason}"
+        else:
+            remarks, todo = record.remarks, f"Ask question {number} again with what is missing"
+        attached = tuple(file.path for file in step.attached or ())
+        return msgspec.structs.replace(
+            record,
+            missing_inputs=answer.missing_inputs or attached,
+            remarks=remarks,
+            next_step=todo,
+            next_experiment=answer.experiment or None,
         )
 
-    def _id(self, task: AnswerTask) -> str:
-        return task_id(self._pack.pack_hash, task.step_id, task.number)
+    def _conflict(self, members: Sequence[Draft]) -> Record:
+        """Statements that contradict each other: a decision comes first."""
+        first, second = (
+            members[0],
+            next((one for one in members if one.step_id != members[0].step_id), members[-1]),
+        )
+        head, mark = "Decide: ", f" ({first.step_id} against {second.step_id})"
+        steps = " and ".join(sorted({one.step_id for one in members}))
+        record = self._record(members)
+        missing = once(n for one in members for n in self._answers[one.step_id].missing_inputs)
+        sides = {
+            SideStatement(one.step_id, text, tuple(map(str, one.evidence.citations)))
+            for one in members
+            for text in one.actions
+        }
+        return msgspec.structs.replace(
+            record,
+            title=f"{head}{title_of(first.title, LONGEST - len(head) - len(mark))}{mark}",
+            status=WorkStatus.CONFLICT,
+            kind=None,
+            statements=tuple(sorted(sides)),
+            missing_inputs=missing or record.evidence.paths,
+            next_step=f"Decide which of the answers {steps} holds, and note it here",
+        )
+
+    def _id(self, draft: Draft) -> str:
+        return task_id(self._pack.pack_hash, draft.step_id, draft.number)
 
 
-def _title(question: StepQuestion) -> str:
-    return shortened(question.text or question.title) or f"StepQuestion {question.step_id}"
-
-
-def _sides(members: Sequence[AnswerTask]) -> tuple[AnswerTask, AnswerTask]:
-    """The first two members that contradict each other."""
+def category_of(question: StepQuestion) -> str:
+    """The question's category; where the pack names none of the ten, one whose name it mentions."""
+    named = _BY_NAME.get(normalise(question.category or ""))
+    if named is not None:
+        return named
+    words = normalise(f"{question.question_id or ''} {question.title} {question.text}").split()
     return next(
-        (
-            (one, other)
-            for one, other in combinations(members, 2)
-            if relate(one, other, profile_of(one), profile_of(other)) is Relation.CONFLICT
-        ),
-        (members[0], members[-1]),
+        (name for folded, name in _BY_NAME.items() if folded.split()[0] in words), LAST_RESORT
     )
 
 
-def _spans(members: Iterable[AnswerTask]) -> tuple[SourceSpan, ...]:
-    return tuple(dict.fromkeys(span for one in members for span in one.spans))
+def _by_roi(roi: float | None) -> Priority:
+    if roi is None:
+        return Priority.MEDIUM
+    return next((priority for least, priority in _ROI if roi >= least), Priority.LOW)
 
 
-def _once(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))
+def _number(name: str) -> int:
+    return int(name.rpartition("-")[2])
+
+
+def _with_distinct_issues(issues: Iterable[Issue]) -> Iterator[Issue]:
+    """The issues, those whose title another one has with the number of their question."""
+    seen: set[str] = set()
+    for issue in issues:
+        title = issue.title
+        if title.lower() in seen:
+            mark = f" (question {issue.step_id})"
+            title = f"{title_of(title, LONGEST - len(mark))}{mark}"
+        seen.add(title.lower())
+        yield msgspec.structs.replace(issue, title=title)

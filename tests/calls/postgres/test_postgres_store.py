@@ -39,9 +39,10 @@ from oraclepack.calls.postgres.postgres_budget import PostgresBudget
 from oraclepack.calls.postgres.postgres_claims import ClaimLostError, PostgresClaims
 from oraclepack.calls.postgres.postgres_limits import PostgresLimits
 from oraclepack.calls.postgres.postgres_store import postgres_store
-from oraclepack.calls.postgres.runner_lease import RunnerLease
+from oraclepack.calls.postgres.runner_lease import RunnerLease, end_dead_runners
 from oraclepack.calls.store import Claim, StoreError
-from oraclepack.errors import UsageError
+from oraclepack.errors import InputError, UsageError
+from oraclepack.fleet.shared_store import bury
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.clock import SystemClock
@@ -552,13 +553,47 @@ def test_a_claim_ends_only_with_its_answer_in_the_store(
     assert len(database.rows("select key from claim")) == int(is_refused)
 
 
-def test_two_machines_of_one_name_are_noticed(server: PostgresServer, runner: Make) -> None:
-    one = runner("same")
+def test_two_machines_with_one_given_name_are_noticed(
+    server: PostgresServer, database: Database
+) -> None:
+    one = Runner(server, Machine("same", "boot", id="same"))
     twin = Database(server.dsn)
+    other = Machine("same", "another boot", id="same")
     with pytest.raises(StoreError, match="another machine that is called same"):
-        RunnerLease(twin, "0", machine=Machine("same", "another boot"))
+        RunnerLease(twin, "0", machine=other)
     one.lose_lease()
-    RunnerLease(twin, "0", machine=Machine("same", "another boot")).close()
+    RunnerLease(twin, "0", machine=other).close()
+    one.lease.close()
+
+
+@pytest.mark.parametrize(
+    "machine_id",
+    [
+        pytest.param("f" * 16, id="a copy of this machine"),
+        pytest.param("", id="a machine of this name, recorded by 0.2"),
+    ],
+)
+def test_a_frozen_machine_of_the_same_name_is_not_taken_for_ended(
+    server: PostgresServer, runner: Make, database: Database, machine_id: str
+) -> None:
+    copy = replace(this_machine(), boot="other", namespace="", id=machine_id)
+    frozen = Runner(server, copy)
+    call = frozen.claimed()
+    call.note(an_intent())
+    frozen.lose_lease()
+
+    here = runner("here")
+    end_dead_runners(database)
+    taken = here.claimed()
+
+    assert taken.open_call is not None, "it may be paid for, and its end is not known"
+    assert database.rows("select ended from runner where id = %s", (frozen.lease.id,)) == [(None,)]
+    with pytest.raises(InputError, match="is alive"):
+        bury(database, copy.host, "me", "lost")
+    if copy.id:
+        assert bury(database, copy.id, "me", "the copy was deleted")[0] == 1
+    taken.release()
+    frozen.lease.close()
 
 
 def test_a_withdrawn_call_leaves_nothing(runner: Make, database: Database) -> None:

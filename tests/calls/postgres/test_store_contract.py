@@ -57,8 +57,8 @@ def store_at(kind: str, address: str, folder: Path, runner: str) -> Iterator[Cal
     root = folder / "project"
     run_dir = root / f".oraclepack/runs/{runner}"
     if kind == "files":
-        places = {"limits": folder / "limits", "budget": folder / "budget"}
-        yield file_store(root, run_dir, SystemClock(), use_cache=True, **places)
+        limits, budget = folder / "limits", folder / "budget"
+        yield file_store(root, run_dir, SystemClock(), use_cache=True, limits=limits, budget=budget)
         return
     with postgres_store(address, root, run_dir) as store:
         yield store
@@ -264,20 +264,13 @@ def test_every_runner_gets_the_answer_that_one_has_put(opened: Open) -> None:
     ]
 
 
-def test_sessions_of_other_questions_are_known(opened: Open) -> None:
+def test_answers_that_miss_their_contract_lie_apart(opened: Open) -> None:
     one, two = opened(), opened()
-    one.cache.put(an_entry(b"yes\n", KEY, "s1"), b"yes\n")
-    one.cache.put(an_entry(b"no\n", OTHER, "s2"), b"no\n")
-    assert two.cache.answered_another(["s1", "s2", "s3"], KEY) == {"s2"}
-    assert two.cache.answered_another(["s1", "s3"], None) == {"s1"}
-    assert two.cache.answered_another([], KEY) == frozenset()
-
-
-def test_runs_with_short_answers_are_remembered(opened: Open) -> None:
-    one, two = opened(), opened()
-    one.cache.note_unmet(KEY, "2026-03-01__abcdef0__01234567")
-    assert two.cache.unmet_runs(KEY) == ("2026-03-01__abcdef0__01234567",)
-    assert two.cache.unmet_runs(OTHER) == ()
+    one.cache.unmet.put(an_entry(b"short\n"), b"short\n")
+    kept = two.cache.unmet.get(KEY)
+    assert kept is not None
+    assert (kept.data, kept.state) == (b"short\n", GOOD)
+    assert (two.cache.get(KEY), two.cache.unmet.get(OTHER)) == (None, None)
 
 
 def slot_of(store: CallStore, limit: Limit, name: str = "openai") -> Slot | None:

@@ -179,7 +179,7 @@ def test_a_folder_swapped_in_the_call_leads_nowhere(
         folder.mkdir()
         (folder / "1.md").write_text(f"of {folder.name}\n")
 
-    assert project.run().code == 3
+    assert project.run("--existing", "replace").code == 3
     assert (outside / "1.md").read_text() == "of outside\n"
     kept = [path.read_text() for path in project.run_dir.rglob("*1.md")]
     assert "of out\n" in kept

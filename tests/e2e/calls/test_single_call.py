@@ -41,6 +41,8 @@ def project(tmp_path: Path) -> Path:
     (place / "src").mkdir(parents=True)
     (place / ".git").mkdir()
     (place / "src/a.py").write_text("x = 1\n")
+    (place / "src/b,a.py").write_text("x = 1\n")
+    (place / "src/[a].py").write_text("x = 1\n")
     return place
 
 
@@ -68,6 +70,9 @@ def test_a_question_is_asked_once(project: Path, tmp_path: Path, prompt: str) ->
     [
         pytest.param(["-p", " "], "USAGE", id="no question"),
         pytest.param(["-p", "x", "-f", "gone.py"], "NOT_FOUND", id="no such file"),
+        pytest.param(["-p", "x", "-f", "src/b,a.py"], "USAGE", id="a name with a comma"),
+        pytest.param(["-p", "x", "-f", "src/[a].py"], "USAGE", id="a name that is a pattern"),
+        pytest.param(["-p", "x", "-f", "*.py,/etc/x"], "USAGE", id="a pattern with a comma"),
         pytest.param(["-p", "x", "--write-output", "../../x"], "USAGE", id="an answer outside"),
         pytest.param(["-p", "x", "--write-output", ".git/x"], "USAGE", id="an answer for git"),
     ],
@@ -104,6 +109,7 @@ def test_without_oracle_no_step_is_named(project: Path, flags: list[str]) -> Non
 
     got = oraclepack(project, *words, PATH="/usr/bin:/bin", OPENAI_API_KEY="sk-none")
 
+    assert got.code != 0
     assert "oracle is not on PATH" in got.err
     assert "step" not in got.err
     assert "`run`" not in got.err

@@ -64,6 +64,41 @@ def test_a_budget_that_is_reached_stops_the_command_and_loses_nothing(project: P
     assert project.statuses() == ["ok"] * 3
 
 
+@pytest.mark.parametrize(
+    ("flags", "is_said"),
+    [
+        pytest.param(("--max-cost", "0.50"), True, id="one call is above the limit"),
+        pytest.param(("--max-cost", "1"), False, id="one call fits"),
+        pytest.param(
+            ("--max-cost", "0.50", "--oracle-flag=--max-output=100"), False, id="a shorter answer"
+        ),
+    ],
+)
+def test_a_limit_below_one_call_is_said_before_anything_else(
+    flags: tuple[str, ...], is_said: bool, project: Project
+) -> None:
+    notice = "step 01: one call may come to $1.00 (gpt-5.2, up to 1,000 output tokens), above"
+
+    planned = project.start("plan", "pack.md", "--json", *flags).wait()
+    ran = project.start("run", "pack.md", "--ci", *flags).wait()
+
+    assert [one for one in planned.envelope["warnings"] if notice in one] == (
+        planned.envelope["warnings"][:1] if is_said else []
+    )
+    kinds = [(one["kind"], one.get("message", "")) for one in map(json.loads, ran.err.splitlines())]
+    before = kinds[: [kind for kind, _ in kinds].index("step_started")]
+    said = [text for kind, text in before if kind == "warning"]
+    assert [notice in text for text in said] == [True] * is_said
+    assert all("--oracle-flag=--max-output=N" in text for text in said)
+
+
+def test_a_pipeline_without_any_answer_verifies_nothing(project: Project) -> None:
+    ran = project.start("pipeline", "pack.md", "--ci", "--json", "--max-cost", "0.50").wait()
+
+    stages = {one["stage"]: one["status"] for one in ran.data["stages"]}
+    assert (ran.code, stages["verify"], stages["actionize"]) == (7, "skipped", "skipped")
+
+
 def test_a_step_that_goes_on_after_a_refused_call_is_not_done(project: Project) -> None:
     lines = pack_of("a").rstrip()
     project.write(f"{lines} || true\nmkdir -p out\nprintf '## Direct answer\\nno\\n' > out/a1.md\n")

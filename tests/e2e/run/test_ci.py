@@ -43,6 +43,39 @@ def test_nine_of_ten(tmp_path: Path, zygote: Zygote, args: list[str], code: int)
 
 
 @pytest.mark.parametrize(
+    ("words", "variables", "last"),
+    [
+        pytest.param(("run", "pack.md", "--ci"), {}, "POLICY", id="a failed run"),
+        pytest.param(("run", "none.md", "--json-log"), {}, "NOT_FOUND", id="no such pack"),
+        pytest.param(("run", "pack.md", "--ci", "--none"), {}, "USAGE", id="a wrong flag"),
+        pytest.param(("run", "none.md"), {"ORACLEPACK_CI": "1"}, "NOT_FOUND", id="a variable"),
+        pytest.param(("pipeline", "pack.md", "--ci"), {}, "POLICY", id="pipeline"),
+        pytest.param(("actionize", "--ci"), {}, "INVALID_INPUT", id="actionize"),
+    ],
+)
+def test_stderr_holds_json_lines_only(
+    tmp_path: Path, zygote: Zygote, words: tuple[str, ...], variables: dict[str, Any], last: str
+) -> None:
+    project = a_project(tmp_path, zygote, "# 01) a\nexit 1\n")
+
+    ran = project.start(*words, **variables).wait()
+
+    lines = [json.loads(line) for line in ran.err.splitlines()]
+    assert (lines[-1]["kind"], lines[-1]["code"]) == ("error", last)
+    assert lines[-1]["suggestion"]
+
+
+def test_warnings_are_json_lines_too(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, "# 01) a\ntrue\n")
+    (project.root / "oraclepack.toml").write_text('oracle_bin = "x"\n')
+
+    ran = project.start("run", "pack.md", "--ci").wait()
+
+    kinds = [json.loads(line)["kind"] for line in ran.err.splitlines()]
+    assert (ran.code, kinds[-1]) == (0, "warning")
+
+
+@pytest.mark.parametrize(
     ("args", "variables", "ran_all"),
     [
         pytest.param(["--ci", "--min-completion", "0.5"], {}, True, id="it implies --keep-going"),

@@ -51,8 +51,8 @@ def test_a_dry_run_says_what_is_cached(project: Project) -> None:
     assert calls_of(project, "--new-run") == {"01": (0, 2, 0), "02": (0, 1, 0)}
     assert calls_of(project, "--new-run", "--refresh") == {"01": (2, 0, 0), "02": (1, 0, 0)}
     text = project.start("run", "pack.md", "--dry-run", "--new-run").wait().out
-    assert "2 cached" in text
-    assert "forecast: 0 calls to ask, 3 cached" in text
+    assert "2 answered before" in text
+    assert "forecast: 0 calls to ask, 3 answered before" in text
 
     (project.root / "notes.txt").write_text("other notes\n")
 

@@ -73,9 +73,9 @@ def test_an_earlier_answer_is_kept_and_the_good_one_verified(
     project.run("--output-retries", "1")
 
     assert verification(project) == {"passed": True, "checked": 1, "failures": [], "doubts": []}
-    kept = [path.read_text() for path in project.run_dir.glob("aside/**/*.md")]
-    assert len(kept) == 1
-    assert "Missing evidence" not in kept[0]
+    kept = [path.read_text() for path in project.run_dir.glob("blobs/*")]
+    assert len(kept) == 2  # the cut one, and the good one
+    assert sum("Missing evidence" in text for text in kept) == 1
     assert "Missing evidence" in (project.root / "out/01-a.md").read_text()
     report = json.loads((project.root / "pack.report.json").read_bytes())
     assert report["steps"][0]["verification"]["passed"] is True

@@ -391,21 +391,123 @@ def an_answered_project(tmp_path: Path, zygote: Zygote) -> Project:
     return project
 
 
-def test_an_edited_file_goes_to_quarantine_and_is_named(tmp_path: Path, zygote: Zygote) -> None:
+EDIT = "my own words\n"
+BETTER = "\n## Added by hand\n\nSee the runbook.\n"
+
+
+def edited(project: Project) -> None:
+    (project.root / ANSWER).write_text(EDIT)
+
+
+def improved(project: Project) -> bytes:
+    """A person adds to the answer, which still meets its contract."""
+    file = project.root / ANSWER
+    file.write_text(file.read_text() + BETTER)
+    return file.read_bytes()
+
+
+def test_an_edit_that_meets_the_contract_stays_and_the_step_is_ok(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    project = an_answered_project(tmp_path, zygote)
+    recorded = project.steps()["01"]
+    answer = (project.root / ANSWER).read_bytes()
+    mine = improved(project)
+
+    first = project.start("run", "pack.md", "--no-cache").wait()
+    second = project.run("--no-cache")
+
+    assert (first.code, second.code, len(project.oracle.calls)) == (0, 0, 1)
+    assert (project.root / ANSWER).read_bytes() == mine
+    assert f"{ANSWER} was edited after it was recorded: it stays as it is" in first.err
+    assert second.data["steps"][0]["decision"] == "done"
+    step = project.steps()["01"]
+    assert (step["status"], step["edited"], step["outputs"][0]["edited"]) == ("ok", True, True)
+    assert step["output_hash"] == recorded["output_hash"]
+    assert (project.run_dir / step["output_path"]).read_bytes() == answer
+    assert data(command(project, "quarantine", "list"))["files"] == []
+
+
+def test_an_edit_that_is_taken_back_leaves_no_mark(tmp_path: Path, zygote: Zygote) -> None:
+    project = an_answered_project(tmp_path, zygote)
+    answer = (project.root / ANSWER).read_bytes()
+    improved(project)
+    project.run("--no-cache")
+    (project.root / ANSWER).write_bytes(answer)
+
+    assert project.run("--no-cache").code == 0
+
+    assert project.steps()["01"]["edited"] is False
+
+
+def test_stage_3_reads_an_edited_answer_as_it_is(tmp_path: Path, zygote: Zygote) -> None:
     project = an_answered_project(tmp_path, zygote)
     file = project.root / ANSWER
-    answer = file.read_bytes()
-    file.write_text("my own words\n")
+    file.write_text(file.read_text().replace("Direct answer", "Direct answer\n\nFix the lock.", 1))
+
+    made = command(project, "actionize", "--run-dir", str(project.run_dir))
+
+    assert made.code == 0
+    assert "Fix the lock" in (project.run_dir / "actionizer/normalized.jsonl").read_text()
+
+
+@pytest.mark.parametrize("way", ["accept", "restore", "correct"])
+def test_an_edit_that_misses_the_contract_fails_with_both_ways_on(
+    tmp_path: Path, zygote: Zygote, way: str
+) -> None:
+    project = an_answered_project(tmp_path, zygote)
+    answer = (project.root / ANSWER).read_bytes()
+    edited(project)
 
     ran = project.start("run", "pack.md", "--no-cache").wait()
 
-    assert (ran.code, len(project.oracle.calls)) == (0, 1)
-    assert file.read_bytes() == answer
-    (kept,) = data(command(project, "quarantine", "list"))["files"]
-    assert (kept["original"], kept["occupied"]) == (ANSWER, True)
-    assert kept["reason"].startswith("it was changed after it was recorded")
-    assert (project.root / kept["path"]).read_text() == "my own words\n"
-    assert f"{ANSWER} was changed after it was recorded: it is kept as {kept['path']}" in ran.err
+    assert (ran.code, len(project.oracle.calls)) == (3, 1)
+    assert (project.root / ANSWER).read_text() == EDIT
+    failed = project.steps()["01"]
+    assert (failed["status"], failed["edited"]) == ("failed", True)
+    assert "oraclepack accept" in ran.err
+    assert "puts the recorded answer back" in ran.err
+    match way:
+        case "accept":
+            assert command(project, "accept", "pack.md", "01").code == 0
+        case "restore":
+            (project.root / ANSWER).unlink()
+        case _:
+            (project.root / ANSWER).write_bytes(answer + BETTER.encode())
+    again = project.run("--no-cache")
+    step = project.steps()["01"]
+    assert (again.code, len(project.oracle.calls), step["status"]) == (0, 1, "ok")
+    now = (project.root / ANSWER).read_bytes()
+    assert (now == answer) == (way == "restore")
+    assert step["edited"] is (way == "correct")
+    kept = [path.read_bytes() for path in project.run_dir.rglob("*.md")]
+    assert answer in kept
+
+
+def test_an_edited_artifact_of_another_tool_stays(tmp_path: Path, zygote: Zygote) -> None:
+    writes = "# 01) write\n# oraclepack: outputs=PR.md\necho draft > PR.md\n"
+    project = a_project(tmp_path, zygote, writes)
+    assert project.run().code == 0
+    (project.root / "PR.md").write_text("reworded\n")
+
+    again = project.run()
+
+    assert (again.code, again.data["completed_steps"]) == (0, [])
+    assert (project.root / "PR.md").read_text() == "reworded\n"
+    assert (project.run_dir / "outputs/01-pr.md").read_text() == "draft\n"
+    assert project.steps()["01"]["edited"] is True
+
+
+def test_what_a_later_step_adds_to_an_answer_stays(tmp_path: Path, zygote: Zygote) -> None:
+    later = f"# 02) sign\necho signed >> {ANSWER}\n"
+    project = a_project(tmp_path, zygote, one_step(WHOLE) + later)
+    assert project.run("--no-cache").code == 0
+    signed = (project.root / ANSWER).read_bytes()
+
+    again = project.run("--no-cache")
+
+    assert (again.code, again.data["completed_steps"], len(project.oracle.calls)) == (0, [], 1)
+    assert (project.root / ANSWER).read_bytes() == signed
 
 
 @pytest.mark.parametrize(
@@ -422,14 +524,14 @@ def test_a_warning_of_a_run_is_shown_once_and_always_in_json(
     tmp_path: Path, zygote: Zygote, words: list[str], times: int
 ) -> None:
     project = an_answered_project(tmp_path, zygote)
-    (project.root / ANSWER).write_text("my own words\n")
+    improved(project)
 
     ran = project.start(words[0], "pack.md", *words[1:]).wait()
 
-    assert ran.err.count(f"{ANSWER} was changed after it was recorded") == times
+    assert ran.err.count(f"{ANSWER} was edited after it was recorded") == times
     if "--json" in words:
-        (warning,) = ran.envelope["warnings"]
-        assert warning.startswith(f"step 01: {ANSWER} was changed after it was recorded")
+        said = f"step 01: {ANSWER} was edited after it was recorded"
+        assert sum(one.startswith(said) for one in ran.envelope["warnings"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -437,17 +539,13 @@ def test_a_warning_of_a_run_is_shown_once_and_always_in_json(
     [
         pytest.param(b"", id="nothing"),
         pytest.param(b"\0" * 4096, id="zeros, as a power cut leaves them"),
-        pytest.param(b"older\n", id="the file that the answer replaced"),
     ],
 )
-def test_a_file_that_holds_nothing_new_is_put_back_without_a_quarantine(
+def test_a_file_that_holds_nothing_is_replaced_by_the_recorded_answer(
     tmp_path: Path, zygote: Zygote, content: bytes
 ) -> None:
-    project = a_project(tmp_path, zygote, one_step(WHOLE))
+    project = an_answered_project(tmp_path, zygote)
     file = project.root / ANSWER
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(b"older\n")
-    assert project.run("--no-cache").code == 0
     answer = file.read_bytes()
     file.write_bytes(content)
 
@@ -455,27 +553,21 @@ def test_a_file_that_holds_nothing_new_is_put_back_without_a_quarantine(
 
     assert (ran.code, len(project.oracle.calls)) == (0, 1)
     assert file.read_bytes() == answer
-    assert data(command(project, "quarantine", "list"))["files"] == []
-    assert "was changed after it was recorded" not in ran.err
+    assert "edited" not in ran.err
 
 
 def test_accept_makes_the_edited_version_the_recorded_one(tmp_path: Path, zygote: Zygote) -> None:
     project = an_answered_project(tmp_path, zygote)
-    file = project.root / ANSWER
-    answer = file.read_bytes()
-    file.write_text("my own words\n")
-    project.run()
-    (kept,) = data(command(project, "quarantine", "list"))["files"]
+    answer = (project.root / ANSWER).read_bytes()
+    edited(project)
 
-    command(project, "quarantine", "restore", "--force", kept["path"])
     accepted = command(project, "accept", "pack.md", "01", "--reason", "better so")
     again = project.run("--no-cache")
 
     assert (accepted.code, again.code, len(project.oracle.calls)) == (0, 0, 1)
-    assert file.read_text() == "my own words\n"
-    assert (
-        project.run_dir / project.steps()["01"]["output_path"]
-    ).read_bytes() == file.read_bytes()
+    step = project.steps()["01"]
+    assert (project.run_dir / step["output_path"]).read_text() == EDIT
+    assert step["edited"] is False
     backups = [path.read_bytes() for path in project.run_dir.glob("backups/01.1.answer/*")]
     assert backups == [answer]
 
@@ -489,13 +581,6 @@ def test_a_directory_in_place_of_an_output_is_not_touched(tmp_path: Path, zygote
 
     assert (ran.code, len(project.oracle.calls)) == (2, 1)
     assert "a directory has that name" in ran.envelope["error"]["message"]
-
-
-EDIT = "my own words\n"
-
-
-def edited(project: Project) -> None:
-    (project.root / ANSWER).write_text(EDIT)
 
 
 def removed(project: Project) -> None:
@@ -524,7 +609,7 @@ class Saved:
             shutil.copytree(self._copy, self._project.root, symlinks=True)
             ran = self._project.start(*words, fault={"kill": number, "notes": notes}).wait()
             yield ran
-            if ran.code == 0:
+            if ran.code >= 0:
                 return
 
 
@@ -538,11 +623,10 @@ def test_killed_at_any_change_of_the_disk_nothing_is_lost(
     for _ in saved.deaths("run", "pack.md", "--no-cache", "--no-legacy-files"):
         again = project.run("--no-cache")
 
-        assert (again.code, len(project.oracle.calls)) == (0, 1)
-        assert (project.root / ANSWER).read_bytes() == saved.answer
+        assert (again.code, len(project.oracle.calls)) == (3 if harm is edited else 0, 1)
+        now = (project.root / ANSWER).read_bytes()
+        assert now == (EDIT.encode() if harm is edited else saved.answer)
         assert (project.run_dir / "outputs/01-a.md").read_bytes() == saved.answer
-        texts = [path.read_text() for path in project.root.glob("out/_failed/**/01-a.md")]
-        assert set(texts) == ({EDIT} if harm is edited else set())
 
 
 @pytest.mark.slow
@@ -554,13 +638,14 @@ def test_killed_at_any_change_of_the_disk_an_acceptance_is_whole_or_none(
     for first in saved.deaths("accept", "pack.md", "01"):
         again = project.run("--no-cache")
 
-        assert (again.code, len(project.oracle.calls)) == (0, 1)
-        now = (project.root / ANSWER).read_bytes()
+        step = project.steps()["01"]
+        assert (again.code, len(project.oracle.calls)) == (0 if step["accepted"] else 3, 1)
+        assert (project.root / ANSWER).read_text() == EDIT
         everywhere = [path.read_bytes() for path in project.root.rglob("*") if path.is_file()]
         assert {saved.answer, EDIT.encode()} <= set(everywhere)
-        assert (project.run_dir / "outputs/01-a.md").read_bytes() == now
-        assert (now == EDIT.encode()) == bool(project.steps()["01"]["accepted"])
-        assert first.code != 0 or now == EDIT.encode()
+        copy = (project.run_dir / "outputs/01-a.md").read_bytes()
+        assert copy == (EDIT.encode() if step["accepted"] else saved.answer)
+        assert first.code != 0 or step["accepted"]
 
 
 def test_a_rerun_does_not_replace_what_was_accepted(tmp_path: Path, zygote: Zygote) -> None:

@@ -150,8 +150,10 @@ def test_a_foreign_run_holds_nothing(tmp_path: Path, zygote: Zygote) -> None:
     project = a_project(tmp_path, zygote, bash())
     assert project.run(ORACLEPACK_TRUST_KEY=KEY).code == 3
 
-    ran = edited(project)
+    refused = edited(project)
+    ran = project.run("--existing", "replace")
 
+    assert refused.envelope["error"]["code"] == "EXISTING_ANSWERS"
     assert (ran.code, len(project.oracle.calls)) == (3, 2)
 
 
@@ -228,14 +230,3 @@ def test_the_forecast_counts_a_changed_question_as_to_ask(tmp_path: Path, zygote
     line = project.run("--dry-run", "--new-run").data["forecast"]
     assert (line["to_ask"], line["cached"]) == (1, 0)
     assert forecast(project, "--new-run") == ((1, 0), (1, 0))
-
-
-def test_the_forecast_counts_an_interrupted_retry_as_to_ask(tmp_path: Path, zygote: Zygote) -> None:
-    project = a_project(tmp_path, zygote, bash())
-    retries = "--output-retries=1"
-    assert project.run(retries, "--max-calls=1").code == 7
-    project.write(bash(other="echo more"))
-
-    assert forecast(project) == ((0, 1), (0, 1))
-    assert forecast(project, retries) == ((1, 0), (1, 0))
-    assert (project.run(retries).code, len(project.oracle.calls)) == (3, 2)

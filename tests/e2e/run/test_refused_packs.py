@@ -73,6 +73,49 @@ def test_a_pack_that_is_not_the_approved_one(
     assert tree(project.root) == before
 
 
+@pytest.mark.parametrize(
+    ("bash", "rule"),
+    [
+        pytest.param(f"# 01) a\n{ASKS} -f lib/stok.py", "OP403", id="a missing attachment"),
+        pytest.param("# 01) a\noracle -p why --write-output src", "OP507", id="a directory"),
+        pytest.param(
+            "# 01) a\noracle -p '<your question: why?>' --write-output a.md",
+            "OP314",
+            id="the question of a template",
+        ),
+    ],
+)
+def test_what_run_refuses_is_an_error_of_validate(
+    tmp_path: Path, zygote: Zygote, bash: str, rule: str
+) -> None:
+    project = a_project(tmp_path, zygote, f"{bash}\n")
+    (project.root / "src").mkdir()
+    (project.root / "src/stok.py").touch()
+
+    validated = project.start("validate", "pack.md", "--json").wait()
+    ran = project.run()
+
+    (error,) = [one for one in validated.data["findings"] if one["severity"] == "error"]
+    assert (validated.code, ran.code, error["rule"]) == (2, 2, rule)
+    assert rule != "OP403" or error["hint"] == "did you mean src/stok.py?"
+    assert project.oracle.calls == []
+
+
+def test_the_first_of_several_bash_blocks_runs(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, "# 01) a\ntouch first\n")
+    project.pack.write_text(f"{project.pack.read_text()}\n```bash\n# 01) b\ntouch second\n```\n")
+
+    strict = project.run("--strict")
+    ran = project.run()
+
+    assert (strict.code, strict.envelope["error"]["code"]) == (2, "INVALID_PACK")
+    assert (ran.code, ran.envelope["warnings"]) == (
+        0,
+        ["only the first bash block of pack.md runs, not the one at line 8"],
+    )
+    assert [path.name for path in project.root.glob("[fs]*")] == ["first"]
+
+
 def test_the_approved_pack_runs(tmp_path: Path, zygote: Zygote) -> None:
     project = a_project(tmp_path, zygote, f"mkdir -p out\n{asking(1)}")
     approved = project.start("list", "pack.md", "--json").wait().data["pack_hash"]

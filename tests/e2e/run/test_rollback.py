@@ -46,7 +46,7 @@ def test_a_rollback_brings_files_back(project: Project) -> None:
     out = project.root / "out"
     others = {path: look(path) for path in (out / "mine.txt", project.pack)}
 
-    ran = project.run("--rollback-on-failure")
+    ran = project.run("--rollback-on-failure", "--take-over")
 
     assert (ran.code, ran.envelope["error"]["code"]) == (3, "PARTIAL_FAILURE")
     assert summary(ran.data) == {
@@ -77,7 +77,7 @@ def test_the_quarantine_says_what_failed_and_what_was_only_taken_back(
     project = a_project(tmp_path, zygote, "mkdir -p out\n" + asking(1) + fails)
 
     for _ in range(2):
-        assert project.run("--rollback-on-failure").code == 3
+        assert project.run("--rollback-on-failure", "--take-over").code == 3
     ran = project.start("quarantine", "list", "--json").wait()
 
     found = {(one["path"].partition("step-")[2], one["reason"]) for one in ran.data["files"]}
@@ -155,7 +155,7 @@ def test_a_path_becomes_what_it_was(
     subprocess.run(["bash", "-ec", prepare], cwd=made.root, check=True)
     was = standing(made.root)
 
-    ran = made.run("--rollback-on-failure")
+    ran = made.run("--rollback-on-failure", "--take-over")
 
     assert ran.data["rollback_status"] == "completed", ran.data["rollback_error"]
     assert standing(made.root) == was
@@ -171,7 +171,7 @@ def test_a_failed_step_leaves_a_link_a_link(tmp_path: Path, zygote: Zygote, does
     subprocess.run(["bash", "-ec", prepare], cwd=made.root, check=True)
     was = standing(made.root)
 
-    assert made.run().code == 3
+    assert made.run("--take-over").code == 3
     assert standing(made.root) == was
 
 
@@ -195,7 +195,7 @@ def test_what_cannot_be_rolled_back_is_reported(project: Project, meanwhile: str
         project.pack.read_text().replace("# 04) fails", f"# 04) fails\n{meanwhile}")
     )
 
-    ran = project.run("--rollback-on-failure")
+    ran = project.run("--rollback-on-failure", "--take-over")
 
     assert (ran.code, ran.data["rollback_status"]) == (3, "failed")
     assert why in ran.data["rollback_error"]
@@ -216,10 +216,10 @@ def standing(root: Path) -> dict[str, tuple[str, int, int]]:
 
 
 def test_after_a_rollback_the_same_command_runs_everything(project: Project) -> None:
-    project.run("--rollback-on-failure")
+    project.run("--rollback-on-failure", "--take-over")
     (project.root / "mended").touch()
 
-    ran = project.run("--rollback-on-failure")
+    ran = project.run("--rollback-on-failure", "--take-over")
 
     assert (ran.code, ran.data["rollback_status"]) == (0, "not_attempted")
     assert project.statuses() == ["ok"] * 4
@@ -235,7 +235,9 @@ def test_a_rollback_that_fails_goes_on_and_tells_the_truth(
 ) -> None:
     out = project.root / "out"
 
-    ran = project.run("--rollback-on-failure", fault=STUCK | {"notes": str(tmp_path / "notes")})
+    ran = project.run(
+        "--rollback-on-failure", "--take-over", fault=STUCK | {"notes": str(tmp_path / "notes")}
+    )
 
     assert (ran.code, ran.data["rollback_status"]) == (3, "failed")
     assert "No space left on device" in ran.data["rollback_error"]
@@ -251,11 +253,13 @@ def test_a_rollback_that_fails_goes_on_and_tells_the_truth(
 
 
 def test_the_same_command_finishes_a_failed_rollback(project: Project, tmp_path: Path) -> None:
-    project.run("--rollback-on-failure", fault=STUCK | {"notes": str(tmp_path / "notes")})
+    project.run(
+        "--rollback-on-failure", "--take-over", fault=STUCK | {"notes": str(tmp_path / "notes")}
+    )
     # What a person puts where a file was taken back is not touched by the second try.
     (project.root / "out/03-topic-3.md").write_text("mine\n")
 
-    again = project.run("--rollback-on-failure", "--steps", "04")
+    again = project.run("--rollback-on-failure", "--take-over", "--steps", "04")
 
     assert again.code == 3
     assert look(project.root / "out/02-topic-2.md") == (OLDER, 0o640, MOMENT)
@@ -267,10 +271,10 @@ def test_the_same_command_finishes_a_failed_rollback(project: Project, tmp_path:
 
 def test_a_rollback_that_fails_twice_runs_nothing(project: Project, tmp_path: Path) -> None:
     fault = STUCK | {"notes": str(tmp_path / "notes")}
-    project.run("--rollback-on-failure", fault=fault)
+    project.run("--rollback-on-failure", "--take-over", fault=fault)
     calls = len(project.oracle.calls)
 
-    again = project.run("--rollback-on-failure", fault=fault)
+    again = project.run("--rollback-on-failure", "--take-over", fault=fault)
 
     error = again.envelope["error"]
     assert (again.code, len(project.oracle.calls)) == (3, calls)
@@ -278,12 +282,14 @@ def test_a_rollback_that_fails_twice_runs_nothing(project: Project, tmp_path: Pa
     assert "not rolled back: out/02-topic-2.md" in error["detail"]
     assert project.statuses() == ["pending", "ok", "pending", "pending"]
     (project.root / "mended").touch()
-    third = project.run("--rollback-on-failure")
+    third = project.run("--rollback-on-failure", "--take-over")
     assert (third.code, project.statuses()) == (0, ["ok"] * 4)
 
 
 def test_without_the_flag_what_was_left_stays(project: Project, tmp_path: Path) -> None:
-    project.run("--rollback-on-failure", fault=STUCK | {"notes": str(tmp_path / "notes")})
+    project.run(
+        "--rollback-on-failure", "--take-over", fault=STUCK | {"notes": str(tmp_path / "notes")}
+    )
     calls = len(project.oracle.calls)
     (project.root / "mended").touch()
 
@@ -299,10 +305,10 @@ def test_a_step_that_was_taken_back_is_not_resumed_past(
     project: Project, tmp_path: Path, *, stuck: bool
 ) -> None:
     fault = STUCK | {"notes": str(tmp_path / "notes")} if stuck else None
-    project.run("--rollback-on-failure", fault=fault)
+    project.run("--rollback-on-failure", "--take-over", fault=fault)
     (project.root / "mended").touch()
 
-    ran = project.run("--resume-from", "04")
+    ran = project.run("--resume-from", "04", "--take-over")
 
     left_out = "01, 03" if stuck else "01, 02, 03"
     assert ran.code == 2
@@ -313,7 +319,7 @@ def test_a_step_that_was_taken_back_is_not_resumed_past(
 
 def operations(project: Project, tmp_path: Path) -> list[str]:
     notes = tmp_path / "counted"
-    project.run("--rollback-on-failure", fault={"notes": str(notes)})
+    project.run("--rollback-on-failure", "--take-over", fault={"notes": str(notes)})
     return notes.read_text().splitlines()
 
 
@@ -330,7 +336,7 @@ def test_an_interrupted_rollback_is_finished_by_the_next_command(
         fault: dict[str, object] = {"notes": str(tmp_path / "notes"), "kill": number}
         fault |= {"only": only, "after": "_failed"}  # which nothing but the rollback touches here
 
-        killed = again.run("--rollback-on-failure", fault=fault)
+        killed = again.run("--rollback-on-failure", "--take-over", fault=fault)
         assert killed.code == -signal.SIGKILL, (only, number)
         (again.root / "mended").touch()
         dry = again.run("--steps", "04")

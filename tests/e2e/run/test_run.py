@@ -47,6 +47,28 @@ def test_a_first_run_leaves_every_promised_field(project: Project) -> None:
     }
 
 
+def test_state_and_steps_are_written_between_two_steps(tmp_path: Path, zygote: Zygote) -> None:
+    look = "cp .oraclepack/runs/*/steps.json pack.state.json out/\n"
+    project = a_project(
+        tmp_path, zygote, f"mkdir -p out\n# 01) one\ntrue\n# 02) two\n{look}{asking(3)}"
+    )
+
+    assert project.run().code == 0
+
+    state = json.loads((project.root / "out/pack.state.json").read_bytes())["steps"]
+    assert {key: step["status"] for key, step in state.items()} == {
+        "01": "succeeded",
+        "02": "running",
+        "03": "pending",
+    }
+    steps = json.loads((project.root / "out/steps.json").read_bytes())["steps"]
+    assert [step["status"] for step in steps] == ["ok", "pending", "pending"]
+    assert steps[2]["output_path"] == "outputs/03-topic-3.md"
+    hashes = [step["command_hash"] for step in steps]
+    assert hashes == [step["command_hash"] for step in project.steps().values()]
+    assert None not in hashes
+
+
 def test_a_second_run_calls_nothing(project: Project) -> None:
     project.run()
 
@@ -58,8 +80,14 @@ def test_a_second_run_calls_nothing(project: Project) -> None:
     assert [session["exit_code"] for session in project.manifest()["sessions"]] == [0, 0]
 
 
-@pytest.mark.parametrize("where", ["out/02-topic-2.md", "{run}/outputs/02-topic-2.md"])
-@pytest.mark.parametrize("how", ["changed", "removed"])
+@pytest.mark.parametrize(
+    ("where", "how"),
+    [
+        ("out/02-topic-2.md", "removed"),
+        ("{run}/outputs/02-topic-2.md", "removed"),
+        ("{run}/outputs/02-topic-2.md", "changed"),
+    ],
+)
 def test_an_output_that_is_not_as_recorded_is_put_back_and_nothing_runs(
     tmp_path: Path, zygote: Zygote, where: str, how: str
 ) -> None:

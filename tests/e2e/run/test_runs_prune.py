@@ -234,14 +234,3 @@ def test_rehearsals_go_whatever_became_of_them(tmp_path: Path, zygote: Zygote) -
     assert name.startswith("rehearsals/")
     assert removed(ran) == [name]
     assert [*(project.root / ".oraclepack/rehearsals").iterdir()] == []
-
-
-@pytest.mark.parametrize(("args", "count"), [(["--dry-run"], 1), ([], 0)])
-def test_the_lock_file_of_a_killed_command_goes(
-    project: Project, args: list[str], count: int
-) -> None:
-    folder = Path(os.environ["XDG_STATE_HOME"]) / "oraclepack/outputs"
-    (folder / f"{'a' * 64}.asking").touch()
-
-    assert prune(project, "--keep", "9", *args).code == 0
-    assert len(os.listdir(folder)) == count

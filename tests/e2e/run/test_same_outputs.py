@@ -13,8 +13,6 @@ from tests.e2e.run.project import Project, Zygote, a_project
 from tests.packs import ANSWER_FORMAT, pack_text
 
 ANSWER = "out/01-a.md"
-IN_USE = f"{ANSWER} stays as it is: another run writes to it"
-WAITING = "another run writes to 01-a.md; waiting for the end of its step"
 
 
 def asking(question: str) -> str:
@@ -47,8 +45,7 @@ def test_the_second_pack_does_not_overwrite_what_the_first_recorded(
         f"{ANSWER} is an output of another pack, pack.md (run {project.run_dir.name})"
         in (error["message"])
     )
-    assert "other.md (run " in error["message"]
-    assert "--take-over" in error["suggestion"]
+    assert "--existing replace" in error["suggestion"]
     assert (len(project.oracle.calls), len(project.run_dirs)) == (1, 1)
     assert (project.root / ANSWER).read_bytes() == before
 
@@ -71,7 +68,7 @@ def test_take_over_keeps_the_file_as_a_backup(tmp_path: Path, zygote: Zygote) ->
     taken = run(project, "other.md", "--take-over")
 
     assert (taken.code, len(project.oracle.calls)) == (0, 2)
-    assert f"{ANSWER} is taken over from pack.md" in taken.err
+    assert f"{ANSWER}, of pack.md" in taken.err
     kept = [path.read_bytes() for path in project.root.glob(".oraclepack/runs/*/backups/**/*.md")]
     assert before in kept
     assert run(project, "other.md").code == 0
@@ -105,7 +102,7 @@ def test_what_is_no_other_pack_or_no_longer_its_output(
         case "new run":
             args = ["--no-cache", "--new-run"]
         case "answer edited":
-            pack = "other.md"
+            pack, args = "other.md", ["--no-cache", "--existing", "replace"]
             (project.root / ANSWER).write_text("mine\n")
         case _:
             pack = "other.md"
@@ -121,32 +118,6 @@ def test_a_rehearsal_writes_to_a_copy_and_is_only_refused_in_place(
     project = two_packs(tmp_path, zygote)
 
     assert run(project, "other.md", "--engine", "rehearsal", *args).code == code
-
-
-def test_two_packs_at_once_do_not_take_each_others_answer(tmp_path: Path, zygote: Zygote) -> None:
-    first = ask("[[fault=hold]] One?", ANSWER, "-e api", "-f one.txt")
-    second = ask("Two?", ANSWER, "-e api", "-f two.txt")
-    project = a_project(tmp_path, zygote, step(1, first))
-    (project.root / "other.md").write_text(pack_text(step(1, second)))
-    for name in ("one.txt", "two.txt"):
-        (project.root / name).write_text("text\n")
-    gate = Gate(project)
-
-    asking_first = project.start("run", "pack.md", "--json")
-    until(lambda: len(project.oracle.calls) == 1)
-    run_of_first = project.run_dir
-    asking_second = project.start("run", "other.md", "--json")
-    until(lambda: len(project.run_dirs) == 2)
-    (run_of_second,) = (path for path in project.run_dirs if path != run_of_first)
-    until(lambda: ("same_output", WAITING) in warnings(project, run_of_second))
-    gate.open()
-
-    assert (asking_first.wait().code, asking_second.wait().code) == (0, 0)
-    assert len(project.oracle.calls) == 2
-    assert "`one.txt:1`" in recorded(run_of_first)
-    assert "`two.txt:1`" in recorded(run_of_second)
-    assert not list((Path(os.environ["HOME"]) / ".local/state/oraclepack/outputs").iterdir())
-    assert run(project, "pack.md").envelope["error"]["code"] == "OUTPUT_TAKEN"
 
 
 def recorded(run_dir: Path) -> str:
@@ -176,76 +147,8 @@ def _created(run_dir: Path) -> str:
     return "".join(journal_lines(run_dir, "pack_path")[:1])
 
 
-def has_waited(project: Project) -> bool:
-    runs = [path for path in project.run_dirs if "other.md" in _created(path)]
-    return bool(runs) and ("same_output", WAITING) in warnings(project, runs[0])
-
-
-def test_a_step_that_fails_leaves_the_place_of_an_answer_that_another_run_waits_for(
-    tmp_path: Path, zygote: Zygote
-) -> None:
-    first = "until [[ -e began ]]; do sleep 0.02; done\n"
-    first += ask("[[fault=hold]] One?", ANSWER, "-e api", "-f one.txt")
-    second = f"touch began\nwhile [[ -e {ANSWER} ]]; do sleep 0.02; done\nexit 1\n"
-    second += ask("Two?", ANSWER, "-e api", "-f one.txt")
-    project = a_project(tmp_path, zygote, step(1, first))
-    (project.root / "other.md").write_text(pack_text(step(1, second)))
-    (project.root / "one.txt").write_text("text\n")
-    answer = project.root / ANSWER
-    answer.parent.mkdir(exist_ok=True)
-    answer.write_text("from before\n")
-    gate = Gate(project)
-
-    asking_first = project.start("run", "pack.md", "--json")
-    until(lambda: bool(project.run_dirs) and bool(journal_lines(project.run_dir, "step_started")))
-    failed = run(project, "other.md")
-
-    assert failed.code == 3
-    assert not answer.exists()
-    gate.open()
-    assert asking_first.wait().code == 0
-    assert "`one.txt:1`" in answer.read_text()
-
-
-def test_a_step_that_runs_again_leaves_the_file_that_another_run_uses(
-    tmp_path: Path, zygote: Zygote
-) -> None:
-    second = "[[ -e ready ]] || exit 1\n" + ask("Two?", ANSWER, "-e api", "-f two.txt")
-    project = two_packs_at_once(tmp_path, zygote, step(1, second))
-    answer = project.root / ANSWER
-    assert run(project, "other.md").code == 3
-    (project.root / "ready").touch()
-    first = project.start("run", "pack.md", "--json")
-    until(answer.exists)
-
-    other = project.start("run", "other.md", "--json", "--take-over")
-    until(lambda: has_waited(project))
-    assert answer.exists()
-    (project.root / "go").touch()
-
-    assert (first.wait().code, other.wait().code) == (0, 0)
-    assert "`two.txt:1`" in answer.read_text()
-    assert len(project.oracle.calls) == 2
-
-
-@pytest.mark.parametrize("ending", ["", " || true"])
-def test_a_step_that_did_not_get_its_file_records_nothing(
-    tmp_path: Path, zygote: Zygote, ending: str
-) -> None:
-    second = ask("Two?", ANSWER, "-e api").rstrip() + ending
-    project = two_packs_at_once(tmp_path, zygote, step(1, f"{second}\n"))
-    answer = project.root / ANSWER
-    first = project.start("run", "pack.md", "--json")
-    until(lambda: has_answer(project))
-    answer.rename(tmp_path / "aside")
-    other = project.start("run", "other.md", "--json", "--call-timeout", "2")
-    until(lambda: has_waited(project))
-    (tmp_path / "aside").rename(answer)
-
-    assert other.wait().code == 3
-    assert not list((other_run(project) / "outputs").glob("*"))
-    (project.root / "go").touch()
-    assert first.wait().code == 0
+def quarantined(project: Project) -> list[Path]:
+    return [path for path in project.root.glob("**/_failed/**/*.md") if path.is_file()]
 
 
 def has_answer(project: Project) -> bool:
@@ -256,102 +159,6 @@ def journal_lines(run_dir: Path, kind: str) -> list[str]:
     journal = run_dir / "journal.jsonl"
     lines = journal.read_text().splitlines() if journal.exists() else []
     return [line for line in lines if f'"{kind}"' in line]
-
-
-@pytest.mark.parametrize("has_file", [True, False])
-def test_a_rollback_restores_what_the_other_run_wrote_meanwhile(
-    tmp_path: Path, zygote: Zygote, *, has_file: bool
-) -> None:
-    second = step(1, ask("Two?", ANSWER, "-e api", "-f two.txt")) + step(2, "false")
-    project = two_packs_at_once(tmp_path, zygote, second)
-    answer = project.root / ANSWER
-    first = project.start("run", "pack.md", "--json")
-    until(lambda: has_answer(project))
-    wanted = answer.read_bytes()
-    # The second run finds an older file, or none.
-    aside = tmp_path / "aside"
-    answer.rename(aside)
-    if has_file:
-        answer.write_text("older\n")
-    other = project.start("run", "other.md", "--json", "--rollback-on-failure")
-    until(lambda: has_waited(project))
-    answer.unlink(missing_ok=True)
-    aside.rename(answer)
-    (project.root / "go").touch()
-
-    assert (first.wait().code, other.wait().code) == (0, 3)
-    assert len(project.oracle.calls) == 2
-    assert answer.read_bytes() == wanted
-
-
-def quarantined(project: Project) -> list[Path]:
-    return [path for path in project.root.glob("**/_failed/**/*.md") if path.is_file()]
-
-
-def backed_up(project: Project) -> list[bytes]:
-    return [path.read_bytes() for path in other_run(project).glob("backups/**/*.md")]
-
-
-@pytest.mark.parametrize("has_file", [True, False])
-@pytest.mark.parametrize("ending", ["", " || true"])
-def test_a_step_that_did_not_get_its_file_neither_restores_nor_moves_it(
-    tmp_path: Path, zygote: Zygote, ending: str, *, has_file: bool
-) -> None:
-    asked = ask("Two?", ANSWER, "-e api", "-f two.txt").rstrip() + ending
-    project = two_packs_at_once(tmp_path, zygote, step(1, f"{asked}\n"))
-    answer, aside = project.root / ANSWER, tmp_path / "aside"
-    first = project.start("run", "pack.md", "--json")
-    until(lambda: has_answer(project))
-    wanted = answer.read_bytes()
-    answer.rename(aside)
-    if has_file:
-        answer.write_text("older\n")
-    args = ("--rollback-on-failure", "--call-timeout", "2")
-    other = project.start("run", "other.md", "--json", *args)
-    until(lambda: has_waited(project))
-    answer.unlink(missing_ok=True)
-    aside.rename(answer)
-
-    assert other.wait().code == 3
-    assert answer.read_bytes() == wanted
-    (project.root / "go").touch()
-    assert first.wait().code == 0
-    assert run(project, "other.md", "--take-over").code == 0
-    assert quarantined(project) == []
-    assert wanted in backed_up(project)
-    assert "`two.txt:1`" in answer.read_text()
-    assert len(project.oracle.calls) == 2
-
-
-@pytest.mark.parametrize("killed", [False, True])
-def test_nor_does_a_step_that_did_not_come_to_its_call(
-    tmp_path: Path, zygote: Zygote, *, killed: bool
-) -> None:
-    waits = "[[ -e ready ]] || touch began\nuntil [[ -e ready ]]; do sleep 0.02; done\n"
-    waits += "[[ -e again ]] || exit 1\n"
-    second = waits + ask("Two?", ANSWER, "-e api", "-f two.txt")
-    project = two_packs_at_once(tmp_path, zygote, step(1, second))
-    answer, aside = project.root / ANSWER, tmp_path / "aside"
-    first = project.start("run", "pack.md", "--json")
-    until(lambda: has_answer(project))
-    wanted = answer.read_bytes()
-    answer.rename(aside)
-    other = project.start("run", "other.md", "--json", "--rollback-on-failure")
-    until((project.root / "began").exists)
-    aside.rename(answer)
-    if killed:
-        other.signal(signal.SIGKILL)
-    (project.root / "ready").touch()
-    other.wait()
-
-    (project.root / "go").touch()
-    assert first.wait().code == 0
-    assert answer.read_bytes() == wanted
-    (project.root / "again").touch()
-    assert run(project, "other.md", "--take-over").code == 0
-    assert quarantined(project) == []
-    assert wanted in backed_up(project)
-    assert len(project.oracle.calls) == 2
 
 
 def test_a_killed_call_does_not_take_the_file_of_another_run_for_its_answer(
@@ -376,63 +183,61 @@ def test_a_killed_call_does_not_take_the_file_of_another_run_for_its_answer(
     assert "`two.txt:1`" in recorded(other_run(project))
 
 
-def hold_the_answer_of_the_other_pack(tmp_path: Path, zygote: Zygote, first: str) -> Project:
-    """`pack.md` is given; `other.md` asks for the same file, and its tool waits at a gate."""
-    second = ask("[[fault=hold]] Two?", ANSWER, "-e api", "-f two.txt")
-    project = a_project(tmp_path, zygote, first)
-    (project.root / "other.md").write_text(pack_text(step(1, second)))
-    for name in ("one.txt", "two.txt"):
-        (project.root / name).write_text("text\n")
-    return project
-
-
-def test_a_rollback_leaves_the_file_that_another_run_uses(tmp_path: Path, zygote: Zygote) -> None:
+def test_a_rollback_leaves_what_another_run_wrote_meanwhile(tmp_path: Path, zygote: Zygote) -> None:
     first = step(1, ask("One?", ANSWER, "-e api", "-f one.txt")) + step(2, f"{HELD}false")
-    project = hold_the_answer_of_the_other_pack(tmp_path, zygote, first)
-    answer = project.root / ANSWER
-    answer.parent.mkdir(exist_ok=True)
-    answer.write_text("from before\n")
-    gate = Gate(project)
+    second = step(1, ask("Two?", ANSWER, "-e api", "-f two.txt"))
+    project = two_packs_at_once(tmp_path, zygote, second)
+    project.write(first)
     rolled_back = project.start("run", "pack.md", "--json", "--rollback-on-failure")
     until(
         lambda: bool(project.run_dirs) and len(journal_lines(project.run_dir, "step_started")) == 2
     )
-    other = project.start("run", "other.md", "--json", "--take-over")
-    until(lambda: len(project.oracle.calls) == 2)
+    assert run(project, "other.md", "--take-over").code == 0
+    wanted = (project.root / ANSWER).read_bytes()
     (project.root / "go").touch()
 
     ended = rolled_back.wait()
-    assert (ended.code, ended.envelope["data"]["not_rolled_back"]) == (3, [ANSWER])
-    assert "another run writes to it" in ended.envelope["data"]["rollback_error"]
-    assert not answer.exists()
-    gate.open()
-    assert other.wait().code == 0
-    assert "`two.txt:1`" in answer.read_text()
+
+    assert (ended.code, ended.envelope["data"]["rollback_status"]) == (3, "completed")
+    assert (project.root / ANSWER).read_bytes() == wanted
+    assert "another run wrote it since" in ended.err
+    assert quarantined(project) == []
+    assert ended.envelope["data"]["resume_from"] == "01"
+
+
+EDITS = [
+    pytest.param("sed -i '1s/^/edited: /' out/01-a.md", id="a known command"),
+    pytest.param("./edit.sh", id="a script"),
+]
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_what_a_later_step_changes_belongs_to_that_step(
+    tmp_path: Path, zygote: Zygote, edit: str
+) -> None:
+    project = a_project(tmp_path, zygote, asking("One?") + step(2, f"{edit}\n"))
+    script = project.root / "edit.sh"
+    script.write_text("#!/bin/sh\nsed -i '1s/^/edited: /' out/01-a.md\n")
+    script.chmod(0o755)
+    answer = project.root / ANSWER
+
+    assert project.run().code == 0
+    edited = answer.read_bytes()
+    assert edited.startswith(b"edited: ")
+    again = project.run()
+    assert (again.code, answer.read_bytes(), quarantined(project)) == (0, edited, [])
+
+    answer.unlink()
+    assert project.run().code == 0
+    assert answer.read_bytes() == edited, "the version of the later step is put back"
+    assert project.run("--rerun", "all").code == 0
+    assert answer.read_bytes() == edited, "it begins with what the first step wrote"
+    assert len(project.oracle.calls) == 1
 
 
 def asking_for_sections(prompt: str, attached: str) -> str:
     words = f"{prompt}\n\n{ANSWER_FORMAT}"
     return f"mkdir -p out\noracle -e api --write-output {ANSWER} -f {attached} -p '{words}'\n"
-
-
-def test_a_paid_answer_is_not_put_back_where_another_run_asks(
-    tmp_path: Path, zygote: Zygote
-) -> None:
-    first = step(1, asking_for_sections("[[fault=short]] One?", "one.txt"))
-    project = hold_the_answer_of_the_other_pack(tmp_path, zygote, first)
-    gate = Gate(project)
-    assert run(project, "pack.md").code == 3
-    (first_run,) = project.run_dirs
-    other = project.start("run", "other.md", "--json", "--take-over")
-    until(lambda: len(project.oracle.calls) == 2)
-    assert not (project.root / ANSWER).exists()
-
-    assert run(project, "pack.md").code == 3
-    assert not (project.root / ANSWER).exists()
-    assert ("same_output", IN_USE) in warnings(project, first_run)
-    gate.open()
-    assert other.wait().code == 0
-    assert len(project.oracle.calls) == 2
 
 
 def test_the_answer_of_another_run_does_not_correct_a_failed_step(
@@ -474,30 +279,6 @@ def test_a_file_taken_over_by_another_pack_does_not_correct_a_failed_step(
     assert len(project.oracle.calls) == 2
 
 
-def test_nothing_is_restored_or_accepted_where_a_run_asks(tmp_path: Path, zygote: Zygote) -> None:
-    first = step(1, asking_for_sections("[[fault=short]] One?", "one.txt"))
-    project = hold_the_answer_of_the_other_pack(tmp_path, zygote, first)
-    answer, gate = project.root / ANSWER, Gate(project)
-    assert run(project, "pack.md").code == 3
-    run_dir = project.run_dir
-    put_away = run_dir / "_failed" / run_dir.name / "step-01/1" / ANSWER
-    put_away.parent.mkdir(parents=True)
-    put_away.write_text(answer.read_text())
-    other = project.start("run", "other.md", "--json", "--take-over")
-    until(lambda: len(project.oracle.calls) == 2)
-
-    restored = project.start("quarantine", "restore", "--json", str(put_away)).wait()
-    assert (restored.code, restored.envelope["error"]["code"]) == (6, "LOCKED")
-    assert not answer.exists()
-    answer.write_text("half an answer")
-    accepted = project.start("accept", "pack.md", "01", "--json").wait()
-    assert (accepted.code, accepted.envelope["error"]["code"]) == (6, "LOCKED")
-    assert f"a run writes to {ANSWER}" in accepted.envelope["error"]["message"]
-    gate.open()
-    assert other.wait().code == 0
-    assert put_away.exists()
-
-
 def test_a_file_with_two_spellings_can_be_corrected(tmp_path: Path, zygote: Zygote) -> None:
     asked = asking_for_sections("[[fault=short]] One?", "one.txt")
     other = asked.replace(ANSWER, f"./{ANSWER}")
@@ -510,3 +291,21 @@ def test_a_file_with_two_spellings_can_be_corrected(tmp_path: Path, zygote: Zygo
     assert run(project, "pack.md", "--output-chunk-mode", "single").code == 0
     assert warnings(project) == []
     assert len(project.oracle.calls) == 1
+
+
+def test_two_packs_at_once_do_not_take_each_others_answer(tmp_path: Path, zygote: Zygote) -> None:
+    """The second publishes its answer after the first, and before the first records its outputs."""
+    second = step(1, ask("Two?", ANSWER, "-e api", "-f two.txt"))
+    project = two_packs_at_once(tmp_path, zygote, second)
+
+    asking_first = project.start("run", "pack.md", "--json")
+    until(lambda: has_answer(project))
+    assert run(project, "other.md", "--existing", "replace").code == 0
+    (project.root / "go").touch()
+
+    assert asking_first.wait().code == 0
+    assert len(project.oracle.calls) == 2
+    assert "`two.txt:1`" in (project.root / ANSWER).read_text()
+    assert "`two.txt:1`" in recorded(other_run(project))
+    (first,) = (path for path in project.run_dirs if path != other_run(project))
+    assert "`one.txt:1`" in recorded(first)

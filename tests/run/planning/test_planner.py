@@ -63,9 +63,8 @@ def two_outputs() -> list[j.Event]:
         pytest.param(
             FIRST,
             {"out/01-answer.md": "d"},
-            "restore: its output out/01-answer.md has changed since it was recorded: "
-            "that goes to quarantine, and the recorded one is put back",
-            id="output changed",
+            "done: it went well, and out/01-answer.md stays as it was edited",
+            id="output edited",
         ),
         pytest.param(
             FIRST,
@@ -82,8 +81,8 @@ def two_outputs() -> list[j.Event]:
         pytest.param(
             FIRST,
             {"out/01-answer.md": "d", "outputs/01-answer.md": "d"},
-            "run: its output out/01-answer.md has changed since it was recorded",
-            id="both changed",
+            "done: it went well, and out/01-answer.md stays as it was edited",
+            id="output edited, and the copy lost",
         ),
         pytest.param(
             [*FIRST, *a_step("01", attempt=2)],
@@ -246,14 +245,6 @@ def test_a_changed_attachment_is_a_warning() -> None:
     assert first.warnings == (f"{changed}; --rerun changed asks again",)
 
 
-def test_a_step_without_roi_is_kept_and_reported() -> None:
-    made = planned(selection=Selection(roi_threshold=1))
-
-    assert [step.warnings for step in made.steps] == [
-        ("it has no ROI, so --roi-threshold keeps it",)
-    ] * 3
-
-
 def test_nothing_selected_is_reported() -> None:
     made = planned(selection=Selection(rerun="failed"))
 
@@ -352,3 +343,29 @@ def test_whether_anything_of_a_step_is_left_to_run(body: str, code: str, *, comp
     state = StepState(status=Status.FAILED, error=error)
 
     assert is_complete(pack.steps[0], state) is complete
+
+
+@pytest.mark.parametrize(
+    ("last", "changes", "expected"),
+    [
+        pytest.param(finished("02"), {}, ["done", "done"], id="it belongs to the later step"),
+        pytest.param(
+            finished("02"),
+            {"out/01-answer.md": None},
+            ["done", "restore"],
+            id="the version of the later step is put back",
+        ),
+    ],
+)
+def test_an_output_that_a_later_step_changed(
+    last: j.Event, changes: dict[str, str | None], expected: list[str]
+) -> None:
+    changed = msgspec.structs.replace(
+        output("02", name="changed"), declared_path="out/01-answer.md", sha256="d" * 64
+    )
+    state = a_run(*FIRST, begun(PACK, "02"), output("02"), changed, last)
+    seen = intact(state, {"out/01-answer.md": "d" * 64, **changes})
+
+    made = planned(state, seen=seen)
+
+    assert [step.decision for step in made.steps][:2] == expected

@@ -180,3 +180,20 @@ def test_an_output_without_a_declared_path_is_judged_by_its_copy() -> None:
     assert decisions(planned(state, seen=DiskSnapshot()))[0].endswith(
         "outputs/01-answer.md is gone"
     )
+
+
+@pytest.mark.parametrize(
+    ("body", "is_refused"),
+    [
+        pytest.param("oracle -p 'Why?' --write-output out/01.md", True, id="it asks"),
+        pytest.param("true", False, id="it asks nothing"),
+    ],
+)
+def test_without_space_for_the_records_of_oracle_nothing_is_asked(
+    body: str, is_refused: bool
+) -> None:
+    full = DiskSnapshot(lacks_space="the home of oracle is full")
+
+    made = planned(seen=full, pack=a_pack(some_steps([body])))
+
+    assert (made.refusal is not None and made.refusal.reason == full.lacks_space) is is_refused

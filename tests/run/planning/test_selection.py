@@ -137,13 +137,16 @@ def test_a_pack_without_steps_says_so() -> None:
 STEPS = a_pack("# 01) ROI=2.5\n:\n# 02) ROI=1\n:\n# 03) no figure\n:\n# 04) ROI=high\n:\n").steps
 
 
+NO_ROI = "it has no ROI: 0 is under the threshold 2.5"
+
+
 @pytest.mark.parametrize(
     ("mode", "left_out"),
     [
         pytest.param(
             RoiMode.OVER,
-            [None, "its ROI 1 is under the threshold 2.5", None, None],
-            id="over keeps the threshold itself and what has no ROI",
+            [None, "its ROI 1 is under the threshold 2.5", NO_ROI, NO_ROI],
+            id="over keeps the threshold itself, and nothing without ROI",
         ),
         pytest.param(
             RoiMode.UNDER,
@@ -156,15 +159,3 @@ def test_the_threshold_has_two_sides(mode: RoiMode, left_out: list[str | None]) 
     chosen = ResolvedSelection(threshold=2.5, roi_mode=mode)
 
     assert [chosen.against(step) for step in STEPS] == left_out
-
-
-def test_what_a_threshold_cannot_judge_is_said() -> None:
-    keeps = "it has no ROI, so --roi-threshold keeps it"
-
-    assert [ResolvedSelection(threshold=1).notice(step) for step in STEPS] == [
-        None,
-        None,
-        keeps,
-        keeps,
-    ]
-    assert [ResolvedSelection().notice(step) for step in STEPS] == [None] * 4

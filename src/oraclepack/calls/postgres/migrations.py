@@ -12,7 +12,7 @@ from oraclepack.calls.store import StoreError
 _FOLDER = Path(__file__).parent
 _LOCK = 7_215_001
 """An advisory lock of ours: two `fleet init` at once wait for each other."""
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 _ALL_TABLES = (
     *("runner", "claim", "verdict", "answer", "provider", "slot", "request_start"),

@@ -1,6 +1,6 @@
 """Verified answers in the shared database. The first one of a generation stays."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
@@ -81,21 +81,10 @@ class PostgresAnswers:
         ):
             yield ListedEntry(msgspec.convert(entry, CacheEntry), GOOD if is_whole else CHANGED)
 
-    def answered_another(self, sessions: Collection[str], key: str | None) -> frozenset[str]:
-        if not sessions:
-            return frozenset()
-        rows = self._database.rows(
-            "select distinct entry->>'session' from answer"
-            " where entry->>'session' = any(%s) and key is distinct from %s",
-            (list(sessions), key),
-        )
-        return frozenset(row[0] for row in rows)
-
-    def note_unmet(self, key: str, run_id: str) -> None:
-        self._local.note_unmet(key, run_id)
-
-    def unmet_runs(self, key: str) -> tuple[str, ...]:
-        return self._local.unmet_runs(key)
+    @property
+    def unmet(self) -> AnswerCache:
+        """Those of this project: other machines do not need them."""
+        return self._local.unmet
 
 
 def _lookup(row: Row) -> CacheLookup:

@@ -53,6 +53,18 @@ class PostgresClaim:
         self._gates += 1
         self._claims.open_gate(self._key, self._token, intent, self.open_call, self._asker)
 
+    def identify(self, intent: InvocationIntent) -> None:
+        text = canonical_line(intent).decode()
+
+        def work() -> None:
+            self._claims.database.rows(
+                "update claim set intent = %s where key = %s and token = %s and state = 'asking'",
+                (text, self._key, self._token),
+                waits=False,
+            )
+
+        self._claims.finish(work)
+
     def withdraw(self) -> None:
         """Payment may have been allowed, and nothing was paid for."""
         is_first = self._gates <= 1

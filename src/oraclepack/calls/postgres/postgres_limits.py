@@ -134,12 +134,11 @@ def _free_dead_slots(cursor: psycopg.Cursor[Row], name: str) -> None:
     )
     here = this_machine()
     cursor.execute(
-        "select slot.id, host, boot, namespace, pid, start_time from slot"
+        "select slot.id, host, boot, namespace, machine, pid, start_time from slot"
         " join runner on runner.id = slot.runner"
         " where slot.provider = %s"
-        # Another machine of this name may be alive: then its lease is.
-        " and (lease_until < clock_timestamp() or (host = %s and boot = %s))",
-        (name, here.host, here.boot),
+        " and (lease_until < clock_timestamp() or boot = %s)",
+        (name, here.boot),
     )
     for number, *process in cursor.fetchall():
         if is_dead_process(*process):

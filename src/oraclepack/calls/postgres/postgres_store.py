@@ -48,6 +48,7 @@ def postgres_store(
         yield CallStore(
             answers,
             own,
+            None,
             PostgresClaims(database, runner),
             PostgresLimits(database, runner, call_timeout),
             PostgresBudget(database, SystemClock()),

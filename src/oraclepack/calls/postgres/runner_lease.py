@@ -51,12 +51,12 @@ class RunnerLease:
         if machine is None:
             end_dead_runners(database)
         database.rows(
-            "insert into runner (id, host, boot, namespace, pid, start_time, version, fingerprint,"
-            " lease_until) values (%s, %s, %s, %s, %s, %s, %s, %s,"
+            "insert into runner (id, host, boot, namespace, machine, pid, start_time, version,"
+            " fingerprint, lease_until) values (%s, %s, %s, %s, %s, %s, %s, %s, %s,"
             " clock_timestamp() + make_interval(secs => %s)) on conflict do nothing",
             (
-                *(self.id, here.host, here.boot, here.namespace, pid, processes.start_time(pid)),
-                *(version, fingerprint, seconds),
+                *(self.id, here.host, here.boot, here.namespace, here.id),
+                *(pid, processes.start_time(pid), version, fingerprint, seconds),
             ),
         )
         self._thread = threading.Thread(target=self._renew, name="store-lease", daemon=True)
@@ -120,15 +120,18 @@ class RunnerLease:
 
 
 def _refuse_shared_name(database: Database, here: Machine) -> None:
-    """Two machines of one name would each take the other for one that was started again."""
+    """Refuse a machine whose id another one has, which only ORACLEPACK_MACHINE can give.
+
+    Each of them would take the other for itself before it was started again.
+    """
     rows = database.rows(
-        "select 1 from runner where host = %s and boot <> %s and boot <> '' and namespace = ''"
+        "select 1 from runner where machine = %s and boot <> %s and boot <> ''"
         " and runner_is_alive(id) limit 1",
-        (here.host, here.boot),
+        (here.id, here.boot),
     )
-    if rows and here.boot and not here.namespace:
+    if rows and here.id and here.boot:
         raise StoreError(
-            f"another machine that is called {here.host} works with this store, or this one was"
+            f"another machine that is called {here.id} works with this store, or this one was"
             " just started again",
             hint="give each machine a name of its own (ORACLEPACK_MACHINE=NAME/BOOT), or wait"
             " until the lease has run out (store_lease)",
@@ -142,11 +145,10 @@ def end_dead_runners(database: Database) -> None:
     """
     here = this_machine()
     rows = database.rows(
-        "select id, host, boot, namespace, pid, start_time from runner"
-        " where host = %s and ended is null and buried is null"
-        # Another machine of this name may be alive: then its lease is.
-        " and (boot = %s or not runner_is_alive(id))",
-        (here.host, here.boot),
+        "select id, host, boot, namespace, machine, pid, start_time from runner"
+        " where ended is null and buried is null"
+        " and (boot = %s or (host = %s and not runner_is_alive(id)))",
+        (here.boot, here.host),
     )
     for runner, *process in rows:
         if is_dead_process(*process):
@@ -166,9 +168,11 @@ def end_runner(database: Database, runner: str) -> None:
     database.transaction(work, waits=False)
 
 
-def is_dead_process(host: str, boot: str, namespace: str, pid: int, began: str) -> bool:
+def is_dead_process(
+    host: str, boot: str, namespace: str, machine: str, pid: int, began: str
+) -> bool:
     """Whether a runner is proved to have ended; of another machine nothing is known."""
-    match process_location(Machine(host, boot, namespace), this_machine()):
+    match process_location(Machine(host, boot, namespace, machine)):
         case ProcessLocation.GONE:
             return True
         case ProcessLocation.ELSEWHERE:

@@ -10,11 +10,11 @@ from msgspec.structs import asdict
 
 from oraclepack import api
 from oraclepack.api import run_settings as rs
-from oraclepack.cli.command import command
+from oraclepack.cli.command import command, logs_json
 from oraclepack.cli.event_lines import to_stderr
 from oraclepack.cli.reply import Reply, Styled, partial_failure, rollback_notice
 from oraclepack.cli.run_options import allow_rehearsal_option, export_option, per_option
-from oraclepack.cli.run_text import idle_thresholds, policy_failure, policy_line
+from oraclepack.cli.run_text import NO_POLICY, idle_thresholds, policy_failure, policy_line
 from oraclepack.cli.text import from_here
 from oraclepack.errors import ExitCode
 
@@ -65,7 +65,7 @@ def actionize(*, settings: api.Settings, **options: Unpack[api.ActionizeOptions]
     outcome = api.actionize(settings, **options)
     report, policy = outcome.report, outcome.policy
     warnings = outcome.warnings + idle_thresholds(settings, rs.MIN_YIELD)
-    if settings[rs.JSON_LOG] or settings[rs.CI]:
+    if logs_json(settings):
         to_stderr("".join(_log(report)))
     if not report.ok:
         return partial_failure(report, f"cannot write {report.failed_step}", warnings)
@@ -73,7 +73,9 @@ def actionize(*, settings: api.Settings, **options: Unpack[api.ActionizeOptions]
     suggestion = f"what is blocked is listed in {from_here(f'{report.out_dir}/backlog.md')}"
     error = policy_failure((short,), suggestion) if outcome.exit_code and short else None
     notices = warnings + rollback_notice(report)
-    return Reply(report, _text(report, policy), outcome.exit_code, warnings=notices, error=error)
+    unjudged = (NO_POLICY,) if settings[rs.CI] and not policy.applies else ()
+    text = (*_text(report, policy), *unjudged)
+    return Reply(report, text, outcome.exit_code, warnings=notices, error=error)
 
 
 def _log(report: api.ActionizeReport) -> Iterator[str]:

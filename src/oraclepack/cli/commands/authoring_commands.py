@@ -68,8 +68,8 @@ def _progress(report: api.UpgradeReport) -> str:
 def _advice(report: api.UpgradeReport) -> str:
     words = " ".join(report.reasons)
     if "questions; --strict requires" in words:
-        return "validate it without --strict, or let `oraclepack generate` write twenty questions"
-    return "fix these by hand; `oraclepack validate --fix` fixes some of them"
+        return "validate it without --strict, or add the questions that are missing"
+    return f"fix these by hand; `oraclepack validate {report.path}` says what --fix can do"
 
 
 @command(
@@ -92,7 +92,8 @@ def _advice(report: api.UpgradeReport) -> str:
 def new(pack: str, template: str, *, force: bool, settings: api.Settings) -> Reply:
     """Write an empty pack that teaches the format.
 
-    It is valid as it is; its comments explain each part.
+    Its comments explain each part. Its questions are placeholders, which are errors: write yours
+    before you run it.
     """
     report = api.new_pack(pack, template, settings[api.CWD], force=force)
     return Reply(data=report, text=f"{report.path}: written from the template {report.template}\n")

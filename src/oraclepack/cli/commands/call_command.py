@@ -33,7 +33,7 @@ from oraclepack.system.printable import quantity, single_lines
         ExitCode.DECISION,
         ExitCode.TERMINATED,
     ),
-    timed=True,
+    runs_something=True,
     examples=(
         'oraclepack call -p "Which invariant does this break?" -f src/ledger.py',
         "oraclepack call -p - -f 'src/*.py' --model gpt-5.2 --write-output review.md",
@@ -57,7 +57,7 @@ from oraclepack.system.printable import quantity, single_lines
     help="Where the answer goes; by default below .oraclepack/calls.",
 )
 @click.option("--new-run", is_flag=True, help="Start a fresh run of the question.")
-@click.option("--yes", is_flag=True, help="Ask nothing; the same as --non-interactive.")
+@click.option("-y", "--yes", is_flag=True, help="Ask nothing; the same as --non-interactive.")
 @click.option(
     "--preflight", is_flag=True, help="Check key, model, files and tokens; nothing is asked."
 )

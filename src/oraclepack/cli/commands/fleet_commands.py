@@ -73,7 +73,7 @@ _work_dir = click.option(
     starts="workers, which run the packs; their calls cost money",
     settings=(cs.STORE,),
     exit_codes=(ExitCode.STEP_FAILED,),
-    timed=True,
+    runs_something=True,
     examples=(
         "oraclepack fleet run fleet.jsonl",
         "oraclepack fleet run ../shop/docs/pack.md ../api/docs/pack.md --at-once 4",
@@ -179,7 +179,7 @@ def status(name: str, *, settings: api.Settings) -> Reply:
     data="fleet-report",
     settings=(cs.STORE,),
     exit_codes=(ExitCode.STEP_FAILED,),
-    timed=True,
+    runs_something=True,
     examples=("oraclepack fleet watch --name weekly",),
 )
 @_name
@@ -293,7 +293,7 @@ def stop(name: str, *, settings: api.Settings) -> Reply:
     starts="the bash of the pack and the tools it calls; their calls cost money",
     settings=(cs.STORE,),
     exit_codes=(ExitCode.STEP_FAILED, ExitCode.LOCKED, ExitCode.TERMINATED),
-    timed=True,
+    runs_something=True,
     examples=("oraclepack fleet worker --name weekly --job 3f2a90c1d4e5b678",),
 )
 @_name
@@ -350,8 +350,10 @@ def unknown(*, settings: api.Settings) -> Reply:
 def bury(host: str, because: str, *, settings: api.Settings) -> Reply:
     """Declare a machine dead for good.
 
-    Its unknown calls are given up, each with a recorded verdict, and may be asked, and paid for,
-    again. Its runners can bring answers that they still have, and spend nothing more.
+    HOST is a host name, or the id of a machine as `fleet unknown --json` shows it: several machines
+    may have one name. Its unknown calls are given up, each with a recorded verdict, and may be
+    asked, and paid for, again. Its runners can bring answers that they still have, and spend
+    nothing more.
     """
     report = api.shared_store(settings).bury(host, api.user_name(), because)
     runners = quantity(report.runners, "runner")

@@ -1,4 +1,4 @@
-"""`generate`: packs of questions from the repository, without any model."""
+"""`survey` and `generate`: facts about the repository, and a pack from them, without any model."""
 
 from __future__ import annotations
 
@@ -18,13 +18,67 @@ from oraclepack.system.terminal import is_terminal
 _MANY_FILES = 1000
 """From this many files on, reading takes long enough to say how far it is."""
 _EVERY = 200
-PROFILES = ("security", "performance", "api", "tests", "onboarding")
+
+
+@command(
+    "survey",
+    data="survey-report",
+    changes="nothing",
+    examples=(
+        "oraclepack survey",
+        "oraclepack survey --since origin/main --max-tokens 6000",
+        "oraclepack survey --focus src/billing --json",
+    ),
+)
+@click.option(
+    "--since", default="", metavar="REF", help="Also tell what changed since this commit."
+)
+@click.option(
+    "--focus", multiple=True, metavar="PATH", help="Only facts of this path. May be repeated."
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="PATH|GLOB",
+    help="Leave these files out. May be repeated.",
+)
+@click.option(
+    "--max-tokens",
+    default=12_000,
+    type=click.IntRange(500, 200_000),
+    metavar="N",
+    help="How long the brief may be  [default: 12000]",
+)
+def survey(
+    since: str,
+    focus: tuple[str, ...],
+    exclude: tuple[str, ...],
+    max_tokens: int,
+    *,
+    settings: api.Settings,
+) -> Reply:
+    """Tell what a writer of questions needs to know of this repository.
+
+    A brief in Markdown, or facts as JSON, each with its path, its line and the line itself: what
+    the project promises, its public surface and central files, functions that were fixed again and
+    again, copies that drifted apart, waits without a limit, dense functions, tests, changes, open
+    tickets. Asks no model; the same commit gives the same bytes.
+    """
+    report, brief, notices = api.survey(
+        Path(settings.root),
+        since=since,
+        focus=focus,
+        exclude=exclude,
+        max_tokens=max_tokens,
+        progress=_progress if is_terminal() and settings[api.OUTPUT] == "text" else _no_progress,
+    )
+    return Reply(data=report, text=brief, warnings=notices)
 
 
 @command(
     "generate",
     data="generate-report",
-    changes="one pack file, or several and a manifest with --group",
+    changes="one pack file",
     settings=(api.run_settings.ROLLBACK_ON_FAILURE,),
     exit_codes=(ExitCode.STEP_FAILED,),
     rollback_available=True,
@@ -32,8 +86,6 @@ PROFILES = ("security", "performance", "api", "tests", "onboarding")
         "oraclepack generate --explain",
         "oraclepack generate --focus src/billing --out docs/oracle-pack-billing.md",
         "oraclepack generate --since origin/main --stdout",
-        "oraclepack generate --profile security --count 8",
-        "oraclepack generate --from-tickets .tickets --group subdir",
         'oraclepack generate --constraints "no new dependencies" --extra-file docs/adr.md',
     ),
 )
@@ -41,7 +93,7 @@ PROFILES = ("security", "performance", "api", "tests", "onboarding")
     "--out",
     default="",
     metavar="FILE",
-    help="The pack [docs/oracle-pack-<date>.md]; with --group the directory of the packs.",
+    help="The pack  [default: docs/oracle-pack-<date>.md]",
 )
 @click.option(
     "--out-dir",
@@ -70,26 +122,11 @@ PROFILES = ("security", "performance", "api", "tests", "onboarding")
     help="Leave these files out. May be repeated.",
 )
 @click.option(
-    "--profile", default="", type=click.Choice(["", *PROFILES]), help="Prefer these questions."
-)
-@click.option(
     "--count",
-    default=20,
+    default=10,
     type=click.IntRange(1, 99),
     metavar="N",
-    help="How many questions  [default: 20]",
-)
-@click.option(
-    "--group",
-    default="",
-    type=click.Choice(["", "subdir", "auto"]),
-    help="Write a pack for each folder or package, and a manifest.",
-)
-@click.option(
-    "--from-tickets",
-    default=None,
-    metavar="DIR",
-    help="Ask about the tickets of this directory instead of the code.",
+    help="How many questions at most  [default: 10]",
 )
 @click.option("--explain", is_flag=True, help="Print each question, its evidence and its score.")
 @click.option("--oracle-cmd", default="oracle", metavar="WORDS", help="How oracle is called.")
@@ -113,11 +150,12 @@ PROFILES = ("security", "performance", "api", "tests", "onboarding")
 @click.option("--chunked", is_flag=True, help="Ask for the four parts of each answer one by one.")
 @click.option("--date", "day", default="", metavar="DAY", help="Instead of the commit's day.")
 def generate(*, settings: api.Settings, explain: bool, **wishes: Any) -> Reply:
-    """Write a pack of up to twenty questions about this repository.
+    """Write a pack of the questions that this repository gives evidence for.
 
-    Asks no model: the code is parsed, and every question quotes the lines that it is based on. What
-    is asked follows from the commit and its history by fixed rules, so the same commit and options
-    give the same bytes. Where there is evidence for fewer questions, the pack has fewer.
+    Asks no model: the code and its history are read, and every question quotes the lines that it
+    is based on. There are nine kinds of questions and seldom more than ten of them; the same commit
+    and options give the same bytes. Without any evidence no pack is written: exit code 2. With
+    --since the diff and the subjects of the commits are part of each question.
     """
     result = api.generate(
         Path(settings.root),
@@ -150,23 +188,9 @@ def _progress(done: int, files: int) -> None:
 
 
 def _text(data: api.GenerateReport, *, explain: bool) -> str:
-    if not data.steps and not data.packs:
-        return ""
-    parts = []
-    if data.packs:
-        for pack in data.packs:
-            parts.append(f"{pack.group or 'all'}\n")
-            parts.append(_explained(pack.steps) if explain else _table(pack.steps))
-            parts.append(f"{_where(pack.path, pack.out_dir, unchanged=pack.unchanged)}\n")
-        parts.append(f"{data.manifest}: lists the packs\n")
-        return "".join(parts)
     table = _explained(data.steps) if explain else f"{_table(data.steps)}\n"
-    return f"{table}{_where(data.path, data.out_dir, unchanged=data.unchanged)}"
-
-
-def _where(path: str, out_dir: str, *, unchanged: bool) -> str:
-    done = "was already there, the same" if unchanged else "written"
-    return f"{path}: {done}; answers go to {out_dir}\n"
+    done = "was already there, the same" if data.unchanged else "written"
+    return f"{table}{data.path}: {done}; answers go to {data.out_dir}\n"
 
 
 def _table(steps: tuple[api.GeneratedStep, ...]) -> str:

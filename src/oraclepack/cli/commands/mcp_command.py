@@ -76,8 +76,10 @@ def mcp(
     Clients may use the projects below --root and nothing outside. They validate, plan, read
     answers and work; they run packs only with --allow-run (or ORACLEPACK_ENABLE_EXEC=1), and each
     run needs the user's approval in the client, or the token of a plan. Runs outlive the server.
-    Over http the server listens on this machine alone, unless ORACLEPACK_MCP_TOKEN holds a token
-    that clients must send. `mcp install CLIENT` puts it into the configuration of a client.
+    Over http clients must send a bearer token: that of ORACLEPACK_MCP_TOKEN, else one that is made
+    once, kept in your state directory and printed on stderr. Beyond this machine the server listens
+    only with a token of that variable. `mcp install CLIENT` puts the server into the configuration
+    of a client.
     """
     if action == "install":
         return _install(client, Path(roots[0] if roots else settings.root), options)
@@ -98,12 +100,14 @@ def mcp(
             click.echo(_AT_A_TERMINAL, err=True)
         mcp_transports.serve_stdio(made)
     else:
-        token = variables.get(mcp_transports.BEARER_VARIABLE, "")
+        given = variables.get(mcp_transports.BEARER_VARIABLE, "")
         host, port = str(options["host"]), options["port"]
         assert isinstance(port, int)
-        listener = mcp_transports.listen(host, port, token)
+        token, notice = mcp_transports.bearer_token(host, given)
+        listener = mcp_transports.listen(host, port)
         name = f"[{host}]" if ":" in host else host
         click.echo(f"listening at http://{name}:{port}/mcp; Ctrl-C stops it", err=True)
+        click.echo(notice, err=True)
         mcp_transports.serve_http(made, listener, host, token)
     return Reply(bare="")
 

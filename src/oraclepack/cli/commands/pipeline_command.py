@@ -10,7 +10,7 @@ import msgspec
 from oraclepack import api
 from oraclepack.api import call_settings as cs
 from oraclepack.api import run_settings as rs
-from oraclepack.cli.command import command
+from oraclepack.cli.command import command, logs_json
 from oraclepack.cli.display import DisplaySession
 from oraclepack.cli.event_lines import to_stderr
 from oraclepack.cli.pipeline_text import failure_of, pipeline_text
@@ -22,7 +22,7 @@ from oraclepack.cli.run_options import (
     run_arguments,
 )
 from oraclepack.cli.run_reply import started_reply
-from oraclepack.cli.run_text import RunLocation, idle_thresholds
+from oraclepack.cli.run_text import NO_POLICY, RunLocation, idle_thresholds
 from oraclepack.cli.value_completion import pack_files
 from oraclepack.errors import ExitCode
 from oraclepack.system.printable import single_lines
@@ -52,7 +52,7 @@ from oraclepack.system.printable import single_lines
         ExitCode.DECISION,
         ExitCode.TERMINATED,
     ),
-    timed=True,
+    runs_something=True,
     rollback_available=True,
     examples=(
         "oraclepack pipeline pack.md",
@@ -115,9 +115,11 @@ def pipeline(
     error = failure_of(report, pack, code, way_on, outcome.suggestion) if code else None
     place = RunLocation(outcome.root, Path.cwd(), pack)
     text = pipeline_text(single_lines(report), outcome.checked, place, junit, error)
-    if settings[api.OUTPUT] != "text":
+    if settings[rs.CI] and report.policy is not None and not report.policy.applies:
+        text += (NO_POLICY,)
+    if settings[api.OUTPUT] == "text":
+        text += (outcome.annotations,)
+    elif not logs_json(settings):
         # Stdout is one envelope; GitHub reads workflow commands from stderr as well.
         to_stderr(outcome.annotations)
-    else:
-        text += (outcome.annotations,)
     return Reply(report, text, code, warnings=warnings, error=error)

@@ -27,7 +27,7 @@ _SHOWN = 5
     effect="execute",
     starts="the bash of the pack in a copy of the project; asks nothing",
     settings=(api.STRICT, *rs.RUN_SETTINGS, *cs.CALL_SETTINGS),
-    timed=True,
+    runs_something=True,
     examples=(
         "oraclepack plan pack.md",
         "oraclepack plan pack.md --max-parallel 4 --json",
@@ -61,7 +61,17 @@ def plan(pack: str, *, settings: api.Settings, form: str, **flags: object) -> Re
 
 def _text(forecast: api.CostForecast) -> str:
     rows = [_row(step) for step in forecast.steps]
-    heads = ("step", "decision", "ask", "cached", "files", "bytes", "tokens", "cost", "title")
+    heads = (
+        "step",
+        "decision",
+        "to ask",
+        "answered before",
+        "files",
+        "bytes",
+        "input tokens",
+        "likely cost (from, to)",
+        "title",
+    )
     return f"{columns(heads, rows)}\n{_summary(forecast)}{_notes(forecast)}"
 
 
@@ -85,14 +95,13 @@ def _cost(cost: api.CostRange | None, unpriced: int) -> str:
     if cost is None:
         return "unknown" if unpriced else "-"
     more = f" + {unpriced} unknown" if unpriced else ""
-    return f"{api.money(cost.low)} {api.money(cost.likely)} {api.money(cost.high)}{more}"
+    return f"{api.money(cost.likely)} ({api.money(cost.low)}, {api.money(cost.high)}){more}"
 
 
 def _summary(forecast: api.CostForecast) -> str:
-    asked = f"{quantity(forecast.to_ask, 'call')} to ask"
-    counts = f"{asked}, {forecast.cached} cached, {forecast.adopted} adopted"
+    counts = api.calls_text(forecast.to_ask, forecast.cached, forecast.adopted)
     refused = f", {forecast.refused} refused" if forecast.refused else ""
-    cost = "nothing is known to cost money"
+    cost = "unknown" if forecast.unpriced_calls else "nothing: no call is to be asked"
     if forecast.cost is not None:
         low, likely, high = map(
             api.money, (forecast.cost.low, forecast.cost.likely, forecast.cost.high)
@@ -103,9 +112,14 @@ def _summary(forecast: api.CostForecast) -> str:
     return (
         f"{counts}{refused}; {size(forecast.bytes)}, about {forecast.input_tokens:,} input tokens\n"
         f"cost: {cost}{unknown}\n"
-        f"time: about {clock(round(forecast.seconds * 1000))} with {forecast.max_parallel} at once;"
-        f" critical path: {', '.join(forecast.critical_path) or 'none'}\n"
+        f"time: about {clock(round(forecast.seconds * 1000))} with {forecast.max_parallel} at once"
+        f"{_longest_chain(forecast)}\n"
     )
+
+
+def _longest_chain(forecast: api.CostForecast) -> str:
+    steps = forecast.critical_path
+    return f"; one after the other, whatever runs beside: {', '.join(steps)}" if steps[1:] else ""
 
 
 def _notes(forecast: api.CostForecast) -> str:

@@ -36,7 +36,7 @@ from oraclepack.errors import ExitCode, UsageError
         ExitCode.INTERRUPTED,
         ExitCode.TERMINATED,
     ),
-    timed=True,
+    runs_something=True,
     rollback_available=True,
     examples=(
         "oraclepack run pack.md",

@@ -8,18 +8,22 @@ import click
 
 from oraclepack import api
 from oraclepack.cli.command import Group, LazyCommand, command
+from oraclepack.cli.commands.trust_commands import agree
 from oraclepack.cli.reply import Reply, ReplyError, Styled
 from oraclepack.cli.text import columns
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import ExitCode, LockedError, UsageError
 from oraclepack.system.printable import quantity, single_lines
 
+_MEANS = "These count from then on, until one of them changes; they are less strict than yours.\n"
+
 config = Group(
     "config",
     entries={
-        "show": LazyCommand(f"{__name__}:show", "Show every setting, its value and its origin.")
+        "show": LazyCommand(f"{__name__}:show", "Show every setting, its value and its origin."),
+        "trust": LazyCommand(f"{__name__}:trust", "Let this project be less strict than you."),
     },
-    help="Show the settings and their origin.",
+    help="Show the settings and their origin, trust a project.",
 )
 
 
@@ -34,7 +38,8 @@ def show(settings: api.Settings) -> Reply:
     Stronger first: flag, ORACLEPACK_* variable, .env, oraclepack.toml or [tool.oraclepack],
     your own config file, default. A project may set what is free; of what is tighten-only it may
     only choose a stricter value than yours; what is user-only is yours alone. What a project set
-    and may not set is ignored, and listed below the table.
+    and may not set is ignored, and listed below the table. A .env that git does not track is your
+    own: it may also be less strict, and so may what `config trust` trusts.
     """
     config = api.settings_shown(settings)
     rows = [(row.name, _spelled(row.value), row.scope, row.where) for row in config.settings]
@@ -43,6 +48,29 @@ def show(settings: api.Settings) -> Reply:
     notes = [f"{one.where}: {one.reason}" for one in config.ignored]
     text += "".join(("\nignored:\n", *(f"  {note}\n" for note in notes))) if notes else ""
     return Reply(data=config, text=text)
+
+
+@command(
+    "trust",
+    data="config-trust",
+    changes="the record of trusted settings in your state directory",
+    examples=("oraclepack config trust", "oraclepack config trust --yes"),
+)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+def trust(*, yes: bool, settings: api.Settings) -> Reply:
+    """Let this project be less strict than you.
+
+    What its oraclepack.toml, its [tool.oraclepack] or a .env that git tracks sets less strictly
+    than you counts from now on, until one of its settings changes. What is user-only (programs,
+    hosts, keys) never comes from a project.
+    """
+    found = api.find_untrusted(settings)
+    lines = "".join(f"{one.path}: {', '.join(one.settings)}\n" for one in found.files)
+    if not found.files:
+        return Reply(found, "no settings of this project are less strict than yours\n")
+    agree(f"{lines}{_MEANS}", "Trust them?", is_agreed=yes)
+    api.trust_settings(found)
+    return Reply(found, f"trusted:\n{lines}")
 
 
 def _spelled(value: object) -> str:
@@ -66,7 +94,7 @@ def _spelled(value: object) -> str:
     starts="installed programs, to ask for their versions",
     settings=(api.call_settings.ORACLE_BIN,),
     exit_codes=(ExitCode.LOCKED,),
-    timed=True,
+    runs_something=True,
     examples=(
         "oraclepack doctor",
         "oraclepack doctor --json",
@@ -114,6 +142,8 @@ def _text(health: api.Health) -> tuple[str | Styled, ...]:
     if shell is not None:
         pieces.append(f"bash -lc true: {shell.login_ms} ms, bash -c true: {shell.plain_ms} ms\n")
         pieces += [f"  {shell.advice}\n"] if shell.advice else []
+    if health.lacks_space:
+        pieces += [Styled("disk   ", "yellow"), f" {health.lacks_space}; `run` asks nothing\n"]
     for skill in health.skills:
         fix = "" if skill.state == "current" else " (see `oraclepack skills check`)"
         pieces.append(f"skill for {skill.agent}: {skill.path} is {skill.state}{fix}\n")

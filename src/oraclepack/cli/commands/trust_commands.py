@@ -34,7 +34,7 @@ paid for yourself, or got from a person you trust.
 )
 @click.argument("run", metavar="[RUN]", required=False, shell_complete=run_ids)
 @click.option("--cache", is_flag=True, help="The answers in the cache, in place of a run.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 def trust(run: str | None, *, cache: bool, yes: bool, settings: api.Settings) -> Reply:
     """Take over a run, or the cache, that is not signed with your key.
 
@@ -48,7 +48,7 @@ def trust(run: str | None, *, cache: bool, yes: bool, settings: api.Settings) ->
         raise UsageError("give the name of a run, or --cache")
     if run is not None:
         candidate = records.find_run(run)
-        _agree(f"{_about(candidate)}{_RUN_MEANS}", "Take it over?", is_agreed=yes)
+        agree(f"{_about(candidate)}{_RUN_MEANS}", "Take it over?", is_agreed=yes)
         done = records.trust(candidate)
         text = f"run {done.run_id} is yours now\n"
         return Reply(done, text, warnings=done.still_foreign, talk=_of_the_cache(records))
@@ -56,7 +56,7 @@ def trust(run: str | None, *, cache: bool, yes: bool, settings: api.Settings) ->
     if answers.keys or answers.claims:
         entries = quantity(len(answers.keys), "answer")
         about = f"not signed: {entries} and {quantity(len(answers.claims), 'call')}\n"
-        _agree(f"{about}{_CACHE_MEANS}", "Take them over?", is_agreed=yes)
+        agree(f"{about}{_CACHE_MEANS}", "Take them over?", is_agreed=yes)
     done = records.trust(answers)
     text = f"taken over: {quantity(len(done.answers), 'answer')}\n"
     return Reply(done, text, warnings=done.still_foreign)
@@ -88,7 +88,8 @@ def _about(candidate: api.Candidate) -> str:
     )
 
 
-def _agree(about: str, question: str, *, is_agreed: bool) -> None:
+def agree(about: str, question: str, *, is_agreed: bool) -> None:
+    """Ask the person at the terminal, unless the answer was given; raises where it is not yes."""
     if is_agreed:
         return
     if not can_ask():

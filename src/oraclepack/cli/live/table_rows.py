@@ -28,6 +28,7 @@ class RowState(StrEnum):
     FAILED = "failed"
     INTERRUPTED = "interrupted"
     BUDGET = "budget"
+    AWAITED = "awaited"
     """One of its calls did not fit the budget."""
     HELD = "held"
     """Its answer misses its contract, and is not asked for again."""
@@ -232,6 +233,8 @@ def _row_state(step: api.StepPreview, now: api.StepState, table: TableState) -> 
         case api.Status.PENDING:
             if now.is_over_budget:
                 return RowState.BUDGET
+            if now.is_awaited:
+                return RowState.AWAITED
             return RowState.INTERRUPTED if now.is_interrupted else RowState.QUEUED
         case status:
             return RowState(status.value)
@@ -244,5 +247,6 @@ _UNTOUCHED = {
     api.Decision.NOT_SELECTED: RowState.LEFT,
     api.Decision.RESTORE: RowState.DONE,
     api.Decision.RECHECK: RowState.DONE,
+    api.Decision.ADOPT: RowState.DONE,
     api.Decision.HELD: RowState.HELD,
 }

@@ -6,6 +6,7 @@ from oraclepack.lint.facts import PathKind, stays_put
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.wrapped_calls import losses
+from oraclepack.pack.missing_files import missing_files
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.script import Span
 from oraclepack.pack.tool_call import Attachment, AttachmentKind, ToolCall
@@ -150,9 +151,9 @@ def _breadth(attachment: Attachment, subject: Subject) -> str | None:
 def attachment_missing(subject: Subject) -> Iterator[Problem]:
     """An attached file exists, or an earlier command of the pack makes it.
 
-    Why: oracle refuses the call, or asks without the evidence.
-    Fix: correct the path; paths are relative to the project root. Steps that change directory
-    and files of unknown origin are left alone.
+    Why: oracle would refuse the call, so `run` does not begin a step that is sure to miss a file.
+    Fix: correct the path; paths are relative to the project root. Steps that change directory,
+    calls under a condition and files that a program may make are left alone.
 
     Bad::
         # 01) a mistyped path
@@ -163,34 +164,14 @@ def attachment_missing(subject: Subject) -> Iterator[Problem]:
         git diff > changes.patch
         oracle -p "Why?" -f changes.patch --write-output a.md
     """
-    created: set[str] = set(_prelude_writes(subject.pack))
-    for step in subject.pack.steps:
-        created |= step.writes
-        if step.writes_unknown:
-            return
-        if stays_put(subject.pack, step):
-            yield from _missing(step, subject, created)
-
-
-def _missing(step: Step, subject: Subject, created: set[str]) -> Iterator[Problem]:
-    for call in step.calls:
-        for attachment in _literal(call):
-            fact = subject.facts.paths.get(attachment.value)
-            if fact is None or fact.kind is not PathKind.MISSING:
-                continue
-            path = attachment.value.removeprefix("./").rstrip("/")
-            if path not in created and not any(name.startswith(f"{path}/") for name in created):
-                message = f"{attachment.value} does not exist"
-                hint = "correct the path; it is relative to the project root"
-                yield Problem(attachment.span, message, hint)
-
-
-def _prelude_writes(pack: Pack) -> Iterator[str]:
-    commands = pack.prelude.script.commands if pack.prelude else ()
-    for command in commands:
-        for redirect in command.redirects:
-            if redirect.writes and redirect.target.value:
-                yield redirect.target.value.removeprefix("./")
+    facts = subject.facts.paths
+    missing = {path for path, fact in facts.items() if fact.kind is PathKind.MISSING}
+    every_step = [step.id for step in subject.pack.steps]
+    for one in missing_files(subject.pack, missing, running=every_step, settled=()):
+        near = facts[one.path].nearest
+        hint = "correct the path; it is relative to the project root"
+        message = f"{one.path} does not exist, and nothing before it creates it"
+        yield Problem(one.span, message, f"did you mean {near}?" if near else hint, step=one.step)
 
 
 def secret_attachment(subject: Subject) -> Iterator[Problem]:
@@ -333,7 +314,7 @@ def _literal(call: ToolCall) -> Iterator[Attachment]:
 RULES = (
     Rule("OP401", "too-many-attachments", Severity.WARNING, Severity.ERROR, too_many_attachments),
     Rule("OP402", "broad-glob", Severity.WARNING, Severity.ERROR, broad_glob),
-    Rule("OP403", "attachment-missing", Severity.WARNING, Severity.ERROR, attachment_missing),
+    Rule("OP403", "attachment-missing", Severity.ERROR, Severity.ERROR, attachment_missing),
     Rule("OP404", "secret-attachment", Severity.WARNING, Severity.ERROR, secret_attachment),
     Rule("OP405", "lost-attachment", Severity.WARNING, Severity.ERROR, lost_attachment),
     Rule("OP406", "too-big-attachment", Severity.WARNING, Severity.ERROR, too_big_attachment),

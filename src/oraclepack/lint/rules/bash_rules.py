@@ -33,7 +33,8 @@ def orphaned_flag(subject: Subject) -> Iterator[Problem]:
         for orphan in stretch.orphans:
             flag = orphan.words[0]
             fix = stretch.join(orphan)
-            message = f"orphaned flag {flag.source[:40]}: bash would run it as a command"
+            words = flag.source.partition("\n")[0][:40]
+            message = f"orphaned flag {words}: bash would run it as a command"
             hint = "join it to its call: a backslash ends every line but the last"
             hint = fix.description if fix is not None else hint
             yield Problem(flag.span, message, hint, fix)

@@ -222,7 +222,14 @@ def _meta_place(step: Step, name: str) -> Span:
 
 
 RULES = (
-    Rule("OP301", "missing-header-field", Severity.WARNING, Severity.ERROR, missing_header_field),
+    Rule(
+        "OP301",
+        "missing-header-field",
+        Severity.WARNING,
+        Severity.ERROR,
+        missing_header_field,
+        only_strict=True,
+    ),
     Rule("OP302", "bad-number", Severity.WARNING, Severity.ERROR, bad_number),
     Rule("OP303", "unknown-category", Severity.WARNING, Severity.ERROR, unknown_category),
     Rule("OP304", "roi-order", Severity.WARNING, Severity.ERROR, roi_order),

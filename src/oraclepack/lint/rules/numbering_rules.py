@@ -7,6 +7,7 @@ import msgspec
 from oraclepack.lint.finding import Edit, Fix, Severity
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.model import Pack
+from oraclepack.pack.parse.step_boundaries import HEADER
 from oraclepack.pack.script import Comment, Span
 from oraclepack.system.patterns import late_pattern
 
@@ -59,7 +60,7 @@ class MergedStep(msgspec.Struct, frozen=True):
 
 
 def merged_headers(pack: Pack) -> Iterator[MergedStep]:
-    """Comments such as `  # 02) b`, `# 2) b`, `## 02) b`, `# 02: b`, where step 02 is missing.
+    """Comments such as `# 2) b`, `## 02) b`, `# 02: b`, where step 02 is missing.
 
     The number shows it: it is the one after that of the step it is in, no step has it, and
     commands follow. A list of its own (`# 1) … # 2) …`) is none of these.
@@ -88,15 +89,12 @@ def renumbering(pack: Pack) -> Fix | None:
     """Number all headers 01, 02, … in order; None where that could change what is meant.
 
     Step numbers are labels: nothing runs differently. Yet a coverage check that names steps would
-    name the wrong ones, an indented header needs more than a number, and past 99 there are no
-    numbers left.
+    name the wrong ones, and past 99 there are no numbers left.
     """
     headers = numbered(pack)
     if len(headers) > MOST_STEPS or pack.swallowed or _coverage_names_steps(pack):
         return None
     if next(merged_headers(pack), None) is not None:
-        return None
-    if any(not header.is_step and header.span.column > 1 for header in headers):
         return None
     edits = tuple(
         Edit(header.digits_span, f"{position:02}")
@@ -134,10 +132,10 @@ def no_steps(subject: Subject) -> Iterator[Problem]:
 
 
 def malformed_step_number(subject: Subject) -> Iterator[Problem]:
-    """A step header is a comment at the start of a line, with a number of two digits.
+    """A step header is a comment on a line of its own, with a number of two digits.
 
     Why: `# 1)` is an ordinary comment, so that its commands would run as part of the step before.
-    Fix: write `# 01) …`, without spaces before it.
+    Fix: write `# 01) …`.
 
     Bad::
         # 1) ROI=4.0 one question
@@ -148,16 +146,12 @@ def malformed_step_number(subject: Subject) -> Iterator[Problem]:
         oracle -p "Why?" --write-output a.md
     """
     fix = renumbering(subject.pack)
-    for header in numbered(subject.pack):
+    for position, header in enumerate(numbered(subject.pack), start=1):
         if not header.is_step:
-            message = f"not a step header: {_mistake_in(header)}"
-            yield Problem(header.span, message, "write it as # 01) at the start of the line", fix)
-
-
-def _mistake_in(header: NumberedHeader) -> str:
-    if len(header.digits) != len("01"):
-        return f"the number {header.digits[:9]} does not have two digits"
-    return "it is not at the start of its line"
+            digits = header.digits[:9]
+            message = f"not a step header: the number {digits} does not have two digits"
+            hint = f"write it as # {position:02})" if position <= MOST_STEPS else ""
+            yield Problem(header.span, message, hint, fix)
 
 
 def step_out_of_order(subject: Subject) -> Iterator[Problem]:
@@ -181,9 +175,9 @@ def step_out_of_order(subject: Subject) -> Iterator[Problem]:
     fix = renumbering(subject.pack)
     seen: set[int] = set()
     expected = 1
-    for header in numbered(subject.pack):
-        if header.number != expected and header.number not in seen:
-            message = f"step {header.digits[:9]} stands where {expected:02} belongs"
+    for position, header in enumerate(numbered(subject.pack), start=1):
+        if header.number not in {expected, position, *seen}:
+            message = f"step {header.digits[:9]} stands where {position:02} belongs"
             yield Problem(header.span, message, "number the steps 01, 02, … in order", fix)
         seen.add(header.number)
         expected = max(expected, header.number + 1)
@@ -242,7 +236,7 @@ def wrong_step_count(subject: Subject) -> Iterator[Problem]:
 
     Why: the strict format promises 20 questions to everything that reads its answers. Without
     `--strict` any number from 1 to 99 is fine, and this says nothing.
-    Fix: add or remove steps; `oraclepack generate` writes 20.
+    Fix: add or remove steps, or check without `--strict`: fewer good questions are a good pack.
 
     Bad::
         # 01) one question
@@ -264,9 +258,9 @@ def wrong_step_count(subject: Subject) -> Iterator[Problem]:
 def swallowed_header(subject: Subject) -> Iterator[Problem]:
     """A comment that looks like the next step header is one.
 
-    Why: `# 2)`, `## 02)`, `# 02:` and an indented `# 02)` are ordinary comments, so that the
-    commands below them run as part of the step before: two questions, one status, one retry.
-    Fix: write `# 02) …` at the start of the line. A numbered list in comments begins with 1.
+    Why: `# 2)`, `## 02)` and `# 02:` are ordinary comments, so that the commands below them run
+    as part of the step before: two questions, one status, one retry.
+    Fix: write `# 02) …`. A numbered list in comments begins with 1.
 
     Bad::
         # 01) one question
@@ -284,8 +278,43 @@ def swallowed_header(subject: Subject) -> Iterator[Problem]:
         where = f"step {merged.step}" if merged.step else "the prelude"
         number = f"{merged.number:02}"
         message = f"no step header: the commands of step {number} are merged into {where}"
-        hint = f"write it as # {number}) at the start of the line"
+        hint = f"write it as # {number})"
         yield Problem(merged.comment.span, message, hint)
+
+
+def header_outside_block(subject: Subject) -> Iterator[Problem]:
+    """Step headers stand in the bash block only.
+
+    Why: what looks like a step before or behind the block never runs.
+    Fix: move the step into the block, or title the section without a number.
+
+    Bad file::
+        ```bash
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        ```
+
+        ## 02) another question
+
+    Good file::
+        ```bash
+        # 01) one question
+        oracle -p "Why?" --write-output a.md
+        # 02) another question
+        oracle -p "How?" --write-output b.md
+        ```
+    """
+    if subject.pack.block is None:
+        return
+    spans = [fence.span for fence in subject.pack.fences]
+    code = {line for span in spans for line in range(span.line, span.end_line + 1)}
+    for number, line in enumerate(subject.lines, start=1):
+        text = line.strip()
+        is_like = text.startswith("#") and HEADER.match(f"#{text.lstrip('#')}")
+        if is_like and number not in code:
+            span = Span(number, line.index("#") + 1, number, len(line) + 1)
+            hint = "move the step into the bash block, or leave out the number"
+            yield Problem(span, "this step header is outside of the bash block", hint)
 
 
 RULES = (
@@ -303,4 +332,5 @@ RULES = (
         only_strict=True,
     ),
     Rule("OP116", "swallowed-header", Severity.WARNING, Severity.WARNING, swallowed_header),
+    Rule("OP117", "header-outside-block", Severity.WARNING, Severity.ERROR, header_outside_block),
 )

@@ -6,7 +6,7 @@ from posixpath import normpath
 import msgspec
 
 from oraclepack.errors import did_you_mean
-from oraclepack.lint.facts import PathKind, known_outputs, stays_put
+from oraclepack.lint.facts import PathKind, output_words, stays_put
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.contract import MARKERS, contradiction, requested_format
@@ -14,7 +14,7 @@ from oraclepack.pack.model import CONTRACT, Step
 from oraclepack.pack.questions import asking_calls, destinations
 from oraclepack.pack.script import Enclosure, Span, Word
 from oraclepack.pack.tool_call import ToolCall
-from oraclepack.system.path_jail import fault_of, guarded_place, inside
+from oraclepack.system.path_jail import climbs, fault_of, guarded_place
 
 _STDOUT_NAME = "-"
 _REWRITES = frozenset({"task-master"})
@@ -110,7 +110,8 @@ def _one_of_two(before: _KnownOutput, after: _KnownOutput) -> bool:
 def output_leaves_project(subject: Subject) -> Iterator[Problem]:
     """An output lies in the project, outside `.git/` and oraclepack's own records.
 
-    Why: a pack must not write to unexpected places, nor into the records of its runs.
+    Why: a pack must not write to unexpected places, nor into the records of its runs. `..` is
+    refused wherever it would lead: that depends on links and on variables.
     Fix: choose a path below the project root, such as `docs/answers/01.md`.
 
     Bad::
@@ -121,23 +122,23 @@ def output_leaves_project(subject: Subject) -> Iterator[Problem]:
         # 01) inside the project
         oracle -p "Why?" --write-output docs/answers/a.md
     """
-    for step, word in known_outputs(subject.pack):
+    for step, word in output_words(subject.pack):
         reason = _leaves(word, subject)
-        certain = (word.value or "").startswith(("/", "~"))
+        certain = climbs(word.display_text) or (word.value or "").startswith(("/", "~"))
         if reason is not None and (certain or stays_put(subject.pack, step)):
-            hint = "choose a path below the project root"
-            yield Problem(word.span, f"{word.value} {reason}", hint, step=step.id)
+            hint = "choose a path below the project root, without .."
+            yield Problem(word.span, f"{word.display_text} {reason}", hint, step=step.id)
 
 
 def _leaves(word: Word, subject: Subject) -> str | None:
-    path = word.value or ""
+    if climbs(word.display_text):
+        return "has .. in it, which no output path may"
+    path = word.value
+    if path is None:
+        return None
     if path.startswith("~"):
         return "begins with ~, which no tool expands"
-    relative = not path.startswith("/")
-    place = inside("/p", path) if relative else None
-    if relative and place is None:
-        return "leads out of the project"
-    guarded = guarded_place(place) if place else None
+    guarded = guarded_place(normpath(path)) if not path.startswith("/") else None
     if guarded is not None:
         return f"lies in {guarded}, which no step may write to"
     fact = subject.facts.paths.get(path)
@@ -259,8 +260,10 @@ def unusable_output_path(subject: Subject) -> Iterator[Problem]:
         # 01) a file
         oracle -p "Why?" --write-output docs/why.md
     """
-    for step, word in known_outputs(subject.pack):
-        path = word.value or ""
+    for step, word in output_words(subject.pack):
+        path = word.value
+        if path is None:
+            continue
         fact = subject.facts.paths.get(path)
         fault = None if path == _STDOUT_NAME or path.startswith("~") else fault_of(path)
         if fault is None and fact is not None and fact.kind is PathKind.DIRECTORY:
@@ -279,5 +282,5 @@ RULES = (
     ),
     Rule("OP505", "output-named-dash", Severity.WARNING, Severity.WARNING, output_named_dash),
     Rule("OP506", "output-never-made", Severity.WARNING, Severity.WARNING, output_never_made),
-    Rule("OP507", "unusable-output-path", Severity.WARNING, Severity.WARNING, unusable_output_path),
+    Rule("OP507", "unusable-output-path", Severity.ERROR, Severity.ERROR, unusable_output_path),
 )

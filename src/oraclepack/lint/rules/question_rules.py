@@ -7,8 +7,9 @@ from oraclepack.errors import did_you_mean
 from oraclepack.lint.duplicates import duplicates
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Rule, Subject
-from oraclepack.lint.rules import header_rules
-from oraclepack.pack.model import CATEGORIES, Coverage, CoverageLine, Step
+from oraclepack.lint.rules import evidence_rules, header_rules
+from oraclepack.pack.model import CATEGORIES, PLACEHOLDER, Coverage, CoverageLine, Step
+from oraclepack.pack.questions import asking_calls
 from oraclepack.system.patterns import late_pattern
 
 _VERDICT = late_pattern(r"[\W_]*(?P<word>ok|missing)\b(?P<rest>.*)$", re.IGNORECASE | re.DOTALL)
@@ -20,8 +21,9 @@ def duplicate_question(subject: Subject) -> Iterator[Problem]:
 
     Why: the second answer costs as much as the first and says nothing new.
     Fix: ask something else, or remove one of the steps. What most prompts share, line by line, is
-    left out of the comparison, and so are small words and numbers; of the words that remain, nine
-    of ten must be the same in the same order, and every name from the code. The chunks of one
+    left out of the comparison, and so are small words, numbers and quoted evidence; of the words
+    that remain, nine of ten must be the same in the same order, and every name from the code. Where
+    nothing different remains they are the same question, whatever is attached. The chunks of one
     step are one question.
 
     Bad::
@@ -185,10 +187,33 @@ def step_without_question(subject: Subject) -> Iterator[Problem]:
         yield Problem(silent[0].header.span, message, hint)
 
 
+def unwritten_question(subject: Subject) -> Iterator[Problem]:
+    """No question of a template is left as it came.
+
+    Why: its answer would cost money and be about nothing.
+    Fix: write your own question in place of `<your question: …>`.
+
+    Bad::
+        # 01) one question
+        oracle -p "<your question: what is at stake?>" --write-output a.md
+
+    Good::
+        # 01) one question
+        oracle -p "Where can the stock of an article become negative?" --write-output a.md
+    """
+    for step in subject.pack.steps:
+        for call in asking_calls(step):
+            if call.prompt is not None and PLACEHOLDER in call.prompt.text:
+                hint = f"write your question in place of {PLACEHOLDER} …>"
+                message = f"step {step.id} asks the question of the template"
+                yield Problem(call.prompt.span, message, hint, step=step.id)
+
+
 RULES = tuple(
     sorted(
         (
             *header_rules.RULES,
+            *evidence_rules.RULES,
             Rule(
                 "OP306", "duplicate-question", Severity.WARNING, Severity.ERROR, duplicate_question
             ),
@@ -212,7 +237,9 @@ RULES = tuple(
                 Severity.WARNING,
                 Severity.ERROR,
                 step_without_question,
+                only_strict=True,
             ),
+            Rule("OP314", "unwritten-question", Severity.ERROR, Severity.ERROR, unwritten_question),
         ),
         key=lambda rule: rule.id,
     )

@@ -53,7 +53,7 @@ def _may_mean_bash(fence: Fence) -> bool:
 def several_bash_blocks(subject: Subject) -> Iterator[Problem]:
     """The file holds one bash block, not several.
 
-    Why: exactly one block runs; what the others are for would be unclear.
+    Why: only the first block runs, so that the steps of the others never do.
     Fix: move everything into one block; show other commands as plain indented text.
 
     Bad file::
@@ -75,9 +75,9 @@ def several_bash_blocks(subject: Subject) -> Iterator[Problem]:
         oracle -p "How?" --write-output b.md
         ```
     """
-    blocks = [fence for fence in subject.pack.fences if fence.is_bash]
+    blocks = subject.pack.bash_blocks
     for block in blocks[1:]:
-        message = f"a second bash block; only the one at line {blocks[0].span.line} would run"
+        message = f"this bash block does not run: only the one at line {blocks[0].span.line} does"
         yield Problem(block.span, message, "move its steps into the first block")
 
 
@@ -174,7 +174,7 @@ def foreign_line_ends(subject: Subject) -> Iterator[Problem]:
 
 RULES = (
     Rule("OP101", "no-bash-block", Severity.ERROR, Severity.ERROR, no_bash_block),
-    Rule("OP102", "several-bash-blocks", Severity.ERROR, Severity.ERROR, several_bash_blocks),
+    Rule("OP102", "several-bash-blocks", Severity.WARNING, Severity.ERROR, several_bash_blocks),
     Rule("OP103", "other-fence", Severity.WARNING, Severity.ERROR, other_fence),
     Rule("OP104", "unclosed-fence", Severity.ERROR, Severity.ERROR, unclosed_fence),
     Rule("OP111", "foreign-line-ends", Severity.ADVICE, Severity.ADVICE, foreign_line_ends),

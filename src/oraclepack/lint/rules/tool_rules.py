@@ -79,8 +79,8 @@ def interactive_use(subject: Subject) -> Iterator[Problem]:
 def not_interceptable(subject: Subject) -> Iterator[Problem]:
     """A tool is called in a way that oraclepack can intercept.
 
-    Why: a call that bypasses it is neither cached nor retried nor limited, and its output path is
-    not checked.
+    Why: oraclepack sees such a call only where the tool is a Node program. Otherwise it is neither
+    cached nor retried nor limited, its output path is not checked, and its step fails as ESCAPED.
     Fix: call the tool by its bare name and leave PATH alone.
 
     Bad::
@@ -142,7 +142,8 @@ def _refusal(call: ToolCall, problem: FlagProblem) -> tuple[str, str]:
 def call_in_background(subject: Subject) -> Iterator[Problem]:
     """A step waits for the calls that it sends to the background.
 
-    Why: the step ends before the answer is there, and its calls are ended with it.
+    Why: the commands after the call run before the answer is there, and nobody looks at its exit
+    code; oraclepack waits for the answer when the step has ended.
     Fix: remove the `&`, or end the step with `wait`.
 
     Bad::

@@ -147,6 +147,12 @@ def read_script(
     return script, reader.variables
 
 
+def _holds_flag(node: "Node") -> bool:
+    """The tree takes `--file=a` for an assignment; to bash it is a word of a command."""
+    words = [node] if node.type == "variable_assignment" else node.named_children
+    return any((word.text or b"").startswith(b"-") for word in words)
+
+
 def _comments_at_top(root: "Node") -> frozenset[int]:
     # A node that is asked for its parent looks through all of the parent's children.
     children = root.named_children if root.type == "program" else ()
@@ -175,6 +181,8 @@ class _Reader(msgspec.Struct):
             case "comment":
                 self._comment(node, places)
             case "command":
+                self._command(node, places, [])
+            case "variable_assignment" | "variable_assignments" if _holds_flag(node):
                 self._command(node, places, [])
             case "redirected_statement":
                 self._redirected(node, places)
@@ -306,8 +314,8 @@ class _Reader(msgspec.Struct):
         settings: list[tuple[str, Word]] = []
         redirects = list(outer)
         parts: list[Node] = []
-        for child in node.named_children:
-            if child.type == "variable_assignment":
+        for child in [node] if node.type == "variable_assignment" else node.named_children:
+            if child.type == "variable_assignment" and not _holds_flag(child):
                 settings.append(Assignments(self.variables, self.place).setting(child))
             elif child.type in REDIRECTS:
                 redirects.append(child)

@@ -12,6 +12,8 @@ from oraclepack.pack.script import ExpansionKind, Script, SimpleCommand, Span, W
 from oraclepack.pack.tool_call import ToolCall
 from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.flag_tables import Role
+from oraclepack.tools.oracle_question import model_output
+from oraclepack.tools.tool_names import ORACLE
 
 _TEXT_STOPS = late_pattern(rb'[\\"`$]')
 _CODE_STOPS = late_pattern(rb"[\\'\"`$()#<\n]|\bcase\b|\besac\b")
@@ -294,13 +296,30 @@ def writes_of(script: Script, outputs: Iterable[Output]) -> tuple[frozenset[str]
 
 
 def _of_call(number: int, call: ToolCall) -> Iterator[Output]:
+    models = _models(call)
     for flag in call.flags:
-        if flag.role == Role.OUTPUT and flag.value is not None:
+        if flag.role != Role.OUTPUT or flag.value is None:
+            continue
+        if not models:
             yield Output(flag.value, flag.name, number)
+        for model in models:
+            yield Output(_for_model(flag.value, model), flag.name, number)
     for redirect in call.redirects:
         target = redirect.target
         if redirect.takes_stdout and not target.display_text.startswith(_NO_FILE):
             yield Output(target, redirect.operator, number)
+
+
+def _models(call: ToolCall) -> tuple[str, ...]:
+    """The models of a call of oracle that asks several at once: each has a file of its own."""
+    named = [word.value for word in call.values("--models") if word.value]
+    models = tuple(one.strip() for one in named[-1].split(",") if one.strip()) if named else ()
+    return models if call.tool == ORACLE and len(models) > 1 else ()
+
+
+def _for_model(word: Word, model: str) -> Word:
+    value = None if word.value is None else model_output(word.value, model)
+    return replace(word, value=value, template=model_output(word.template, model))
 
 
 def _inputs(command: SimpleCommand) -> Iterator[Word]:

@@ -155,9 +155,9 @@ class Boundaries(msgspec.Struct):
     trees: "dict[int, Tree]" = msgspec.field(default_factory=dict)
     """Of prelude and steps by their first row, if each of them can be read by itself."""
 
-    def add(self, comment: Comment, row: int, column: int) -> None:
+    def add(self, comment: Comment, row: int) -> None:
         match = HEADER.match(comment.text)
-        if comment.top_level and match is not None and column == 0:
+        if comment.top_level and match is not None:
             self.headers.append(comment)
             self.rows.append(row)
             return
@@ -208,7 +208,7 @@ def find_boundaries(place: Locator, complete: Complete | None) -> Boundaries:
             # Indented it is behind a blank: a comment, whatever the line before ends with.
             in_a_word = column == 0 and _ends_a_word(root, lines, row)
             is_top = comment.top_level and not in_a_word
-            boundaries.add(replace(comment, top_level=is_top), row, column)
+            boundaries.add(replace(comment, top_level=is_top), row)
     return boundaries
 
 

@@ -127,7 +127,8 @@ def _calls_of(
     guarded: set[str],
     texts: Mapping[str, tuple[Expansion, ...]],
 ) -> list[ToolCall]:
-    if command.name is not None and command.name in functions:
+    # A function named like a tool passes its words on: `oracle() { command oracle -v "$@"; }`.
+    if command.name is not None and command.name in functions and command.name not in SPELLINGS:
         via = f"function {command.name}"
         return [
             replace(

@@ -97,7 +97,7 @@ def value_of(  # noqa: PLR0911 - a table of node kinds
 ) -> Value:
     """What bash makes of a word node."""
     match node.type:
-        case "word" | "number" | "variable_name" | "special_variable_name" | "test_operator":
+        case "word" | "number" | "variable_name" | "special_variable_name" | "test_operator" | "=":
             return _bare(text_of(node))
         case "raw_string":
             return Value(text_of(node)[1:-1])
@@ -105,7 +105,7 @@ def value_of(  # noqa: PLR0911 - a table of node kinds
             return _string(node, variables, place)
         case "ansi_c_string":
             return _ansi(text_of(node)[2:-1])
-        case "concatenation":
+        case "concatenation" | "variable_assignment":
             return _joined(node, variables, place)
         case "command_name" | "translated_string" if node.named_child_count == 1:
             return value_of(node.named_children[0], variables, place)

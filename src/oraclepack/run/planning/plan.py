@@ -20,9 +20,11 @@ class Decision(StrEnum):
     """It was to run and cannot here: a tool is missing."""
     NOT_SELECTED = "not_selected"
     RESTORE = "restore"
-    """It went well; outputs that are gone or changed are put back from the run's own copies."""
+    """It went well; outputs that are gone are put back from the run's own copies."""
     RECHECK = "recheck"
     """Its answer missed its contract and meets it now: it is recorded as ok, and nothing runs."""
+    ADOPT = "adopt"
+    """Its answers were there before the run; the user takes them, and nothing runs."""
     HELD = "held"
     """Its answer misses its contract. It was paid for, so it is asked for again only on request."""
 
@@ -34,6 +36,7 @@ _SENTENCES = {
     Decision.NOT_SELECTED: "is not selected",
     Decision.RESTORE: "is done",
     Decision.RECHECK: "is done",
+    Decision.ADOPT: "is done",
     Decision.HELD: "is held",
 }
 
@@ -56,6 +59,10 @@ class PlannedStep(msgspec.Struct, frozen=True):
     """For the journal, when it is skipped: `tool_missing: codex`."""
     warnings: tuple[str, ...] = ()
     title: str = ""
+    is_edited: bool = False
+    """A person changed an output after it was recorded, or changed it back."""
+    adopts: tuple[str, ...] = ()
+    """Answers that were there before the run and that the user takes."""
 
     @property
     def runs(self) -> bool:
@@ -66,12 +73,25 @@ class PlannedStep(msgspec.Struct, frozen=True):
         return f"step {self.step_id} {_SENTENCES[self.decision]}: {self.reason}"
 
 
+class ExistingAnswer(msgspec.Struct, frozen=True):
+    """A file at the path of an answer that is to be asked for, and that this run did not record."""
+
+    step_id: StepId
+    path: str
+    lacks: str = ""
+    """Why it does not meet its contract; empty when it does."""
+    completes: bool = False
+    """With the other existing answers of its step nothing of the step is left to do."""
+
+
 class Plan(msgspec.Struct, frozen=True):
     """What a command does with the steps of a pack, ordered by their ids."""
 
     steps: tuple[PlannedStep, ...]
     warnings: tuple[str, ...] = ()
     """What concerns no single step."""
+    existing: tuple[ExistingAnswer, ...] = ()
+    """Answers that are there, while the user has not said what becomes of them."""
     refusal: Refusal | None = None
     """Why the plan can be shown but not carried out: oracle is missing, an output is taken."""
 

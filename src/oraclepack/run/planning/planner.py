@@ -10,14 +10,15 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.errors import InputError, MachineError, Refusal
+from oraclepack.journal import events as j
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Status
 from oraclepack.journal.step_state import StepState
+from oraclepack.pack.missing_files import missing_files
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.questions import short_title
 from oraclepack.pack.script import Enclosure
 from oraclepack.run.planning.edges import Edges, edges_of, is_barrier
-from oraclepack.run.planning.missing_files import missing_files
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep, command_hash, listed
 from oraclepack.run.planning.selection import Rerun, ResolvedSelection, Selection, choose
 from oraclepack.tools.tool_names import ORACLE
@@ -27,7 +28,7 @@ TOOL_MISSING = "tool_missing"
 
 
 class CheckedOutputs(msgspec.Struct, frozen=True):
-    """The outputs of a step whose answer missed its contract, checked as they are now."""
+    """The outputs of a step that missed its contract or were edited, checked as they are now."""
 
     passed: bool
     is_whole: bool = True
@@ -46,15 +47,18 @@ class DiskSnapshot(msgspec.Struct, frozen=True):
     outputs: Mapping[str, str | None] = msgspec.field(default_factory=dict)
     """The copies in the run directory, by path relative to it."""
     declared: Mapping[str, str | None] = msgspec.field(default_factory=dict)
-    """Outputs where the pack asked for them, by path relative to the project root."""
+    """Outputs where the pack asked for them, by path relative to the project root. Missing are also
+    files that hold nothing, and what another run recorded."""
     attached: Mapping[str, str | None] = msgspec.field(default_factory=dict)
     missing_tools: frozenset[str] = frozenset()
     """Tools that cannot be called here, by the names of `pack/tool_call.py`. Oracle is not one of
     them while oraclepack itself answers for it."""
     checked: Mapping[str, CheckedOutputs] = msgspec.field(default_factory=dict)
-    """By step: those whose answer missed its contract."""
+    """By step: those whose answer missed its contract, or was edited."""
     answered: frozenset[str] = frozenset()
     """Tools that oraclepack itself answers for, so that none of them may really start."""
+    lacks_space: str = ""
+    """Why oracle could not write to its home; empty where it can, and where it is not called."""
     missing_files: frozenset[str] = frozenset()
     """Attachments of the pack that are not there; empty where that must not stop the run."""
 
@@ -98,9 +102,18 @@ def plan(
     if early is not None:
         return early
     edges = edges_of(steps)
+    replaced = state.replaced_outputs()
     planned = [
         _planned(
-            _Case(step, command_hash(pack, step), state.step(step.id), snapshot, selection.refresh),
+            _Case(
+                step,
+                command_hash(pack, step),
+                state.step(step.id),
+                snapshot,
+                edited_outputs(state, step.id, snapshot.declared),
+                selection.refresh,
+                frozenset(path for step_id, path in replaced if step_id == step.id),
+            ),
             chosen,
             edges[step.id],
         )
@@ -110,6 +123,7 @@ def plan(
         steps=tuple(_with_neighbours(step, planned, state) for step in planned),
         warnings=tuple(_warnings(pack, state, planned)),
         refusal=_without_oracle(pack, planned, snapshot)
+        or _without_space(pack, planned, snapshot)
         or _escaping_prelude(pack, snapshot)
         or _without_file(pack, planned, state, snapshot),
     )
@@ -126,6 +140,24 @@ def _taken_back_before(first: str | None, ids: Iterable[str], state: RunState) -
     )
 
 
+def edited_outputs(state: RunState, step_id: str, now: Mapping[str, str | None]) -> dict[str, str]:
+    """Outputs of a step that were changed after it went well, by path, with their hashes now.
+
+    What a later step of the run recorded at the same path is that step's output.
+    """
+    step = state.step(step_id)
+    if step.status is not Status.OK and not step.edited:
+        return {}
+    recorded = {
+        (output.declared_path, output.sha256)
+        for other in state.steps.values()
+        for output in other.outputs
+    }
+    paths = [output.declared_path for output in step.outputs if output.declared_path is not None]
+    present = ((path, now.get(path)) for path in paths)
+    return {path: sha for path, sha in present if sha is not None and (path, sha) not in recorded}
+
+
 class _Case(msgspec.Struct, frozen=True):
     """One step and everything that is known about it."""
 
@@ -133,15 +165,22 @@ class _Case(msgspec.Struct, frozen=True):
     command_hash: str
     state: StepState
     snapshot: DiskSnapshot
+    edited: Mapping[str, str]
+    """Outputs that a person changed, with their hashes."""
     refresh: bool = False
+    replaced: frozenset[str] = frozenset()
+    """Its outputs that belong to a later step, by their paths in the run directory."""
+
+    @property
+    def outputs(self) -> tuple[j.OutputRecorded, ...]:
+        """The recorded outputs that are still its own."""
+        return tuple(out for out in self.state.outputs if out.path not in self.replaced)
 
 
 def _planned(case: _Case, chosen: ResolvedSelection, edges: Edges) -> PlannedStep:
     reason, decision, skip_reason = _decided(case, chosen)
-    warnings = [*_stale(case)] if decision in {Decision.DONE, Decision.RESTORE} else []
-    notice = chosen.notice(case.step)
-    if notice is not None and decision is not Decision.NOT_SELECTED:
-        warnings.append(notice)
+    is_kept = decision in {Decision.DONE, Decision.RESTORE}
+    warnings = (*_stale(case), *_newly_edited(case)) if is_kept else ()
     return PlannedStep(
         step_id=case.step.id,
         decision=decision,
@@ -153,6 +192,7 @@ def _planned(case: _Case, chosen: ResolvedSelection, edges: Edges) -> PlannedSte
         skip_reason=skip_reason,
         warnings=tuple(warnings),
         title=short_title(case.step),
+        is_edited=bool(case.edited or case.state.edited),
     )
 
 
@@ -166,7 +206,7 @@ def _decided(case: _Case, chosen: ResolvedSelection) -> tuple[str, Decision, str
         return *reuse, None
     reason = reason or _due(case)
     if reason is None:
-        return _done(case.state), Decision.DONE, None
+        return _done(case), Decision.DONE, None
     missing = _missing_tools(case)
     if missing:
         names = listed(missing)
@@ -186,7 +226,7 @@ def _not_rerun(case: _Case, chosen: ResolvedSelection) -> str | None:
     if chosen.rerun is Rerun.CHANGED:
         if status is not Status.OK:
             return f"--rerun changed skips it: it is {status}"
-        if not any((*_changed(case), *_changed_files(case), _restored(case))):
+        if not any((*_changed(case), *_changed_files(case), *_displaced(case))):
             return "--rerun changed skips it: nothing that it depends on has changed"
     return None
 
@@ -204,10 +244,12 @@ def _asked_for(case: _Case, chosen: ResolvedSelection) -> str | None:
 
 def _reusable(case: _Case) -> tuple[str, Decision] | None:
     """What was paid for and need not be asked for again, though the step is not simply done."""
-    restored = _restored(case)
-    if restored is not None:
-        return restored, Decision.RESTORE
     now = case.snapshot.checked.get(case.step.id)
+    if case.state.status is Status.OK and not any(_changed(case)):
+        if case.edited and now is not None and not now.passed:
+            return f"{now.lacks}, {edited_ways(case.step.id)}", Decision.HELD
+        displaced = next(iter(_displaced(case)), None)
+        return None if displaced is None else (displaced, Decision.RESTORE)
     same = case.state.misses_contract and case.state.command_hash == case.command_hash
     if now is None or not same or case.refresh:
         return None
@@ -236,27 +278,33 @@ def is_complete(step: Step, state: StepState) -> bool:
     )
 
 
-def _restored(case: _Case) -> str | None:
-    """Which outputs of a done step are restored; None when none are, or not all of them can be."""
-    state = case.state
-    if state.status is not Status.OK or any(_changed(case)):
-        return None
-    return next(iter(_displaced(case)), None)
+def edited_ways(step_id: str) -> str:
+    """Why a step fails whose answer a person changed, and both ways on."""
+    return (
+        f"since it was edited: `oraclepack accept` takes step {step_id} as it is; "
+        "without the file, `run` puts the recorded answer back"
+    )
+
+
+def _newly_edited(case: _Case) -> Iterable[str]:
+    known = {one.declared_path: one.sha256 for one in case.state.edited}
+    copies = {output.declared_path: output.path for output in case.state.outputs}
+    for path, digest in case.edited.items():
+        if known.get(path) != digest:
+            yield (
+                f"{path} was edited after it was recorded: it stays as it is; "
+                f"the recorded answer is {copies[path]} in the run directory"
+            )
 
 
 def _displaced(case: _Case) -> Iterable[str]:
-    """Outputs that are not as recorded in one of their two places, and are in the other."""
-    for output in case.state.outputs:
+    """Outputs that are missing in one of their two places, and can be restored from the other."""
+    for output in case.outputs:
         copy = case.snapshot.outputs.get(output.path)
         path = output.declared_path
         there = case.snapshot.declared.get(path) if path is not None else None
         if path is not None and there is None and copy == output.sha256:
             yield f"its output {path} is gone and put back from the run's own copy"
-        elif path is not None and there != output.sha256 and copy == output.sha256:
-            yield (
-                f"its output {path} has changed since it was recorded: "
-                "that goes to quarantine, and the recorded one is put back"
-            )
         elif path is not None and there == output.sha256 and copy != output.sha256:
             yield f"the run's copy {output.path} is restored from {path}"
 
@@ -285,6 +333,8 @@ def _still_to_do(state: StepState) -> str:
         return "it was interrupted: stopped before its end"
     if state.is_over_budget:
         return "a call of its last attempt did not fit the budget"
+    if state.is_awaited:
+        return "its provider had not finished an answer that was paid for; it is waited for"
     return "its last run was taken back" if state.rolled_back else "it has not run yet"
 
 
@@ -292,19 +342,12 @@ def _changed(case: _Case) -> Iterable[str]:
     """What has changed since the step went well: its command, its outputs."""
     if case.state.command_hash != case.command_hash:
         yield "its commands or the prelude have changed since it ran"
-    for output in case.state.outputs:
-        places = [(output.path, case.snapshot.outputs.get(output.path))]
-        if output.declared_path is not None:
-            now = case.snapshot.declared.get(output.declared_path)
-            # First: the declared path is the one that people know.
-            places.insert(0, (output.declared_path, now))
-        if any(now == output.sha256 for _, now in places):
-            continue  # the other place can be fixed from it
-        for path, now in places:
-            if now is None:
-                yield f"its output {path} is gone"
-            elif now != output.sha256:
-                yield f"its output {path} has changed since it was recorded"
+    for output in case.outputs:
+        path = output.declared_path
+        if path is not None and case.snapshot.declared.get(path) is not None:
+            continue  # as recorded, or as a person left it
+        if case.snapshot.outputs.get(output.path) != output.sha256:
+            yield f"its output {path or output.path} is gone"
 
 
 def _changed_files(case: _Case) -> Iterable[str]:
@@ -321,11 +364,14 @@ def _stale(case: _Case) -> Iterable[str]:
     return (f"{one}; --rerun changed asks again" for one in _changed_files(case))
 
 
-def _done(state: StepState) -> str:
+def _done(case: _Case) -> str:
+    state = case.state
     how = "it was taken over from a state file" if state.imported else "it went well"
     if state.is_accepted:
         why = next((f": {one.reason}" for one in state.accepted if one.reason), "")
-        how = f"it was accepted as it is{why}"
+        how = f"it was {state.word} as it is{why}"
+    if case.edited:
+        return f"{how}, and {listed(case.edited)} stays as it was edited"
     match len(state.outputs):
         case 0:
             return how
@@ -414,12 +460,27 @@ def _without_file(
     first = missing[0]
     more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
     return Refusal(
-        f"step {first.step} (line {first.line}) attaches {first.path}, which does not exist and "
-        f"which nothing before it creates{more}",
+        f"step {first.step} (line {first.span.line}) attaches {first.path}, which does not exist "
+        f"and which nothing before it creates{more}",
         hint="correct the path, which is relative to the project root, or create the file; "
         "--no-validate runs it anyway",
         kind=InputError,
     )
+
+
+def _without_space(
+    pack: Pack, planned: list[PlannedStep], snapshot: DiskSnapshot
+) -> Refusal | None:
+    if not snapshot.lacks_space or not _asking(pack, planned):
+        return None
+    hint = "make room there, or name another place in ORACLE_HOME_DIR"
+    return Refusal(snapshot.lacks_space, hint=hint, kind=MachineError)
+
+
+def _asking(pack: Pack, planned: list[PlannedStep]) -> list[str]:
+    """The steps that run and surely call oracle."""
+    asking = {step.id for step in pack.steps if any(not call.guarded for call in step.oracle_calls)}
+    return [step.step_id for step in planned if step.runs and step.step_id in asking]
 
 
 def _without_oracle(
@@ -427,8 +488,7 @@ def _without_oracle(
 ) -> Refusal | None:
     if ORACLE not in snapshot.missing_tools:
         return None
-    asking = {step.id for step in pack.steps if any(not call.guarded for call in step.oracle_calls)}
-    steps = [step.step_id for step in planned if step.runs and step.step_id in asking]
+    steps = _asking(pack, planned)
     if not steps:
         return None
     named = f"steps {listed(steps)}" if len(steps) <= _FEW_STEPS else f"{len(steps)} steps"

@@ -47,6 +47,15 @@ class Selection(msgspec.Struct, frozen=True):
     """Ask again, also what was answered before."""
 
 
+class Existing(StrEnum):
+    """What becomes of answers that are there before a run asks, and that no record knows."""
+
+    ADOPT = "adopt"
+    """Those that meet their contracts are taken; the others are asked for."""
+    REPLACE = "replace"
+    """All are asked for; the files that are replaced are kept."""
+
+
 class RunArguments(msgspec.Struct, frozen=True):
     """The arguments of a command that runs a pack, beyond its settings."""
 
@@ -64,8 +73,9 @@ class RunArguments(msgspec.Struct, frozen=True):
     """A state file of the Go tool to take over."""
     in_place: bool = False
     """A rehearsal runs its steps in the project itself, not in a copy."""
-    take_over: bool = False
-    """Overwrite outputs that a run of another pack has recorded; they are kept as backups."""
+    existing: Existing | None = None
+    """What becomes of outputs that this run has not recorded; None asks at a terminal, and
+    refuses elsewhere."""
     wait_for: str | None = None
     """Begin the steps after this run has ended."""
     expect_pack: str | None = None
@@ -98,18 +108,15 @@ class ResolvedSelection(msgspec.Struct, frozen=True):
         return self._too_far(step)
 
     def _too_far(self, step: Step) -> str | None:
+        """A step without a number for its ROI counts as 0, as in the Go tool."""
+        if self.threshold is None:
+            return None
         roi = step.number("ROI")
-        if self.threshold is None or roi is None:
+        is_under = (roi or 0) < self.threshold
+        if is_under is (self.roi_mode is RoiMode.UNDER):
             return None
-        is_within = roi >= self.threshold if self.roi_mode is RoiMode.OVER else roi < self.threshold
-        side = "under" if self.roi_mode is RoiMode.OVER else "not under"
-        return None if is_within else f"its ROI {roi:g} is {side} the threshold {self.threshold:g}"
-
-    def notice(self, step: Step) -> str | None:
-        """What to say about a step that a filter could not judge."""
-        if self.threshold is None or step.number("ROI") is not None:
-            return None
-        return "it has no ROI, so --roi-threshold keeps it"
+        figure = "it has no ROI: 0" if roi is None else f"its ROI {roi:g}"
+        return f"{figure} is {'' if is_under else 'not '}under the threshold {self.threshold:g}"
 
 
 def choose(selection: Selection, known: Sequence[str]) -> ResolvedSelection | Refusal:

@@ -1,17 +1,25 @@
 """What the disk and the machine look like, for the planner."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
+from oraclepack.pack.missing_files import literal_attachments
 from oraclepack.pack.model import Pack
-from oraclepack.run.planning.missing_files import literal_attachments
-from oraclepack.run.planning.planner import CheckedOutputs, DiskSnapshot, needed_hashes
+from oraclepack.run.planning.planner import (
+    CheckedOutputs,
+    DiskSnapshot,
+    edited_outputs,
+    needed_hashes,
+)
+from oraclepack.run.recorded_files import present_outputs
 from oraclepack.run.revise import checked
 from oraclepack.run.run_session import RunOptions, manner_of
+from oraclepack.system.environment import environment
 from oraclepack.system.path_jail import hashes_of
 from oraclepack.system.programs import find_program, probe
+from oraclepack.tools.oracle_config import lacks_space
 from oraclepack.tools.tool_names import ORACLE, SPELLINGS
 
 
@@ -24,13 +32,15 @@ def take_snapshot(
     named need not be on PATH. Attachments are looked for where the options need them.
     """
     needed, answered = needed_hashes(state), options.answered
+    declared = present_outputs(root, run.run_id, state, needed.declared)
     return DiskSnapshot(
         outputs=hashes_of(run.path, needed.outputs),
-        declared=hashes_of(root, needed.declared),
+        declared=declared,
         attached=hashes_of(root, needed.attached),
         missing_tools=missing_tools(pack) - answered - ({ORACLE} if options.oracle_bin else set()),
-        checked=_checked(root, run, pack, state, options),
+        checked=_checked(root, run, pack, state, options, declared),
         answered=answered,
+        lacks_space="" if ORACLE in answered else lacks_space(environment()),
         missing_files=_missing(root, literal_attachments(pack))
         if options.needs_files
         else frozenset(),
@@ -49,10 +59,19 @@ def _exists(path: Path) -> bool:
 
 
 def _checked(
-    root: Path, run: RunDir, pack: Pack, state: RunState, options: RunOptions
+    root: Path,
+    run: RunDir,
+    pack: Pack,
+    state: RunState,
+    options: RunOptions,
+    declared: Mapping[str, str],
 ) -> dict[str, CheckedOutputs]:
-    """The answers that missed their contracts, checked as they are now."""
-    unmet = [step for step in pack.steps if state.step(step.id).misses_contract]
+    """The answers that missed their contracts or were edited, checked as they are now."""
+    unmet = [
+        step
+        for step in pack.steps
+        if state.step(step.id).misses_contract or edited_outputs(state, step.id, declared)
+    ]
     if not unmet:
         return {}
     manner, verify = manner_of(options), options.verify

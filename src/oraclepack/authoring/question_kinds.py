@@ -1,0 +1,239 @@
+"""The places in the code that are worth a question; the words are in `questions.toml`."""
+
+import re
+from collections.abc import Iterator
+
+from oraclepack.authoring import call_names as calls
+from oraclepack.authoring.question_candidate import (
+    Place,
+    QuestionCandidate,
+    candidate,
+    listed,
+    places,
+)
+from oraclepack.authoring.repository_survey import RepositorySurvey, SurveyedFile
+from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, ParsedSource
+
+CENTRAL_FILES = 5
+"""How many of the most central files are asked about by their densest function."""
+_MANY_DECISIONS = 8
+_LONG = 25
+"""Lines below which a function is read at a glance."""
+_MANY_PARAMETERS = 6
+_NEAR = 12
+"""Lines between a check and what relies on it."""
+_FEW = 2
+_SEVERAL = 3
+_LIMITED = re.compile(r"timeout|deadline|abort|alarm|settimeout|cancel", re.IGNORECASE)
+_NO_HANDLER = re.compile(r"\bSIG_(?:IGN|DFL)\b|removeListener|SIGPIPE|SIGWINCH")
+_NO_EXIT = re.compile(r"process\.on\(\s*[\"'](?!exit|SIG|beforeExit|uncaught|unhandled)")
+_PLATFORM = re.compile(
+    r"\b(?:sys\.platform|os\.name|platform\.system\(|process\.platform|runtime\.GOOS"
+    r"|RUBY_PLATFORM|cfg!\(|win_platform\?)|getProperty\(\"os\.name"
+)
+_ARGUMENT = re.compile(r"\(\s*([\w.\[\]\"'/:]+)")
+_PAIRS = (
+    *(("encode", "decode"), ("dumps", "loads"), ("dump", "load"), ("serialize", "deserialize")),
+    *(("to_", "from_"), ("write_", "read_"), ("format_", "parse_"), ("pack_", "unpack_")),
+    *(("escape", "unescape"), ("quote", "unquote"), ("marshal", "unmarshal")),
+    *(("compress", "decompress"), ("encrypt", "decrypt"), ("stringify", "parse")),
+)
+
+
+def code_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
+    """Every question that the code gives evidence for."""
+    for file, source in survey.sources:
+        for function, marks in source.functions:
+            name = source.qualified(function)
+            yield from _unlimited_wait(file, function, name, marks)
+            yield from _check_then_act(file, function, name, marks)
+            yield from _options(file, function, name, marks)
+        yield from _round_trips(file, source)
+        yield from _exit_handlers(file, source)
+        yield from _platforms(file, source)
+    for path in survey.central[:CENTRAL_FILES]:
+        yield from _densest(survey.files[path])
+
+
+def _calls(marks: list[Mark]) -> list[Mark]:
+    return [mark for mark in marks if mark.kind is MarkKind.CALL]
+
+
+def _unlimited_wait(
+    file: SurveyedFile, function: Definition, name: str, marks: list[Mark]
+) -> Iterator[QuestionCandidate]:
+    language = file.language or ""
+    waits = [call for call in _calls(marks) if calls.is_unlimited_request(language, call)]
+    if language in {"JavaScript", "TypeScript"}:
+        # Options in a variable may hold the limit.
+        waits = [w for w in waits if "args:1" in w.flags or any(f[:3] == "kw:" for f in w.flags)]
+    if not waits:
+        return
+    # A limit may also be set on the socket, the client or the loop around it.
+    if any(_LIMITED.search(line) for line in file.lines[function.line - 1 : function.end_line]):
+        return
+    if language in {"C", "C++"} and "CURLOPT_TIMEOUT" in file.text:
+        return
+    yield candidate(
+        "no-timeout",
+        name,
+        places(file.path, function.line, *(wait.line for wait in waits[:4])),
+        weight=len(waits),
+        name=name,
+        calls=listed([calls.label(wait.name) for wait in waits]),
+    )
+
+
+def _check_then_act(
+    file: SurveyedFile, function: Definition, name: str, marks: list[Mark]
+) -> Iterator[QuestionCandidate]:
+    """A path that is looked at first, and then opened or changed by the same name."""
+    called = _calls(marks)
+    for check in called:
+        target = _target(file, check) if calls.is_existence_check(check) else ""
+        if not target:
+            continue
+        for act in called:
+            is_after = check.line < act.line <= check.line + _NEAR
+            if is_after and calls.is_file_access(act) and _target(file, act) == target:
+                yield candidate(
+                    "check-then-act",
+                    name,
+                    places(file.path, function.line, check.line, act.line),
+                    name=name,
+                    check=calls.label(check.name),
+                    act=calls.label(act.name),
+                    target=target,
+                )
+                return
+
+
+def _target(file: SurveyedFile, call: Mark) -> str:
+    """The expression that a call is about: its object, or its first argument."""
+    holder, _, last = call.name.rpartition(".")
+    line = file.lines[call.line - 1]
+    is_method = last in {"exists", "is_file", "is_dir"} or call.name not in (
+        calls.FILE_CHANGES | calls.EXISTENCE
+    )
+    if is_method and holder not in {"os.path", "fs", "fsp", "fs.promises"}:
+        return holder.removeprefix("().")
+    at = line.find(f"{last}(")
+    match = _ARGUMENT.match(line, at + len(last)) if at >= 0 else None
+    return match[1].rstrip(".") if match is not None else ""
+
+
+def _options(
+    file: SurveyedFile, function: Definition, name: str, marks: list[Mark]
+) -> Iterator[QuestionCandidate]:
+    """A public function with many parameters, several of which it decides by."""
+    if len(function.parameters) < _MANY_PARAMETERS or not function.is_public:
+        return
+    tests: list[Mark] = []
+    known: set[str] = set()
+    for mark in marks:
+        words = {*mark.detail.split()} if mark.kind is MarkKind.BRANCH else set()
+        # The quoted line must show what is claimed of it.
+        if words - known and words <= {*re.findall(r"[\w$]+", file.lines[mark.line - 1])}:
+            tests.append(mark)
+            known |= words
+    shown = tests[:4]
+    tested = [n for n in function.parameters if any(n in m.detail.split() for m in shown)]
+    if len(tested) < _SEVERAL or len(shown) < _FEW:
+        return
+    yield candidate(
+        "option-combinations",
+        name,
+        places(file.path, function.line, *(m.line for m in shown)),
+        weight=len(known) + 2 * len(function.switches),
+        name=name,
+        count=len(function.parameters),
+        tested=listed(tested, 6),
+    )
+
+
+def _round_trips(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
+    names = {(d.owner, d.name.lstrip("_").lower()): d for d in source.definitions if d.is_callable}
+    for (owner, name), there in sorted(names.items()):
+        for forward, backward in _PAIRS:
+            if not name.startswith(forward):
+                continue
+            back = names.get((owner, backward + name[len(forward) :]))
+            if back is None or back is there:
+                continue
+            inner = [
+                mark
+                for function in (there, back)
+                for mark in source.marks
+                if mark.kind in {MarkKind.RAISE, MarkKind.BRANCH}
+                and function.line <= mark.line <= function.end_line
+            ]
+            # Where nothing is decided a library does the work, or a subclass.
+            if len(inner) >= _FEW and all(m.name != "NotImplementedError" for m in inner):
+                one, other = source.qualified(there), source.qualified(back)
+                lines = [there.line, back.line, *(m.line for m in inner[:4])]
+                yield candidate(
+                    "round-trip",
+                    one,
+                    places(file.path, *lines),
+                    weight=there.branches + back.branches,
+                    one=one,
+                    other=other,
+                )
+            break
+
+
+def _exit_handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
+    handlers = [
+        mark
+        for mark in source.of(MarkKind.CALL)
+        if mark.name in calls.EXIT_HANDLERS
+        and not _NO_HANDLER.search(file.lines[mark.line - 1])
+        and not _NO_EXIT.search(file.lines[mark.line - 1])
+    ]
+    words = {w for m in handlers[:4] for w in re.findall(r"\w+", file.lines[m.line - 1])}
+    installed = [d.line for d in source.definitions if d.is_callable and d.name in words]
+    around = [o.line for m in handlers[:1] if (o := source.owner_of(m)) is not None]
+    evidence = places(file.path, *(m.line for m in handlers[:3]), *around, *installed[:2])
+    if handlers and len(evidence) >= _FEW:
+        names = listed([calls.label(mark.name) for mark in handlers])
+        subject = calls.method(handlers[0].name)
+        yield candidate(
+            "exit-handlers", subject, evidence, weight=len(handlers), path=file.path, calls=names
+        )
+
+
+def _platforms(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
+    branches = [m for m in source.of(MarkKind.BRANCH) if _PLATFORM.search(file.lines[m.line - 1])]
+    owners = [owner for m in branches if (owner := source.owner_of(m)) is not None]
+    if len(branches) < _FEW or not owners:
+        return
+    evidence = places(file.path, *(m.line for m in branches[:4]), *(o.line for o in owners[:2]))
+    subject = source.qualified(owners[0])
+    yield candidate("platform-branch", subject, evidence, weight=len(branches), path=file.path)
+
+
+def _densest(file: SurveyedFile) -> Iterator[QuestionCandidate]:
+    """The function of a central file with the most decisions."""
+    source = file.source
+    dense = [
+        (function, marks)
+        for function, marks in (source.functions if source is not None else ())
+        if function.branches >= _MANY_DECISIONS and function.length >= _LONG
+    ]
+    if source is None or not dense:
+        return
+    most, marks = max(dense, key=lambda one: (one[0].branches, -one[0].line))
+    lines = sorted({m.line for m in marks if m.kind is MarkKind.BRANCH})
+    # Some conditions from all over the function.
+    quoted = lines[:: max(len(lines) // 4, 1)][:4]
+    name = source.qualified(most)
+    if len(quoted) >= _SEVERAL:
+        yield candidate(
+            "dense-function",
+            name,
+            (Place(file.path, most.line), *places(file.path, *quoted)),
+            weight=most.branches,
+            name=name,
+            count=most.branches,
+            path=file.path,
+        )

@@ -1,0 +1,1 @@
+"""How a question reaches a provider, and what we know of the providers' HTTP."""

@@ -1,0 +1,176 @@
+"""A response that a provider computes in the background: asked for by its id, or cancelled.
+
+OpenAI's Responses API, which Azure serves too. What it cannot tell for certain is unknown: another
+key and a short retention are answered with 404 like a response that never was.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from oraclepack.engines import http
+from oraclepack.system.patterns import late_pattern
+from oraclepack.system.printable import readable
+from oraclepack.tools.usage import Usage
+
+FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
+"""Seconds before the first request, doubled from one to the next."""
+_SECONDS = 30.0
+_TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_LONGEST_DETAIL = 300
+_ID = late_pattern(r"resp_\w+")
+_TENANT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+_TEXTS = frozenset({"output_text", "text"})
+
+
+class ResponseState(StrEnum):
+    """What a provider says about a response."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    INCOMPLETE = "incomplete"
+    CANCELLED = "cancelled"
+
+
+_STATES = {
+    "queued": ResponseState.RUNNING,
+    "in_progress": ResponseState.RUNNING,
+    "completed": ResponseState.COMPLETED,
+    "failed": ResponseState.FAILED,
+    "incomplete": ResponseState.INCOMPLETE,
+    "cancelled": ResponseState.CANCELLED,
+}
+
+
+class Response(msgspec.Struct, frozen=True):
+    """A response as its provider has it now."""
+
+    state: ResponseState
+    text: str = ""
+    """As oracle writes it to a file; empty while it is not completed."""
+    usage: Usage | None = None
+    detail: str = ""
+    """Why it has no answer."""
+
+
+class UnknownResponse(msgspec.Struct, frozen=True):
+    """The provider does not tell what became of a response."""
+
+    reason: str
+    is_transient: bool = False
+    """The same request may be answered later: no network, a limit, a fault of the server."""
+
+
+class ResponseAddress(msgspec.Struct, frozen=True):
+    """A response and the access to it. The key is never written down."""
+
+    endpoint: str
+    id: str
+    key: str
+    environment: Mapping[str, str] = {}
+    """Of the call: it may name the organisation and the project."""
+
+    def __repr__(self) -> str:
+        return f"ResponseAddress({self.endpoint!r}, {self.id!r})"
+
+
+def retrieve(address: ResponseAddress) -> Response | UnknownResponse:
+    """Ask for a response once."""
+    return _request("GET", address, "")
+
+
+def cancel(address: ResponseAddress) -> Response | UnknownResponse:
+    """Ask the provider to give a response up; returns what it says about it then."""
+    return _request("POST", address, "/cancel")
+
+
+def read_response(data: bytes) -> Response | None:
+    """The response in a reply's body; None where there is none."""
+    try:
+        found = msgspec.json.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    state = _STATES.get(str(found.get("status"))) if isinstance(found, dict) else None
+    if state is None:
+        return None
+    is_completed = state is ResponseState.COMPLETED
+    return Response(
+        state,
+        text=_text(found) if is_completed else "",
+        usage=_usage(found.get("usage")),
+        detail="" if is_completed else _detail(found),
+    )
+
+
+def _request(method: str, address: ResponseAddress, action: str) -> Response | UnknownResponse:
+    if not _ID().fullmatch(address.id):
+        return UnknownResponse("it has no id of a response")
+    if not http.is_safe_address(address.endpoint):
+        return UnknownResponse(f"no key is sent to {address.endpoint}: it must be an https address")
+    if not address.key:
+        return UnknownResponse("there is no key for its provider in the environment")
+    headers = {"Authorization": f"Bearer {address.key}"}
+    headers |= {
+        header: value
+        for name, header in _TENANT.items()
+        if (value := address.environment.get(name, "").strip())
+    }
+    url = f"{address.endpoint.rstrip('/')}/responses/{address.id}{action}"
+    reply = http.send(method, url, headers=headers, seconds=_SECONDS)
+    if isinstance(reply, http.NoReply):
+        return UnknownResponse(f"its provider cannot be reached: {reply.reason}", is_transient=True)
+    if not reply.is_success:
+        is_transient = reply.status in _TRANSIENT
+        return UnknownResponse(f"its provider answered {reply.status}", is_transient=is_transient)
+    response = read_response(reply.body)
+    # A portal or a proxy may have answered in its place.
+    return response or UnknownResponse(
+        "the reply of its provider cannot be read", is_transient=True
+    )
+
+
+def _text(found: Mapping[str, Any]) -> str:
+    """The text of a response as oracle puts it together and writes it."""
+    parts: list[str] = []
+    output = found.get("output")
+    for item in output if isinstance(output, list) else ():
+        content = item.get("content") if isinstance(item, dict) else None
+        if isinstance(content, list):
+            parts += [str(one["text"]) for one in content if _is_text(one)]
+        elif isinstance(item, dict) and isinstance(item.get("text"), str):
+            parts.append(item["text"])
+    text = "\n".join(parts)
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _is_text(part: object) -> bool:
+    return isinstance(part, dict) and part.get("type") in _TEXTS and bool(part.get("text"))
+
+
+def _usage(found: object) -> Usage | None:
+    if not isinstance(found, dict):
+        return None
+    details = found.get("output_tokens_details")
+    return Usage(
+        input_tokens=_count(found.get("input_tokens")),
+        output_tokens=_count(found.get("output_tokens")),
+        reasoning_tokens=_count(
+            details.get("reasoning_tokens") if isinstance(details, dict) else None
+        ),
+        total_tokens=_count(found.get("total_tokens")),
+    )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _detail(found: Mapping[str, Any]) -> str:
+    error, incomplete = found.get("error"), found.get("incomplete_details")
+    words = error.get("message") if isinstance(error, dict) else None
+    if words is None and isinstance(incomplete, dict):
+        words = incomplete.get("reason")
+    return readable(" ".join(str(words or "").split()))[:_LONGEST_DETAIL]

@@ -1,0 +1,148 @@
+"""OP311 to OP313: the lines that a question quotes as evidence."""
+
+from collections.abc import Iterator
+
+from oraclepack.lint.finding import Severity
+from oraclepack.lint.quoted_evidence import QuotedLine
+from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.pack.tool_call import AttachmentKind
+from oraclepack.system.printable import one_line
+
+_LONGEST = 80
+
+
+def false_evidence(subject: Subject) -> Iterator[Problem]:
+    """Every quoted line is in its file, as it is quoted.
+
+    Why: an answer built on a line that does not exist costs as much as a true one.
+    Fix: quote the line as it is, or drop the question. Lines below `Evidence (… at commit SHA)` are
+    compared with that commit; without a commit, or with one that this clone does not have, with
+    the work tree. Blanks do not count, and ` …` marks where a long line was cut.
+
+    Bad::
+        # 01) stock
+        IFS= read -r -d '' prompt <<'PROMPT' || true
+        Which order of two calls loses stock?
+
+        Evidence (path:line and the line):
+        - src/stock.py:41  def reserve_everything(article):
+        PROMPT
+        oracle -f src/stock.py -p "$prompt" --write-output a.md
+
+    Good::
+        # 01) stock
+        IFS= read -r -d '' prompt <<'PROMPT' || true
+        Which order of two calls loses stock?
+
+        Evidence (path:line and the line):
+        - src/stock.py:41  def reserve(article, count):
+        PROMPT
+        oracle -f src/stock.py -p "$prompt" --write-output a.md
+    """
+    for evidence in subject.evidence:
+        for quote in evidence.lines:
+            if quote.key in subject.facts.quotes:
+                complaint = _complaint(quote, subject.facts.quotes[quote.key])
+                if complaint:
+                    hint = "quote the line as it is, or drop the question"
+                    yield Problem(quote.span, complaint, hint, step=evidence.step.id)
+
+
+def _complaint(quote: QuotedLine, actual: str | None) -> str:
+    at = f" at commit {quote.commit[:12]}" if quote.commit else ""
+    if actual is None:
+        return f"{quote.path} has no line {quote.line}{at}"
+    if quote.agrees(actual):
+        return ""
+    shown = one_line(actual.strip())[:_LONGEST]
+    return f"{quote.path}:{quote.line}{at} says something else: {shown or 'nothing'}"
+
+
+def evidence_not_attached(subject: Subject) -> Iterator[Problem]:
+    """The files of quoted lines are attached to the question.
+
+    Why: the model cannot read what is around a quoted line of a file that it does not get.
+    Fix: attach the file by `-f`, or quote a line of an attached one. Steps that attach by pattern,
+    directory or variable are not judged.
+
+    Bad::
+        # 01) stock
+        IFS= read -r -d '' prompt <<'PROMPT' || true
+        Which order of two calls loses stock?
+
+        Evidence (path:line and the line):
+        - src/orders.py:12  def reserve(article, count):
+        PROMPT
+        oracle -f src/stock.py -p "$prompt" --write-output a.md
+
+    Good::
+        # 01) stock
+        IFS= read -r -d '' prompt <<'PROMPT' || true
+        Which order of two calls loses stock?
+
+        Evidence (path:line and the line):
+        - src/orders.py:12  def reserve(article, count):
+        PROMPT
+        oracle -f src/stock.py -f src/orders.py -p "$prompt" --write-output a.md
+    """
+    for evidence in subject.evidence:
+        attachments = [a for call in evidence.step.calls for a in call.attachments]
+        is_hidden = any(call.partly_hidden for call in evidence.step.calls)
+        if is_hidden or any(one.kind is not AttachmentKind.LITERAL for one in attachments):
+            continue
+        attached = {one.value.removeprefix("./") for one in attachments}
+        told: set[str] = set()
+        for quote in evidence.lines:
+            path = quote.path.removeprefix("./")
+            if path not in attached | told:
+                told.add(path)
+                message = f"step {evidence.step.id} quotes {path} and does not attach it"
+                yield Problem(quote.span, message, f'add -f "{path}"', step=evidence.step.id)
+
+
+def no_evidence(subject: Subject) -> Iterator[Problem]:
+    """A question quotes evidence where it announces it, or where most others do.
+
+    Why: a question without a line of code is about what its author supposes.
+    Fix: write lines `- path:line  text` below `Evidence (path:line and the line at commit SHA):`.
+    A pack in which few questions quote anything is not judged.
+
+    Bad::
+        # 01) stock
+        IFS= read -r -d '' prompt <<'PROMPT' || true
+        Which order of two calls loses stock?
+
+        Evidence (path:line and the line):
+        see the attached file
+        PROMPT
+        oracle -f src/stock.py -p "$prompt" --write-output a.md
+
+    Good::
+        # 01) stock
+        IFS= read -r -d '' prompt <<'PROMPT' || true
+        Which order of two calls loses stock?
+
+        Evidence (path:line and the line):
+        - src/stock.py:41  def reserve(article, count):
+        PROMPT
+        oracle -f src/stock.py -p "$prompt" --write-output a.md
+    """
+    quoting = sum(bool(one.lines) for one in subject.evidence)
+    for evidence in subject.evidence:
+        if evidence.lines:
+            continue
+        step = evidence.step
+        if evidence.is_announced:
+            message = f"step {step.id} announces evidence and quotes none"
+        elif quoting * 2 > len(subject.evidence):
+            message = f"step {step.id} quotes no evidence, as most of the others do"
+        else:
+            continue
+        yield Problem(step.header.span, message, "quote lines as `- path:line  text`", step=step.id)
+
+
+RULES = (
+    Rule("OP311", "false-evidence", Severity.WARNING, Severity.ERROR, false_evidence),
+    Rule("OP312", "evidence-not-attached", Severity.WARNING, Severity.ERROR, evidence_not_attached),
+    Rule("OP313", "no-evidence", Severity.WARNING, Severity.ERROR, no_evidence),
+)
