@@ -31,7 +31,8 @@ oracle -p "Why?" --write-output "answers/01.md"
 """
 _ORACLE = """\
 #!/bin/sh
-mkdir -p answers && echo "Because." > answers/01.md
+while [ "$1" != --write-output ]; do shift; done
+echo "Because." > "$2"
 """
 _GATE = "gate.py"
 """The program that waits for its start to be recorded, and then becomes the tool."""

@@ -19,6 +19,7 @@ from tests.torture import ground as grounds
 from tests.torture.checker import Snapshot, check
 from tests.torture.ground import Ground, a_ground
 from tests.torture.outcome import outcome
+from tests.torture.shapes import OLDER, REPLACE
 from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 
 TRANSIENT = ("rate_hint", "rate", "overloaded", "timeout", "server", "refused", "reset", "partial")
@@ -32,7 +33,6 @@ SHORT = 0.1
 TRIES = 5
 HINT = 0.15
 """Seconds: what the fault `rate_hint` asks for."""
-OLDER = "an older answer\n"
 _PROGRAM = Path(__file__).with_name("chaotic_oracle.py")
 
 
@@ -104,7 +104,7 @@ def storm(scene: Scene) -> Tally:
             weather = msgspec.structs.replace(weather, steps=4, rate=0.5)  # noqa: PLW2901
         ground = a_weather_station(scene.folder / f"s{number}", scene, weather)
         calm = ground.copy(scene.folder / f"c{number}").knowing(CHAOS="0 0 x")
-        assert calm.project.run(*weather.words).code == 0
+        assert calm.project.run(*REPLACE, *weather.words).code == 0
         before = Snapshot.of(ground)
         ran, rounds, killed = _until_done(ground, weather, random.Random(scene.seed + number))
         found = check(ground, before, ran=ran, wanted=None if killed else outcome(calm))
@@ -128,7 +128,7 @@ def _until_done(ground: Ground, weather: Weather, chance: random.Random) -> tupl
         fault: dict[str, object] | None = None
         if weather.kills and number <= ROUNDS // 2:
             fault = {"notes": str(ground.folder / "notes"), "kill": chance.randint(40, 400)}
-        ran = ground.project.run(*weather.words, *again, fault=fault, ROUND=str(number))
+        ran = ground.project.run(*REPLACE, *weather.words, *again, fault=fault, ROUND=str(number))
         killed += ran.code < 0
         if ran.code == 0 and not again:
             return ran, number, killed
@@ -179,7 +179,7 @@ def minute(scene: Scene) -> Tally:
     now = time.time()
     earlier = [now - 60 + 1.5 + number * 0.1 for number in range(PER_MINUTE - 2)]
     (limits / "openai.starts").write_bytes(array.array("d", earlier).tobytes())
-    ran = ground.project.run(*weather.words, ROUND="1")
+    ran = ground.project.run(*REPLACE, *weather.words, ROUND="1")
     starts = sorted([*earlier, *(float(one["begun"]) for one in ground.asked)])
     broken = [] if ran.code == 0 else [Broken(Promise.ENDING, f"{ran.code} {ran.err[-300:]}")]
     # A call is counted when it is allowed to begin, a moment before its process tells the time.

@@ -52,7 +52,8 @@ def kill_detached(scene: Scene) -> Tally:
 
 def _trial(site: Site, ground: Ground, chance: random.Random, where: Counter[str]) -> list[Broken]:
     chosen = chance.sample(VICTIMS, chance.randint(1, len(VICTIMS)))
-    started = ground.project.start("run", "pack.md", "--detach", "--json").wait()
+    words = ("run", "pack.md", "--detach", "--json", *site.shape.words)
+    started = ground.project.start(*words).wait()
     if started.code != 0:
         return [Broken(Promise.ENDING, f"it was not started: {started}")]
     runner = started.data["pid"]

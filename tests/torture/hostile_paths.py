@@ -14,6 +14,7 @@ from tests.e2e.run.project import Program, asking
 from tests.packs import pack_text
 from tests.torture.checker import Snapshot, corrupt, left, touched
 from tests.torture.ground import Ground, a_ground
+from tests.torture.shapes import OLDER, REPLACE
 from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 
 PATIENCE = 30.0
@@ -176,11 +177,11 @@ def during_the_call(scene: Scene) -> Tally:
             program = tools / "oracle"
             program.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\n{does}\n')
             program.chmod(0o755)
-            (ground.root / "out/1.md").write_text("an older answer\n")
+            (ground.root / "out/1.md").write_text(OLDER)
             return replace(ground, tools=tools)
 
         words = (RUN, BACK, (*RUN, "--keep-going"))[number % 3]
-        trials.run(f"the tool {what}", *words, prepare=prepared)
+        trials.run(f"the tool {what}", *words, *REPLACE, prepare=prepared)
     return trials.tally()
 
 

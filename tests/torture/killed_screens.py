@@ -138,7 +138,7 @@ def _trial(
     site: Site, ground: Ground, name: str, chance: random.Random, where: Counter[str]
 ) -> list[Broken]:
     os.mkfifo(ground.provider / "gate")
-    words = ("run", "pack.md", "--detach", "--json")
+    words = ("run", "pack.md", "--detach", "--json", *site.shape.words)
     started = ground.project.start(*words, PROVIDER_HOLD="asking").wait()
     if started.code != 0:
         return [Broken(Promise.ENDING, f"it was not started: {started}")]

@@ -50,7 +50,7 @@ class Office:
         before = Snapshot.of(template)
         undisturbed = template.copy(self._scene.folder / "u")
         seen = self._scene.folder / "seen"
-        ran = undisturbed.project.run(fault={"notes": str(seen)})
+        ran = undisturbed.project.run(*shape.words, fault={"notes": str(seen)})
         self.write_up(undisturbed)
         found = check(undisturbed, before, ran=ran)
         assert not found, found

@@ -63,11 +63,11 @@ def kill_the_runner(scene: Scene, office: Office) -> Tally:
         numbers = [number, chance.randrange(1, site.operations)][: 1 + index % 2]
         found = []
         for one in numbers:
-            died, place = killed_at(ground, (), one)
+            died, place = killed_at(ground, site.shape.words, one)
             found += unexpected(died) + corrupt(ground, settled=False)
             kills += died.code == -signal.SIGKILL
             where[place] += bool(place)
-        ran = ground.project.run()
+        ran = ground.project.run(*site.shape.words)
         office.write_up(ground)
         found += site.judged(ground, ran)
         moment = f"killed at {numbers}, {rule.fault} {rule.first} times"
@@ -181,7 +181,7 @@ def _played(office: Office, site: Site, trials: Sequence[Trial]) -> Tally:
     again = 0
     for trial in trials:
         ground = office.ground(site, *trial.rules)
-        killed = _killed(trial, office, ground)
+        killed = _killed(trial, office, ground, site.shape.words)
         where[trial.moment] += killed.anybody
         office.write_up(ground)
         allowed = [bill["prompt"] for bill in ground.billed][: int(killed.in_window)]
@@ -195,9 +195,9 @@ def _played(office: Office, site: Site, trials: Sequence[Trial]) -> Tally:
     return Tally(len(trials), where.total(), tuple(broken), facts, +where)
 
 
-def _killed(trial: Trial, office: Office, ground: Ground) -> Killed:
+def _killed(trial: Trial, office: Office, ground: Ground, words: tuple[str, ...]) -> Killed:
     """Kill at the moment, and run the command again."""
-    program = ground.project.start("run", "pack.md", "--json")
+    program = ground.project.start("run", "pack.md", "--json", *words)
     _await(trial.has_begun, office, ground)
     victims = trial.victims(office, ground, program.pid)
     if trial.moment in {"written", "completed"}:
@@ -212,7 +212,7 @@ def _killed(trial: Trial, office: Office, ground: Ground) -> Killed:
     over = Event()
     answering = Thread(target=_answer_who_waits, args=(office, ground, over))
     answering.start()
-    ran = ground.project.run()
+    ran = ground.project.run(*words)
     over.set()
     answering.join()
     return Killed(ran, bool(dead), in_window)

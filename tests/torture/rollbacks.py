@@ -20,9 +20,9 @@ from tests.e2e.run.project import asking
 from tests.torture.checker import corrupt, left, paid_twice
 from tests.torture.ground import Ground, a_ground
 from tests.torture.kills import TEARS
+from tests.torture.shapes import OLDER, REPLACE
 from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 
-OLDER = "an older answer\n"
 BASH = (
     "mkdir -p out\n"
     + asking(1)
@@ -44,8 +44,8 @@ MADE = {"01": "Question 1?", "02": "Question 2?", "03": "three\n", "04": "four\n
 """What each step makes: once its output is recorded, none of it may be lost."""
 FOUND = (OLDER, "r3\n", "r4\n", "mine\n")
 CODES = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EMFILE)
-BACK = ("run", "pack.md", "--json", "--rollback-on-failure")
-NEXT = ("run", "pack.md", "--json", "--steps", "06")
+BACK = ("run", "pack.md", "--json", "--rollback-on-failure", *REPLACE)
+NEXT = ("run", "pack.md", "--json", "--steps", "06", *REPLACE)
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -151,7 +151,7 @@ class _Trial:
             self._is_back()
         self._whole()
         if number % 3 == 0:
-            last = self.ground.project.run()
+            last = self.ground.project.run(*REPLACE)
             if last.code:
                 self.say(Promise.ENDING, f"running all: {last.code} {output_tail(last)}")
         return None

@@ -8,6 +8,8 @@ from tests.e2e.run.project import Zygote, asking
 from tests.torture.ground import Ground, a_ground
 
 OLDER = "an older answer\n"
+REPLACE = ("--existing", "replace")
+"""What the user says about the older answer."""
 _OUT = "set -eu\nmkdir -p out\n"
 _GIT = r"project/\.git(/|$)"
 _COMMIT = "git -c user.name=A -c user.email=a@example.org commit -q --allow-empty -m four\n"
@@ -19,7 +21,7 @@ class Shape:
 
     what: str
     bash: str
-    words: tuple[str, ...] = ()
+    words: tuple[str, ...] = REPLACE
     files: dict[str, str] | None = None
     finished: bool = False
     """The run that is attacked repeats one that has ended well."""
@@ -33,7 +35,7 @@ class Shape:
         older.parent.mkdir(exist_ok=True)
         older.write_text(OLDER)
         if self.finished:
-            ran = made.project.run()
+            ran = made.project.run(*REPLACE)
             assert ran.code == 0, ran
         return made
 
@@ -70,17 +72,17 @@ SHAPES: dict[str, Shape] = {
     "rerun": Shape(
         "All steps of a finished run once more",
         _OUT + asking(1) + asking(2),
-        words=("--rerun", "all"),
+        words=(*REPLACE, "--rerun", "all"),
         finished=True,
     ),
     "retrying": Shape(
         "Questions whose answers are at first cut short or lack a part, and that are asked again",
         _OUT + _faulty(1, "cut first=1") + _faulty(2, "partial first=1"),
-        words=("--output-retries", "1", "--retry-base-seconds", "0.001"),
+        words=(*REPLACE, "--output-retries", "1", "--retry-base-seconds", "0.001"),
     ),
     "parallel": Shape(
         "Four questions at the same time",
         _OUT + "".join(asking(number) for number in range(1, 5)),
-        words=("--max-parallel", "4", "--engine", "api"),
+        words=(*REPLACE, "--max-parallel", "4", "--engine", "api"),
     ),
 }

@@ -1,7 +1,7 @@
 """Asking: a call is tried until its answer is verified, or another try cannot help."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import msgspec
 from msgspec.structs import replace
@@ -80,16 +80,11 @@ class TryResult(msgspec.Struct, frozen=True):
         return self.answers[0] if len(self.answers) == 1 else None
 
 
-def try_once(
-    context: CallContext,
-    prepared: PreparedCall,
-    shim: Shim,
-    tally: ledger.Tally,
-    claim: Claim | None,
-    *,
-    force: bool,
-) -> TryResult | StepError | None:
-    """Wait for a slot, reserve the worst case and call the tool.
+@contextmanager
+def reserved_try(
+    context: CallContext, prepared: PreparedCall, shim: Shim, tally: ledger.Tally
+) -> Iterator[HeldMoney | StepError | None]:
+    """Wait for a slot and reserve the worst case of a try.
 
     None when the call is given up before that, an error when it fits neither budget nor disk.
     """
@@ -97,22 +92,25 @@ def try_once(
     slot = wait_for_slot(context, call, shim, prepared.limit)
     tally.waited_since(start)
     if slot is None:
-        return None
+        yield None
+        return
     with slot:
         lack = answer_files.lack_of_room(context) or answer_files.lack_of_access(prepared.outputs)
         if lack is not None:
-            return lack
+            yield lack
+            return
         options = context.options
         worst = worst_case(prepared, options.budget, options.prices)
         held = reserve_try(context, call, shim, worst)
         if isinstance(held, StepError):
-            return held
+            yield held
+            return
         with held:
             check_attached(context, prepared, shim)
-            return _paid_try(context, prepared, shim, tally, claim, held, force=force)
+            yield held
 
 
-def _paid_try(
+def paid_try(
     context: CallContext,
     prepared: PreparedCall,
     shim: Shim,
@@ -316,9 +314,20 @@ class OracleAsk:
         The caller records the intent first.
         """
         while True:
-            tried = try_once(
-                self._context, self._prepared, self._shim, self._tally, self._claim, force=force
-            )
+            with reserved_try(self._context, self._prepared, self._shim, self._tally) as held:
+                tried = (
+                    paid_try(
+                        self._context,
+                        self._prepared,
+                        self._shim,
+                        self._tally,
+                        self._claim,
+                        held,
+                        force=force,
+                    )
+                    if isinstance(held, HeldMoney)
+                    else held
+                )
             if tried is None:
                 return self._stopped(STOPPED_EXIT)
             if isinstance(tried, StepError):

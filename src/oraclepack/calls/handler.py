@@ -125,7 +125,15 @@ class CallHandler:
                     why = Refusal("its attached files change all the time")
                     prepared = replace(prepared, key=why, attached=())
                 try:
-                    return _answered(context, prepared, shim)
+                    with asking_alone(context, prepared, shim) as claim:
+                        if claim is None:
+                            return _end(context, prepared, STOPPED, STOPPED_EXIT)
+                        unanswered = _unanswered(context, prepared, shim, claim)
+                        if isinstance(unanswered, int):
+                            return unanswered
+                        asking, force = unanswered
+                        with _settled(asking, claim):
+                            return asking.ask(force=force)
                 except AttachmentsChangedError as change:
                     shim.write_stderr(f"oraclepack: {change.message}; reading them again\n")
                 except StoreError as trouble:
@@ -142,19 +150,6 @@ class CallHandler:
             error = _without_store(shim, trouble)
             ledger.conclude_other(context, call, OF_TOOL.get(call.tool), error, REFUSED_EXIT)
             return REFUSED_EXIT
-
-
-def _answered(context: CallContext, prepared: PreparedCall, shim: Shim) -> int:
-    """Answer a question that was read. Raises AttachmentsChangedError before anything is asked."""
-    with asking_alone(context, prepared, shim) as claim:
-        if claim is None:
-            return _end(context, prepared, STOPPED, STOPPED_EXIT)
-        unanswered = _unanswered(context, prepared, shim, claim)
-        if isinstance(unanswered, int):
-            return unanswered
-        asking, force = unanswered
-        with _settled(asking, claim):
-            return asking.ask(force=force)
 
 
 def _unanswered(
