@@ -16,7 +16,7 @@ NAME = "x" * 400 + ".md"
         ("plan", NAME),
         ("pipeline", NAME),
         ("verify-outputs", NAME),
-        ("generate", "--from-tickets", NAME),
+        ("ticketify", "--tickets-dir", NAME),
     ],
     ids=lambda words: words[0],
 )

@@ -99,10 +99,11 @@ def test_of_a_long_line_the_part_that_matters_is_shown(
 def test_fix_writes_through_a_symbolic_link(
     packs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (packs / "a.md").write_text("a\n", encoding="utf-8")
     link = packs / "link.md"
     link.symlink_to("faulty.md")
 
-    assert answer(capsys, "validate", "--fix", str(link)).code == 0
+    assert answer(capsys, "validate", "--fix", "--cwd", str(packs), str(link)).code == 0
     assert link.is_symlink()
     assert "oracle -f a.md \\\n" in (packs / "faulty.md").read_text(encoding="utf-8")
 
