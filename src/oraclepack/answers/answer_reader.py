@@ -1,5 +1,6 @@
 """An answer, read once for `verify` and for Stage 3: sections, statements, work, completeness."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -9,11 +10,10 @@ from oraclepack.answers.sentences import word_set
 from oraclepack.answers.statements import BodyLine, Statement, body_lines, cut, is_wrapped
 from oraclepack.answers.work_items import StatedWork, read_work
 from oraclepack.pack.answer_sections import Section, normalise, opening_of, section_of_heading
-from oraclepack.system.patterns import late_pattern
 
-_HASHES = late_pattern(r"\s{0,3}#{1,6}\s+(?P<text>.*?)\s*#*\s*$")
-_ITEM = late_pattern(r"\s*[-*+•]\s")
-_BOLD = late_pattern(r"(?:\*\*|__)(?P<text>.+?)(?:\*\*|__)\s*:?\s*$")
+_HASHES = re.compile(r"\s{0,3}#{1,6}\s+(?P<text>.*?)\s*#*\s*$")
+_ITEM = re.compile(r"\s*[-*+•]\s")
+_BOLD = re.compile(r"(?:\*\*|__)(?P<text>.+?)(?:\*\*|__)\s*:?\s*$")
 _FORMAT_WORDS = word_set(
     "attach missing file files path paths pattern patterns evidence insufficient exact next "
     "name action actions bullets"
@@ -22,7 +22,7 @@ _FORMAT_WORDS = word_set(
 _ABOUT_FILES = frozenset({"missing", "attach", "insufficient"})
 _LONGEST_HEADING, _LONGEST_TITLED = 140, 300
 _LEAST_RULE = 3
-_NAMES_A_FILE = late_pattern(r"[`*]|\w/\w+[/.]|\.\w{1,4}\b")
+_NAMES_A_FILE = re.compile(r"[`*]|\w/\w+[/.]|\.\w{1,4}\b")
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -109,10 +109,10 @@ def open_sections(
 def _opening(line: str, inside: Section | None, prompt: str) -> tuple[Section, str] | None:
     """The section that a line opens, and what the line says after its heading."""
     is_short = len(line) <= _LONGEST_TITLED
-    marked = _HASHES().match(line) if is_short else None
+    marked = _HASHES.match(line) if is_short else None
     plain = marked["text"] if marked is not None else line.strip()
-    bold = _BOLD().match(plain) if is_short else None
-    if _ITEM().match(line) and bold is None:
+    bold = _BOLD.match(plain) if is_short else None
+    if _ITEM.match(line) and bold is None:
         return None
     named = section_of_heading(bold["text"] if bold is not None else plain)
     if named is not None and (" " in normalise(plain) or marked or bold or plain[:1].isdigit()):
@@ -135,7 +135,7 @@ def _after_format(rest: str, prompt: str) -> str | None:
     head, colon, tail = rest.partition(":")
     words = normalise(head).split()
     repeats = len(words) > 1 and sum(word in _FORMAT_WORDS for word in words) * 2 >= len(words)
-    if repeats and not _NAMES_A_FILE().search(head):
+    if repeats and not _NAMES_A_FILE.search(head):
         return tail.strip() or None if colon else None
     return rest
 
@@ -145,7 +145,7 @@ def _asks_for_files(text: str) -> bool:
     if len(text) > _LONGEST_HEADING or text.endswith("."):
         return False
     words = normalise(text).split()
-    if not _ABOUT_FILES & set(words[:6]) or _NAMES_A_FILE().search(text.replace("(s)", "")):
+    if not _ABOUT_FILES & set(words[:6]) or _NAMES_A_FILE.search(text.replace("(s)", "")):
         return False
     return sum(word in _FORMAT_WORDS for word in words) * 2 > len(words)
 

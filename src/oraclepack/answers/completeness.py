@@ -8,9 +8,8 @@ import msgspec
 from oraclepack.answers.sentences import masked, open_brackets, word_set
 from oraclepack.answers.statements import Statement
 from oraclepack.pack.answer_sections import FENCE, Section, numbered
-from oraclepack.system.patterns import late_pattern
 
-_BARE_MARKER = late_pattern(r"\s*(?:[-*+•]|\d+[.)])\s*$")
+_BARE_MARKER = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s*$")
 _CONNECTIVES = sorted(
     word_set(
         "and or but nor the an of to in with for from that because which whose if is are was were "
@@ -20,25 +19,25 @@ _CONNECTIVES = sorted(
     )
 )
 """Words that do not end a sentence."""
-_DANGLING = late_pattern(
+_DANGLING = re.compile(
     r"(?:[,:;(\[{—–&=]|\s[-+/]"
     rf"|\b(?:{'|'.join((*_CONNECTIVES, *map(str.capitalize, _CONNECTIVES)))}|a"
     r"|it[’']s|there[’']s|e\.g\.?,?|i\.e\.?,?))[*_]*$"
 )
-_CLOSED = late_pattern(r"(?:[.!?…。！？)\]}\"'”’»`|>]|\*\*|__)[*_]*$")
-_FINISHED = late_pattern(r"[.!?…。！？][\"'”’»)\]}`*_]*$")
-_CITES = late_pattern(r"[.!?”\"`*\w]\s*\([^()]*[/.`]\w[^()]*(?:\([^()]*\)[^()]*)*\)[*_]*$")
+_CLOSED = re.compile(r"(?:[.!?…。！？)\]}\"'”’»`|>]|\*\*|__)[*_]*$")
+_FINISHED = re.compile(r"[.!?…。！？][\"'”’»)\]}`*_]*$")
+_CITES = re.compile(r"[.!?”\"`*\w]\s*\([^()]*[/.`]\w[^()]*(?:\([^()]*\)[^()]*)*\)[*_]*$")
 """The text ends with a source in brackets."""
-_ENDS_WITH_FILE = late_pattern(r"\S*[/*]\S*\.[a-z][a-z0-9]{1,4}$")
-_OPEN_BOLD = late_pattern(r"(?:^|[\s(])\*\*(?=[A-Za-z`“\"])(?![^\s*]*[*/])(?!.*?[\w.:)`”\"?!]\*\*)")
-_LAST_WORD = late_pattern(r"(?P<before>[^A-Za-z]?)(?P<word>[A-Za-z]+)$")
-_WORD = late_pattern(r"[A-Za-z]+")
-_LETTER_LABEL = late_pattern(
+_ENDS_WITH_FILE = re.compile(r"\S*[/*]\S*\.[a-z][a-z0-9]{1,4}$")
+_OPEN_BOLD = re.compile(r"(?:^|[\s(])\*\*(?=[A-Za-z`“\"])(?![^\s*]*[*/])(?!.*?[\w.:)`”\"?!]\*\*)")
+_LAST_WORD = re.compile(r"(?P<before>[^A-Za-z]?)(?P<word>[A-Za-z]+)$")
+_WORD = re.compile(r"[A-Za-z]+")
+_LETTER_LABEL = re.compile(
     r"(?:plan|option|step|type|case|class|part|variant|level|phase|appendix|=)\s*$", re.IGNORECASE
 )
 """Words that a single letter may follow: `option B`."""
-_NAMES_FILE = late_pattern(r"[/`*()]|\w\.\w")
-_HAS_VERB = late_pattern(
+_NAMES_FILE = re.compile(r"[/`*()]|\w\.\w")
+_HAS_VERB = re.compile(
     r"\b(?:is|are|was|were|would|will|can|could|should|may|please|attach|need|needs|shows?)\b",
     re.IGNORECASE,
 )
@@ -74,7 +73,7 @@ _SENTENCE_WORDS = 4
 """A unit with fewer words is not taken for a sentence."""
 _FEWEST_UNITS = 3
 """With fewer units there is no pattern to compare the last one with."""
-_CHIP = late_pattern(r"\+\d{1,3}|copy code|[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+", re.IGNORECASE)
+_CHIP = re.compile(r"\+\d{1,3}|copy code|[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+", re.IGNORECASE)
 """Captions that a chat page puts beside text: names of its sources, its buttons."""
 
 
@@ -104,11 +103,11 @@ def find_cut(
     if fence:
         return Cut("a code block is never closed", fence)
     last = lines[-1].rstrip()[-_LONGEST_END:]
-    if not last.strip() or FENCE().match(last):
+    if not last.strip() or FENCE.match(last):
         return _missing_end(lacking, units, end)
     if last_opened["headed"] and last_opened["empty"]:
         return Cut("it ends with a heading and nothing below it", end, breaks_statement=False)
-    if _CHIP().fullmatch(last.strip()):
+    if _CHIP.fullmatch(last.strip()):
         return _missing_end(lacking, units, end)
     reason = _broken_end(last, lines, units, context)
     if reason is not None:
@@ -136,13 +135,13 @@ def _broken_end(
     if last.lstrip().startswith("|"):
         open_row = not last.endswith("|") and any(line.rstrip().endswith("|") for line in lines)
         return "its last table row is not finished" if open_row else None
-    if _BARE_MARKER().match(last):
+    if _BARE_MARKER.match(last):
         return "it ends with an empty list item"
     if _is_part_of_heading(last):
         return "it ends inside a heading"
     if _has_unclosed_markup(last):
         return "its last line opens something it never closes"
-    in_a_word = _DANGLING().search(last) or _is_broken_word(last, lines, context)
+    in_a_word = _DANGLING.search(last) or _is_broken_word(last, lines, context)
     is_short = in_a_word or _stops_short(last, units)
     return f"it ends in the middle of a sentence: …{last[-40:]}" if is_short else None
 
@@ -150,7 +149,7 @@ def _broken_end(
 def _has_unclosed_markup(last: str) -> bool:
     """Whether the last line opens code, bold text or brackets and does not close them."""
     plain = masked(last).replace("\0", "x")
-    if _has_open_code(last) or _OPEN_BOLD().search(plain) or plain.rfind("“") > plain.rfind("”"):
+    if _has_open_code(last) or _OPEN_BOLD.search(plain) or plain.rfind("“") > plain.rfind("”"):
         return True
     return not _is_closed(last) and bool(open_brackets(last))
 
@@ -180,19 +179,19 @@ def _has_open_code(line: str) -> bool:
 
 def _is_broken_word(last: str, lines: Sequence[str], context: str) -> bool:
     """Whether the last word is only the beginning of a word of the answer or the question."""
-    match = _LAST_WORD().search(last)
+    match = _LAST_WORD.search(last)
     if match is None:
         return False
     word = match["word"]
     before = last[: match.start("word")]
     if len(word) == 1:
         alone = not before.strip(" -*•")
-        is_label = word in "AI" or _LETTER_LABEL().search(before)
+        is_label = word in "AI" or _LETTER_LABEL.search(before)
         return alone or (before.endswith(" ") and not is_label)
-    if _ENDS_WITH_FILE().search(last):
+    if _ENDS_WITH_FILE.search(last):
         return False
     text = "\n".join((*lines[:-1], before, context))
-    known = {one.lower() for one in _WORD().findall(text)}
+    known = {one.lower() for one in _WORD.findall(text)}
     folded = word.lower()
     if folded in _COMMON or folded in known:
         return False
@@ -216,7 +215,7 @@ def _stops_short(last: str, units: Sequence[Statement]) -> bool:
             return True
         # A list of files needs no full stop; a sentence that names no file does.
         text = units[-1].text
-        if _NAMES_FILE().search(text) or not _HAS_VERB().search(text):
+        if _NAMES_FILE.search(text) or not _HAS_VERB.search(text):
             return False
     return all(closed)
 
@@ -224,18 +223,18 @@ def _stops_short(last: str, units: Sequence[Statement]) -> bool:
 def _is_finished(units: Sequence[Statement]) -> bool:
     """Whether the last unit ends like the others of its section: a full stop, or a source."""
     *others, last = (one.text.rstrip() for one in units if one.section is units[-1].section)
-    if _FINISHED().search(last[-_TAIL:]) or last.endswith("|"):
+    if _FINISHED.search(last[-_TAIL:]) or last.endswith("|"):
         return True
     if open_brackets(last):
         return False
-    if _CITES().search(last[-_LONGEST_CITATION:]):
+    if _CITES.search(last[-_LONGEST_CITATION:]):
         return True
-    return _is_closed(last) and not all(_FINISHED().search(one[-_TAIL:]) for one in others)
+    return _is_closed(last) and not all(_FINISHED.search(one[-_TAIL:]) for one in others)
 
 
 def _is_closed(text: str) -> bool:
     """Whether a text ends with punctuation or closing markup."""
-    return _CLOSED().search(text.rstrip()[-_TAIL:]) is not None
+    return _CLOSED.search(text.rstrip()[-_TAIL:]) is not None
 
 
 _TAIL, _LONGEST_CITATION = 20, 400

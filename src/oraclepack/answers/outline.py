@@ -1,5 +1,6 @@
 """Splits an answer into parts: each heading with the lines below it."""
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -12,10 +13,9 @@ from oraclepack.pack.answer_sections import (
     section_of_heading,
     sections_named,
 )
-from oraclepack.system.patterns import late_pattern
 
-_ATX = late_pattern(r"^ {0,3}#{1,6}(?:\s+(?P<text>.*))?$")
-_UNDERLINE = late_pattern(r"^ {0,3}(?:={3,}|-{3,})\s*$")
+_ATX = re.compile(r"^ {0,3}#{1,6}(?:\s+(?P<text>.*))?$")
+_UNDERLINE = re.compile(r"^ {0,3}(?:={3,}|-{3,})\s*$")
 
 
 class OutlinePart(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ def parts_of(lines: Sequence[str]) -> tuple[OutlinePart, ...]:
         heading = None if block else _heading(line, following)
         if heading is not None:
             parts.append(_OpenPart(heading, number))
-            if _UNDERLINE().match(following):
+            if _UNDERLINE.match(following):
                 underlines.add(number + 1)
         elif line.strip() and number not in underlines:
             parts[-1].body.append((number, line))
@@ -61,11 +61,11 @@ def parts_of(lines: Sequence[str]) -> tuple[OutlinePart, ...]:
 
 
 def _heading(line: str, following: str) -> str | None:
-    atx = _ATX().match(line)
+    atx = _ATX.match(line)
     if atx is not None:
         return atx["text"] or ""
     is_named = section_of_heading(line) is not None and _may_be_heading(line)
-    underlined = normalise(line) and _UNDERLINE().match(following)
+    underlined = normalise(line) and _UNDERLINE.match(following)
     return line if is_named or underlined else None
 
 

@@ -5,19 +5,18 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from oraclepack.system.markdown_text import code_spans
-from oraclepack.system.patterns import late_pattern
 
-_END = late_pattern(
+_END = re.compile(
     r"(?<!\.)[.!?](?!\.)[\"”’*_)\]]{0,6}"
     r"(?=\s{1,9}[\"“‘(\[*_`]{0,6}(?:[A-Z0-9`]|[a-z]\w{0,60}(?:\(|\.\w))|\s*$)"
 )
-_ABBREVIATION = late_pattern(
+_ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|incl|esp|approx|no|fig|resp|al)|\b[A-Z])$", re.IGNORECASE
 )
-_SPACE = late_pattern(r"\s*")
+_SPACE = re.compile(r"\s*")
 _LONGEST_ABBREVIATION = 12
 _OPENING, _CLOSING = "([{", ")]}"
-_CALL = late_pattern(r"[\w$\]]\((?=\s|$|[,.;:)])|[:;]-?\)")
+_CALL = re.compile(r"[\w$\]]\((?=\s|$|[,.;:)])|[:;]-?\)")
 """The open bracket of a function that is only named: `save( call sites`."""
 _CODE_FILL = "\0"
 
@@ -44,15 +43,15 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     depths = _depths(mask)
     last = len(mask.rstrip())
     start = 0
-    for match in _END().finditer(mask, 0, last):
+    for match in _END.finditer(mask, 0, last):
         end = match.end()
         before = mask[max(start, match.start() - _LONGEST_ABBREVIATION) : match.start()]
-        if end < last and _ABBREVIATION().search(before):
+        if end < last and _ABBREVIATION.search(before):
             continue
         if end < last and depths[match.start()] > depths[start]:
             continue
         yield start, end
-        start = _SPACE().match(mask, end).end()  # type: ignore[union-attr]  # matches anywhere
+        start = _SPACE.match(mask, end).end()  # type: ignore[union-attr]  # matches anywhere
     if start < last:
         yield start, last
 
@@ -65,7 +64,7 @@ def sentences(text: str) -> list[str]:
 def open_brackets(text: str) -> str:
     """The brackets that a text opens and does not close, code and bare names of calls aside."""
     stack: list[str] = []
-    mask = _CALL().sub(lambda match: " " * len(match[0]), masked(text))
+    mask = _CALL.sub(lambda match: " " * len(match[0]), masked(text))
     for sign in mask:
         if sign in _OPENING:
             stack.append(sign)

@@ -5,24 +5,24 @@ Answers come as Markdown, or as a chat page shows them: bullets gone, one paragr
 statement is a slice of the source.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from oraclepack.pack.answer_sections import Section, numbered
-from oraclepack.system.patterns import late_pattern
 
-_MARKER = late_pattern(r"[ \t]*(?:[-*+•‣◦–]|\(?(?:\d{1,2}|[a-z])[.)])[ \t]+(?=\S)")
-_HEADING = late_pattern(r" {0,3}#{1,6}(?:[ \t]+.*)?$|\s*(\*\*|__)(?!\s)[^*]+\1:?\s*$")
+_MARKER = re.compile(r"[ \t]*(?:[-*+•‣◦–]|\(?(?:\d{1,2}|[a-z])[.)])[ \t]+(?=\S)")
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+.*)?$|\s*(\*\*|__)(?!\s)[^*]+\1:?\s*$")
 """A Markdown heading, or a line that is bold as a whole."""
-_CONTINUES = late_pattern(
+_CONTINUES = re.compile(
     r"[\s*_]*(?:\(|\[|(?i:evidence|sources?|refs?|references?|citations?)\b[*_]*\s*[:(])"
 )
 """Evidence and asides belong to what is above them, also after an empty line."""
-_ROW = late_pattern(r"\s*\|.*\|\s*")
-_RULE = late_pattern(r"\s*\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?)?\s*")
-_BAR = late_pattern(r"(?<!\\)\|")
-_FINISHED = late_pattern(r"[.!?…)\]`\"”:][*_]*\s*$")
+_ROW = re.compile(r"\s*\|.*\|\s*")
+_RULE = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?)?\s*")
+_BAR = re.compile(r"(?<!\\)\|")
+_FINISHED = re.compile(r"[.!?…)\]`\"”:][*_]*\s*$")
 _WIDE = 130
 """Characters; where a line is longer, lines are not wrapped by hand."""
 _SHORT = 110
@@ -65,14 +65,14 @@ def is_wrapped(lines: Iterable[str]) -> bool:
 
 def row_cells(text: str) -> tuple[str, ...]:
     """The cells of a row of a table, or nothing where a text is none."""
-    if "\n" in text or not _ROW().fullmatch(text):
+    if "\n" in text or not _ROW.fullmatch(text):
         return ()
-    return tuple(cell.strip() for cell in _BAR().split(text.strip())[1:-1])
+    return tuple(cell.strip() for cell in _BAR.split(text.strip())[1:-1])
 
 
 def without_marker(line: str) -> str:
     """A line without its list marker and the spaces around it."""
-    marker = _MARKER().match(line)
+    marker = _MARKER.match(line)
     return (line[marker.end() :] if marker is not None else line).strip()
 
 
@@ -111,12 +111,12 @@ class _Cutter:
             return
         if line.in_code:
             self._add_or_begin(line, belongs=bool(self._lines))
-        elif _HEADING().match(line.text):
+        elif _HEADING.match(line.text):
             self.close()
             self._leads.append(line)
-        elif _ROW().fullmatch(line.text):
+        elif _ROW.fullmatch(line.text):
             self._take_row(position)
-        elif _MARKER().match(line.text):
+        elif _MARKER.match(line.text):
             self._take_item(position)
         else:
             self._labels = ()
@@ -147,9 +147,9 @@ class _Cutter:
         """Each row of a table is a statement; its head leads the first one."""
         line = self._body[position]
         following = self._body[position + 1].text if position + 1 < len(self._body) else ""
-        if _RULE().fullmatch(line.text):
+        if _RULE.fullmatch(line.text):
             return
-        if _RULE().fullmatch(following):
+        if _RULE.fullmatch(following):
             self.close()
             self._leads.append(line)
             self._labels = row_cells(line.text.strip())
@@ -178,7 +178,7 @@ class _Cutter:
         for line in self._body[position:]:
             if not line.text.strip() or line.in_code or _indent(line.text) > indent:
                 continue
-            if _indent(line.text) < indent or not _MARKER().match(line.text):
+            if _indent(line.text) < indent or not _MARKER.match(line.text):
                 break
             if len(line.text.strip()) > _SHORT:
                 return False
@@ -189,11 +189,11 @@ class _Cutter:
             return False
         if self._content > self._indent and _indent(line.text) >= self._indent + 2:
             return True  # a further paragraph of an item
-        if _CONTINUES().match(line.text):
+        if _CONTINUES.match(line.text):
             return True
         if self._gap or self._owned is not None:
             return False
-        return self._wrapped or not _FINISHED().search(self._lines[-1].text)
+        return self._wrapped or not _FINISHED.search(self._lines[-1].text)
 
     def _add_or_begin(self, line: BodyLine, *, belongs: bool) -> None:
         if belongs:
@@ -201,7 +201,7 @@ class _Cutter:
             return
         if self._lines:
             self.close()
-        marker = None if line.in_code else _MARKER().match(line.text)
+        marker = None if line.in_code else _MARKER.match(line.text)
         self._indent = _indent(line.text)
         self._content = _width(marker[0]) if marker is not None else self._indent
         self._lines = [line]

@@ -12,7 +12,6 @@ from oraclepack.answers.statements import body_lines
 from oraclepack.answers.work_items import asks_for_work, read_work
 from oraclepack.pack.answer_sections import Section, is_rehearsed, normalise, numbered
 from oraclepack.pack.contract import requested_format
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.text_limits import ANSWER
 
 
@@ -98,11 +97,11 @@ PAGE_WORDS = (
 )
 """How a chat page begins when it has no answer to show, folded."""
 
-_REFUSAL = late_pattern(
+_REFUSAL = re.compile(
     r"(?:i m|i am|sorry|unfortunately)?\b.{0,20}\bi?\s?(?:can t|cannot|can not|won t|am unable to"
     r"|m unable to)\s(?:\w+ )?(?:help|assist|give|provide|answer|access|open|read|comply)\b"
 )
-_TEMPLATE = late_pattern(
+_TEMPLATE = re.compile(
     r"^\W*[\[<{][^\]>}]*\b(?:here|your|insert|todo|tbd|fill)\b[^\]>}]*[\]>}]\W*$", re.IGNORECASE
 )
 _SHORT = 600
@@ -139,7 +138,7 @@ def _is_placeholder(lines: Sequence[str], *, alone: bool) -> bool:
     if len(lines) > 1:
         return False
     known = _ALONE if alone else PLACEHOLDERS
-    return normalise(lines[0]) in known or _TEMPLATE().match(lines[0]) is not None
+    return normalise(lines[0]) in known or _TEMPLATE.match(lines[0]) is not None
 
 
 def _refusal(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
@@ -150,7 +149,7 @@ def _refusal(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
     opening = normalise(first[0][1])
     if opening.startswith(PAGE_WORDS):
         yield Suspicion("placeholder", "the words of an error page, not of an answer", first[0][0])
-    elif _REFUSAL().match(opening):
+    elif _REFUSAL.match(opening):
         yield Suspicion("refusal", "it begins by refusing to answer", first[0][0])
 
 

@@ -22,9 +22,8 @@ from oraclepack.pack.contract import ChunkMode, ContractMode, OutputContract, co
 from oraclepack.pack.model import Output, Pack, Step
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.files import Content
-from oraclepack.system.patterns import late_pattern
 
-_EXPANSION = late_pattern(
+_EXPANSION = re.compile(
     r"\$\{[^}]*\}|\$\(.*\)|`[^`]*`|\$\w+|\$[@*#?!$-]|\*+|\?|\[[^\]]*\]", re.DOTALL
 )
 
@@ -67,13 +66,13 @@ def _owner(path: str, unknown: Sequence[Output]) -> Output | None:
 
 
 def _shape(output: Output) -> re.Pattern[str]:
-    literal = _EXPANSION().split(output.path.display_text.removeprefix("./"))
+    literal = _EXPANSION.split(output.path.display_text.removeprefix("./"))
     return re.compile(".*".join(map(re.escape, literal)), re.DOTALL)
 
 
 def _literal_length(output: Output) -> int:
     """How many characters of a path are literal."""
-    return len(_EXPANSION().sub("", output.path.display_text))
+    return len(_EXPANSION.sub("", output.path.display_text))
 
 
 Read = Callable[[str], Content]

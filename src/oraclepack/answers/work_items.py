@@ -20,28 +20,25 @@ import msgspec
 from oraclepack.answers.sentences import masked
 from oraclepack.answers.statements import BodyLine, row_cells
 from oraclepack.pack.answer_sections import FENCE
-from oraclepack.system.patterns import late_pattern
 
 BLOCK = "oraclepack-work"
 BEGIN, END = f"[{BLOCK}]", f"[/{BLOCK}]"
 
-_LINE = late_pattern(
-    r"[\s>*_`#|+•-]*(?:\d{1,2}[.)]\s*)?[*_`]*(?P<word>WORK|Work)[*_`]*\s*:[*_`]*\s*"
-)
-_STRAY = late_pattern(r"[\s>*_`#|+•-]*WORK\b")
-_NEXT = late_pattern(r"(?<=[\s|;])[*_]*WORK[*_]*\s*:[*_]*\s*")
-_FIELD = late_pattern(
+_LINE = re.compile(r"[\s>*_`#|+•-]*(?:\d{1,2}[.)]\s*)?[*_`]*(?P<word>WORK|Work)[*_`]*\s*:[*_`]*\s*")
+_STRAY = re.compile(r"[\s>*_`#|+•-]*WORK\b")
+_NEXT = re.compile(r"(?<=[\s|;])[*_]*WORK[*_]*\s*:[*_]*\s*")
+_FIELD = re.compile(
     r"[\s*_`-]*(?P<name>files?|paths?|done[ _-]when|effort|evidence)[*_`]*\s*:[*_]*\s*"
     r"(?P<value>.*)",
     2 | 16,  # re.IGNORECASE | re.DOTALL
 )
-_WRAPPED = late_pattern(
+_WRAPPED = re.compile(
     r"\s*\||[\s*_`•+-]*(?:files?|paths?|done[ _-]when|effort|evidence)[*_`]*\s*:", 2
 )
-_ASKED = late_pattern(rf"^[\s>*-]*WORK:\s*<|\[{BLOCK}\]", re.MULTILINE)
-_COMMA = late_pattern(r"\s*[,;]\s*")
-_EFFORT = late_pattern(r"[\W_]*(?P<size>x?s(?:mall)?|m(?:edium)?|x?l(?:arge)?)\b", re.IGNORECASE)
-_TRAILING_COMMA = late_pattern(r",(?=\s*[}\]])")
+_ASKED = re.compile(rf"^[\s>*-]*WORK:\s*<|\[{BLOCK}\]", re.MULTILINE)
+_COMMA = re.compile(r"\s*[,;]\s*")
+_EFFORT = re.compile(r"[\W_]*(?P<size>x?s(?:mall)?|m(?:edium)?|x?l(?:arge)?)\b", re.IGNORECASE)
+_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _NAMES = {"file": "files", "path": "files", "paths": "files"}
 _KNOWN = frozenset({"title", "kind", "files", "done_when", "effort", "evidence", "quote", "after"})
 
@@ -113,7 +110,7 @@ class StatedWork(msgspec.Struct, frozen=True):
 
 def asks_for_work(prompt: str) -> bool:
     """Whether a prompt shows one of the forms."""
-    return _ASKED().search(prompt) is not None
+    return _ASKED.search(prompt) is not None
 
 
 def read_work(lines: Sequence[BodyLine]) -> StatedWork:
@@ -162,7 +159,7 @@ class _Reader:
     def _block_end(self, start: int) -> int | None:
         """The last line of a block that begins here; None where none begins."""
         text = self._lines[start].text
-        fence = FENCE().match(text)
+        fence = FENCE.match(text)
         is_fenced = fence is not None and BLOCK in fence["info"]
         if not is_fenced and BEGIN not in text:
             return None
@@ -170,13 +167,13 @@ class _Reader:
             line = self._lines[position]
             if END in line.text:
                 return position
-            if is_fenced and position > start and FENCE().match(line.text):
+            if is_fenced and position > start and FENCE.match(line.text):
                 return position
         self.doubt(self._lines[start].number, "its block of work is never closed")
         return len(self._lines) - 1
 
     def _read_block(self, block: Sequence[BodyLine]) -> None:
-        text = "\n".join(line.text for line in block if not FENCE().match(line.text))
+        text = "\n".join(line.text for line in block if not FENCE.match(line.text))
         text = text.partition(BEGIN)[2] if BEGIN in text else text
         first = block[0].number
         decoded = _decoded(text.partition(END)[0])
@@ -209,7 +206,7 @@ class _Reader:
         if kind and kind not in set(ItemKind):
             self.doubt(line, f"{kind!r} is no kind of work: {title}")
         said = _text(fields.get("effort"))
-        size = _EFFORT().match(said)
+        size = _EFFORT.match(said)
         if said and size is None:
             self.doubt(line, f"effort is S, M or L, not {said!r}")
         for name in sorted(set(fields) - _KNOWN):
@@ -250,16 +247,16 @@ class _Reader:
 
     def _read_line(self, position: int) -> None:
         line = self._lines[position]
-        match = _LINE().match(line.text)
+        match = _LINE.match(line.text)
         if match is None:
-            if _STRAY().match(line.text) and not line.in_code:
+            if _STRAY.match(line.text) and not line.in_code:
                 self.doubt(line.number, "it looks like a WORK line and has not its form")
             return
         text, last = line.text[match.end() :], position
-        while last + 1 < len(self._lines) and _WRAPPED().match(self._lines[last + 1].text):
+        while last + 1 < len(self._lines) and _WRAPPED.match(self._lines[last + 1].text):
             last += 1
             text += f" | {self._lines[last].text.strip().lstrip('|')}"
-        pieces = [piece for piece in _NEXT().split(text) if piece.strip(" |*_`")]
+        pieces = [piece for piece in _NEXT.split(text) if piece.strip(" |*_`")]
         has_form = any("|" in piece or _is_none(piece) for piece in pieces)
         if match["word"] != "WORK" and not has_form:
             return  # a sentence that begins with the word
@@ -276,7 +273,7 @@ class _Reader:
             return
         values: dict[str, str] = {}
         for field in (one for one in fields if one.strip()):
-            parsed = _FIELD().fullmatch(field)
+            parsed = _FIELD.fullmatch(field)
             if parsed is None:
                 self.doubt(line, f"no known field: {field.strip()!r}")
                 continue
@@ -292,7 +289,7 @@ def _decoded(text: str) -> Any:  # noqa: ANN401 - whatever the model wrote
     starts = [at for at in (text.find("{"), text.find("[")) if at >= 0]
     end = max(text.rfind("}"), text.rfind("]"))
     whole = text[min(starts, default=0) : end + 1]
-    for candidate in (whole, _TRAILING_COMMA().sub("", whole)):
+    for candidate in (whole, _TRAILING_COMMA.sub("", whole)):
         try:
             decoded = msgspec.json.decode(candidate)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -345,7 +342,7 @@ def _names(value: object) -> tuple[str, ...]:
 
 
 def _iterate(text: str) -> Iterator[str]:
-    for name in _COMMA().split(text.strip()):
+    for name in _COMMA.split(text.strip()):
         bare = name.strip().strip("`*").strip()
         if bare and bare.lower() not in {"none", "n/a", "-"}:
             yield bare

@@ -7,11 +7,10 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.oracle_sessions import SessionRecord
 
-_SESSION_LINE = late_pattern(r"^Session: (?P<id>\S+)\s*$", re.MULTILINE)
-_COST_LINE = late_pattern(r"^\d[\d.]*(?:ms|s|m)?.* · .*\bsid=(?P<id>\S+)\s*$", re.MULTILINE)
+_SESSION_LINE = re.compile(r"^Session: (?P<id>\S+)\s*$", re.MULTILINE)
+_COST_LINE = re.compile(r"^\d[\d.]*(?:ms|s|m)?.* · .*\bsid=(?P<id>\S+)\s*$", re.MULTILINE)
 
 _NO_TEXT = "(no text output)"
 """What oracle prints in place of an empty answer."""
@@ -124,15 +123,15 @@ def _same_prompt(recorded: str, prompt: str) -> bool:
 
 def session_id(out: str) -> str | None:
     """The session that oracle names in what it prints: after the answer, or else before it."""
-    after = [match["id"] for match in _COST_LINE().finditer(out)]
-    before = _SESSION_LINE().search(out)
+    after = [match["id"] for match in _COST_LINE.finditer(out)]
+    before = _SESSION_LINE.search(out)
     return after[-1] if after else (before["id"] if before else None)
 
 
 def answer_in_log(log: str) -> str | None:
     """The answer in oracle's own log of a session, for when its file cannot be read."""
     _, mark, rest = log.partition("\nAnswer:\n")
-    ends = [match.start() for match in _COST_LINE().finditer(rest)]
+    ends = [match.start() for match in _COST_LINE.finditer(rest)]
     if not mark or not ends:
         return None
     answer = rest[: ends[-1]].strip("\n")

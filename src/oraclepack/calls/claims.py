@@ -8,6 +8,7 @@ line is signed with the user's key; other lines are ignored:
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,14 +22,13 @@ from oraclepack.system import disk, files
 from oraclepack.system.digests import canonical_line, keyed_digest, same_digest
 from oraclepack.system.locks import hold
 from oraclepack.system.ownership import folder_tracks
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.trust_key import find_key, make_key
 
 ENDING = ".asking"
 _SHORTEST, _LONGEST = 0.05, 0.5
 """Seconds between two checks of a claim that another process holds."""
 _LINE = b'\n{"mac":"%s","e":%s}\n'
-_SIGNED = late_pattern(rb'\{"mac":"([0-9a-f]{32})","e":(.*)\}')
+_SIGNED = re.compile(rb'\{"mac":"([0-9a-f]{32})","e":(.*)\}')
 
 
 class FileClaim:
@@ -192,7 +192,7 @@ def _line(intent: InvocationIntent, path: Path) -> bytes:
 
 def _payload(line: bytes) -> tuple[str, bytes]:
     """The signature and the event of a line; those of oraclepack 0.1.0 have no signature."""
-    match = _SIGNED().fullmatch(line)
+    match = _SIGNED.fullmatch(line)
     return ("", line) if match is None else (match[1].decode(), match[2])
 
 

@@ -6,6 +6,7 @@ tracked by git is foreign even if it is signed.
 
 import functools
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
@@ -34,13 +35,12 @@ from oraclepack.system.ownership import (
     foreign_folder,
     tracked,
 )
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.trust_key import find_key, make_key
 
 _LOCK = "lock"
 _UNMET = "unmet"
-_KEY = late_pattern(r"[0-9a-f]{64}")
-_OWN_NAME = late_pattern(r"([0-9a-f]{64})(?:\.changed)?\.md")
+_KEY = re.compile(r"[0-9a-f]{64}")
+_OWN_NAME = re.compile(r"([0-9a-f]{64})(?:\.changed)?\.md")
 _UNSIGNED_VERSION = 1
 
 
@@ -126,7 +126,7 @@ class FileAnswerCache:
         if self.foreign is not None:
             return ()
         names = (path.stem for path in self.directory.glob("*.json"))
-        matching = (name for name in names if name.startswith(beginning) and _KEY().fullmatch(name))
+        matching = (name for name in names if name.startswith(beginning) and _KEY.fullmatch(name))
         return tuple(sorted(matching))
 
     def remove(self, key: str) -> None:
@@ -155,7 +155,7 @@ class FileAnswerCache:
 
     def _is_stray(self, path: Path) -> bool:
         """A regular file with a name of ours that has no entry."""
-        named = _OWN_NAME().fullmatch(path.name)
+        named = _OWN_NAME.fullmatch(path.name)
         if named is None or path.is_symlink() or not path.is_file():
             return False
         return not os.path.lexists(self._path(named[1], ".json")) and not self._tracked(named[1])

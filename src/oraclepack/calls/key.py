@@ -1,5 +1,6 @@
 """The key of a call of oracle: everything that decides its answer, and nothing else."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
@@ -7,7 +8,6 @@ import msgspec
 
 from oraclepack.errors import Refusal
 from oraclepack.system.digests import sha256_text, sha256_value
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.printable import readable
 from oraclepack.tools.oracle_config import OracleContext
 from oraclepack.tools.oracle_question import OracleQuestion
@@ -61,7 +61,7 @@ def _short(text: str | None) -> str:
 
 
 _MAKES_IMAGES = ("--generate-image", "--edit-image", "--aspect")
-_LOGIN = late_pattern(r"//[^/@]*@")
+_LOGIN = re.compile(r"//[^/@]*@")
 
 
 def unkeyed(question: OracleQuestion) -> Refusal | None:
@@ -90,9 +90,9 @@ def key_of(
     parts |= {f"file:{path}": digest for path, digest in attached}
     parts["model"] = model_of(question, around) or "the tool's own choice"
     for name, values in question.flags.items():
-        parts[f"flag:{name}"] = _LOGIN().sub("//", ",".join(values))
+        parts[f"flag:{name}"] = _LOGIN.sub("//", ",".join(values))
     for name, value in around.variables.items():
-        parts[f"variable:{name}"] = _LOGIN().sub("//", value)
+        parts[f"variable:{name}"] = _LOGIN.sub("//", value)
     config = config_part(around)
     if config is not None:
         parts["config"] = config

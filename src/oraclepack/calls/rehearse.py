@@ -19,7 +19,6 @@ from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system import files
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.path_jail import AllowedPath
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.printable import quantity
 from oraclepack.tools.argv import ArgvProblem, Effect, ParsedArgv, Role, parse_argv, table_of
 from oraclepack.tools.flag_tables import FlagSpec, FlagTable
@@ -44,7 +43,7 @@ _MOST_CITED = 4
 _TOKENS_PER_FILE = 8
 """The heading of an attached file and its code fence, beside its path."""
 _SLUG_WORDS = (3, 5)
-_DEFINITION = late_pattern(
+_DEFINITION = re.compile(
     r"^\s*(?:#{1,6} |def |class |func |function |fn |type |interface |export |pub |struct |impl )"
 )
 _JSON_FORMATS = frozenset({"json", "stream-json"})
@@ -177,7 +176,7 @@ def _listed(items: Sequence[str], otherwise: str) -> str:
 def _citation(file: AttachedText) -> str:
     """`path:line` with the line itself: the first that declares something, else that says it."""
     lines = list(enumerate(file.text.splitlines(), start=1))
-    definitions = [(number, line) for number, line in lines if _DEFINITION().match(line)]
+    definitions = [(number, line) for number, line in lines if _DEFINITION.match(line)]
     nonblank = [(number, line) for number, line in lines if line.strip()]
     number, line = next(iter(definitions or nonblank), (1, ""))
     quoted = _shortened(line.strip()).replace("`", "'")

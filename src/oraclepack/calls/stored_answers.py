@@ -22,11 +22,10 @@ from oraclepack.journal.blobs import keep_blob
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import ForeignReason
-from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.oracle_sessions import SessionRecord
 from oraclepack.tools.usage import Usage
 
-_VERSION = late_pattern(r"^🧿 oracle (\S+)", re.MULTILINE)
+_VERSION = re.compile(r"^🧿 oracle (\S+)", re.MULTILINE)
 
 
 def answers_of(context: CallContext) -> tuple[AnswerCache, ...]:
@@ -181,7 +180,7 @@ def _entry(
     record: SessionRecord | None,
     output: str,
 ) -> CacheEntry:
-    version = _VERSION().search(output)
+    version = _VERSION.search(output)
     return CacheEntry(
         key=key.value,
         parts=dict(key.parts),

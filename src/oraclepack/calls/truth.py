@@ -15,7 +15,6 @@ from oraclepack.pack.contract import (
     infer,
 )
 from oraclepack.pack.model import CONTRACT, Step
-from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.oracle_failures import Failure, FailureClass, classify
 from oraclepack.tools.oracle_sessions import UNFINISHED, SessionRecord
 
@@ -52,13 +51,13 @@ COMPLETED = "completed"
 TIMED_OUT = Failure(
     "CALL_TIMEOUT", FailureClass.TRANSIENT, "the call took longer than --call-timeout allows"
 )
-_WRITE_FALLBACK = late_pattern(r"^write-output fallback to (.+?) \(original failed: ", re.MULTILINE)
-_WRITE_FAILED = late_pattern(r"^write-output failed \((?P<why>[^)]*)", re.MULTILINE)
-_WRITE_SKIPPED = late_pattern(r"^write-output skipped: no assistant content", re.MULTILINE)
-_NO_TEXT = late_pattern(r"^\(no text output\)$", re.MULTILINE)
-_NO_TOKENS = late_pattern(r"^.*· .*↑0 ↓0 .*Δ0\b.*$", re.MULTILINE)
-_SAVED = late_pattern(r"^Saved assistant output to ", re.MULTILINE)
-_DETACHED = late_pattern(r"^Detach: yes", re.MULTILINE)
+_WRITE_FALLBACK = re.compile(r"^write-output fallback to (.+?) \(original failed: ", re.MULTILINE)
+_WRITE_FAILED = re.compile(r"^write-output failed \((?P<why>[^)]*)", re.MULTILINE)
+_WRITE_SKIPPED = re.compile(r"^write-output skipped: no assistant content", re.MULTILINE)
+_NO_TEXT = re.compile(r"^\(no text output\)$", re.MULTILINE)
+_NO_TOKENS = re.compile(r"^.*· .*↑0 ↓0 .*Δ0\b.*$", re.MULTILINE)
+_SAVED = re.compile(r"^Saved assistant output to ", re.MULTILINE)
+_DETACHED = re.compile(r"^Detach: yes", re.MULTILINE)
 
 
 class CallEvidence(msgspec.Struct, frozen=True):
@@ -93,12 +92,12 @@ def judge(proof: CallEvidence) -> Failure | None:
 
 def has_saved(out: str) -> bool:
     """Whether the tool said, after the answer, that it has written all of it."""
-    return _SAVED().search(_last_words(out)) is not None
+    return _SAVED.search(_last_words(out)) is not None
 
 
 def _detached(proof: CallEvidence) -> Failure | None:
     running = proof.record is not None and proof.record.status in UNFINISHED
-    if running or (_DETACHED().search(proof.out) and proof.answer_bytes is None):
+    if running or (_DETACHED.search(proof.out) and proof.answer_bytes is None):
         message = "the tool left its question running in the background and ended"
         return Failure(DETACHED, FailureClass.FINAL, message)
     return None
@@ -113,15 +112,11 @@ def _without_file(proof: CallEvidence) -> Failure | None:
     if redirected is not None:
         message = f"the tool could not write the answer and put it at {redirected}"
         return Failure("REDIRECTED_WRITE", FailureClass.FINAL, message)
-    failed = _WRITE_FAILED().search(last_line)
+    failed = _WRITE_FAILED.search(last_line)
     if failed is not None:
         message = f"the tool could not write the answer: {failed['why']}"
         return Failure("WRITE_FAILED", FailureClass.FINAL, message)
-    if (
-        proof.answer_bytes == 0
-        or _WRITE_SKIPPED().search(last_line)
-        or _NO_TEXT().search(last_line)
-    ):
+    if proof.answer_bytes == 0 or _WRITE_SKIPPED.search(last_line) or _NO_TEXT.search(last_line):
         return _transient("EMPTY_ANSWER", "the model answered nothing")
     if proof.promised and proof.answer_bytes is None:
         message = "the tool said it was done, but there is no file at the promised path"
@@ -148,7 +143,7 @@ def _cut_off(proof: CallEvidence) -> Failure | None:
         message = f"the answer is incomplete: {record.incomplete}"
         return Failure("INCOMPLETE", FailureClass.FINAL, message)
     if record is None:
-        is_empty = _NO_TOKENS().search(_last_words(proof.out)) is not None
+        is_empty = _NO_TOKENS.search(_last_words(proof.out)) is not None
     else:
         is_empty = record.output_tokens == 0
     if is_empty:
@@ -166,7 +161,7 @@ def _contract(proof: CallEvidence) -> Failure | None:
 
 def redirected_to(out: str) -> str | None:
     """Where the tool says it has put an answer that it could not write to its path."""
-    paths = _WRITE_FALLBACK().findall(_last_words(out))
+    paths = _WRITE_FALLBACK.findall(_last_words(out))
     return paths[-1] if paths else None  # what is before it may be of the answer
 
 

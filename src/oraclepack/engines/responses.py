@@ -4,6 +4,7 @@ OpenAI's Responses API, which Azure serves too. What it cannot tell for certain 
 key and a short retention are answered with 404 like a response that never was.
 """
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
@@ -11,7 +12,6 @@ from typing import Any
 import msgspec
 
 from oraclepack.engines import http
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.printable import readable
 from oraclepack.tools.usage import Usage
 
@@ -20,7 +20,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
 _SECONDS = 30.0
 _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _LONGEST_DETAIL = 300
-_ID = late_pattern(r"resp_\w+")
+_ID = re.compile(r"resp_\w+")
 _TENANT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 _TEXTS = frozenset({"output_text", "text"})
 
@@ -106,7 +106,7 @@ def read_response(data: bytes) -> Response | None:
 
 
 def _request(method: str, address: ResponseAddress, action: str) -> Response | UnknownResponse:
-    if not _ID().fullmatch(address.id):
+    if not _ID.fullmatch(address.id):
         return UnknownResponse("it has no id of a response")
     if not http.is_safe_address(address.endpoint):
         return UnknownResponse(f"no key is sent to {address.endpoint}: it must be an https address")

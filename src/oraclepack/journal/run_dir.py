@@ -1,6 +1,7 @@
 """The run directory: the files and folders of a run."""
 
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator
 from datetime import date
 from pathlib import Path, PurePosixPath
@@ -15,10 +16,9 @@ from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system import files, locks
 from oraclepack.system.ownership import Foreign, ForeignReason, linked, tracked
 from oraclepack.system.path_jail import REHEARSALS, RUNS
-from oraclepack.system.patterns import late_pattern
 
-_DATE = late_pattern(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
-_RUN_ID = late_pattern(r"(\d{4}-\d{2}-\d{2}__(?:[0-9a-f]{7}|nogit)__([0-9a-f]{8}))(?:__(\d+))?")
+_DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
+_RUN_ID = re.compile(r"(\d{4}-\d{2}-\d{2}__(?:[0-9a-f]{7}|nogit)__([0-9a-f]{8}))(?:__(\d+))?")
 
 
 def pack_id(pack_path: str, pack_hash: str, git_sha: str | None, today: str) -> str:
@@ -33,7 +33,7 @@ def pack_id(pack_path: str, pack_hash: str, git_sha: str | None, today: str) -> 
 
 
 def _date_in(name: str) -> str | None:
-    return next((date for date in _DATE().findall(name) if _is_date(date)), None)
+    return next((date for date in _DATE.findall(name) if _is_date(date)), None)
 
 
 def _is_date(text: str) -> bool:
@@ -56,18 +56,18 @@ def free_run_id(name: str, existing: Collection[str]) -> str:
 
 def is_run_id(text: str) -> bool:
     """It can be the name of a run directory, and never a path to somewhere else."""
-    return _RUN_ID().fullmatch(text) is not None
+    return _RUN_ID.fullmatch(text) is not None
 
 
 def without_suffix(run_id: str) -> str:
     """The pack_id of a run: its name without what `--new-run` added."""
-    match = _RUN_ID().fullmatch(run_id)
+    match = _RUN_ID.fullmatch(run_id)
     return match[1] if match else run_id
 
 
 def hash_in(run_id: str) -> str | None:
     """The beginning of the pack's hash, from the name of the run."""
-    match = _RUN_ID().fullmatch(run_id)
+    match = _RUN_ID.fullmatch(run_id)
     return match[2] if match else None
 
 
@@ -98,7 +98,7 @@ class RunSummary(msgspec.Struct, frozen=True):
     @property
     def age(self) -> tuple[int, str, int, str]:
         """Sorts the runs of a pack from the oldest to the newest, whatever the clock was."""
-        match = _RUN_ID().fullmatch(self.run_id)
+        match = _RUN_ID.fullmatch(self.run_id)
         return (self.number, self.created_at, int(match[3] or 1) if match else 0, self.run_id)
 
     def has_recorded(self, head: str | None) -> bool:
@@ -182,7 +182,7 @@ OWN_NAMES = (
 """What we make in a run directory."""
 _NOTHING_READ = JournalContent((), Link(), 0)
 _REHEARSAL = "rehearsals/"
-_LOG = late_pattern(r"logs/[\w.-]+\.log")
+_LOG = re.compile(r"logs/[\w.-]+\.log")
 """What a journal may name as a log: one from elsewhere may name any file."""
 
 
@@ -232,7 +232,7 @@ class RunDir(msgspec.Struct, frozen=True):
 
     def log(self, name: str) -> Path | None:
         """The log that a record names; None where it is no log, is not there, or is a link."""
-        if _LOG().fullmatch(name) is None:
+        if _LOG.fullmatch(name) is None:
             return None
         path = self.path / name
         return path if path.is_file() and not path.is_symlink() else None

@@ -12,7 +12,6 @@ from oraclepack.lint.quoted_evidence import without_evidence
 from oraclepack.pack.model import HEADER_FIELDS, META_BLOCK, META_OPENS, Step
 from oraclepack.pack.script import Span
 from oraclepack.pack.tool_call import Prompt, ToolCall
-from oraclepack.system.patterns import late_pattern
 
 SIMILAR = 0.9
 """The share of words, in their order, that two questions have in common when they are alike."""
@@ -21,9 +20,9 @@ MOST_QUESTIONS = 200
 _MOST_WORDS = 2_000
 _EXACT = 1e-9
 
-_FIELD = late_pattern(rf"\s*(?:{'|'.join((*HEADER_FIELDS, 'QuestionId'))})\s*[:=]", re.IGNORECASE)
-_TOKEN = late_pattern(r"[\w./:#-]*\w(?:\(\))?")
-_NAME = late_pattern(r"[/_.:(]|(?<=[a-z])[A-Z]|[a-zA-Z]\d")
+_FIELD = re.compile(rf"\s*(?:{'|'.join((*HEADER_FIELDS, 'QuestionId'))})\s*[:=]", re.IGNORECASE)
+_TOKEN = re.compile(r"[\w./:#-]*\w(?:\(\))?")
+_NAME = re.compile(r"[/_.:(]|(?<=[a-z])[A-Z]|[a-zA-Z]\d")
 """What makes a token a name from the code: a path, a symbol, a call, a version."""
 _ZEROS = str.maketrans("123456789", "000000000")
 _SMALL_WORDS = frozenset(
@@ -144,7 +143,7 @@ def _questions(steps: Sequence[Step], calls: Sequence[_Calls]) -> Iterator[tuple
 
 
 def _rows(text: str) -> list[_Row]:
-    own = META_BLOCK().sub("", text) if META_OPENS in text else text
+    own = META_BLOCK.sub("", text) if META_OPENS in text else text
     # The whole text at once, and without a pattern: a prompt has many lines.
     masked = own.lower().translate(_ZEROS)
     while "00" in masked:
@@ -157,7 +156,7 @@ def _rows(text: str) -> list[_Row]:
 
 
 def _is_field(line: str) -> bool:
-    return ("=" in line or ":" in line) and _FIELD().match(line) is not None
+    return ("=" in line or ":" in line) and _FIELD.match(line) is not None
 
 
 def _shared(texts: Sequence[Sequence[_Row]]) -> frozenset[str]:
@@ -170,14 +169,14 @@ def _question(
     step: Step, prompt: Prompt, rows: Sequence[_Row], shared: frozenset[str]
 ) -> QuestionWords:
     own = _tokens(line for line, masked in rows if masked not in shared)
-    names = frozenset(token for token in set(own) if _NAME().search(token))
+    names = frozenset(token for token in set(own) if _NAME.search(token))
     words = _words(own)
     text = "\n".join(line for line, _ in rows)
     return QuestionWords(step, prompt.span, words, frozenset(words), names, text)
 
 
 def _tokens(lines: Iterable[str]) -> list[str]:
-    return _TOKEN().findall("\n".join(lines))
+    return _TOKEN.findall("\n".join(lines))
 
 
 def _words(tokens: Sequence[str]) -> tuple[str, ...]:
@@ -191,7 +190,7 @@ def _words(tokens: Sequence[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=MOST_QUESTIONS)
 def _whole(text: str) -> tuple[str, ...]:
-    return _words(_TOKEN().findall(text))
+    return _words(_TOKEN.findall(text))
 
 
 def _number(token: str) -> bool:

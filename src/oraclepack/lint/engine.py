@@ -12,10 +12,9 @@ from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.rules.prompt_rules import ABOUT_PROMPTS
 from oraclepack.pack.model import ALLOW, Directive, Pack, Step
 from oraclepack.pack.script import Span
-from oraclepack.system.patterns import late_pattern
 
-_TARGET = late_pattern(r"[A-Za-z][A-Za-z0-9-]*")
-_NEXT_ID = late_pattern(r"OP\d+\b", re.IGNORECASE)
+_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+_NEXT_ID = re.compile(r"OP\d+\b", re.IGNORECASE)
 
 Use = tuple[str, Span | None]
 """A rule and the lines for which it is allowed; None means the whole pack."""
@@ -65,13 +64,13 @@ def _read(directive: Directive, step: Step | None) -> Allowance:
     """`OP402, broad-glob OP403: the reason` in its parts."""
     targets: list[str] = []
     rest = directive.value
-    match = _TARGET().match(rest)
+    match = _TARGET.match(rest)
     while match is not None:
         targets.append(match[0])
         rest = rest[match.end() :].lstrip()
         listed = rest.startswith(",")
         rest = rest.removeprefix(",").lstrip()
-        match = (_TARGET() if listed else _NEXT_ID()).match(rest)
+        match = (_TARGET if listed else _NEXT_ID).match(rest)
     reason = rest.strip(" \t:—–-")
     if step is None:
         return Allowance(tuple(targets), reason, directive.span)

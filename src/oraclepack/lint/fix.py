@@ -1,15 +1,15 @@
 """Findings with a fix, applied to the text of a pack. What no fix names stays byte for byte."""
 
+import re
 from bisect import bisect_left, insort
 from collections.abc import Iterable
 from itertools import pairwise
 
 from oraclepack.lint.finding import Edit, Finding, Fix
 from oraclepack.pack.script import Span
-from oraclepack.system.patterns import late_pattern
 
 BOM = "\ufeff"
-_LINE_END = late_pattern(r"\r\n|\r|\n")
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 LINE_ENDS = Fix("write LF line ends and no byte order mark", ())
 """It has no edits: lines and columns exclude line ends, so the whole text is changed."""
@@ -28,7 +28,7 @@ def apply_fixes(text: str, findings: Iterable[Finding]) -> str:
     changed = _edited(text, [fix for fix in fixes if fix.edits])
     if LINE_ENDS not in fixes:
         return changed
-    return _LINE_END().sub("\n", changed.removeprefix(BOM))
+    return _LINE_END.sub("\n", changed.removeprefix(BOM))
 
 
 def _edited(text: str, fixes: list[Fix]) -> str:
@@ -51,7 +51,7 @@ def _edited(text: str, fixes: list[Fix]) -> str:
 def _lines(text: str) -> tuple[list[int], list[int]]:
     """Where each line begins and ends in the text, without its line end, as the parser counts."""
     starts, ends = [len(BOM) if text.startswith(BOM) else 0], []
-    for match in _LINE_END().finditer(text):
+    for match in _LINE_END.finditer(text):
         ends.append(match.start())
         starts.append(match.end())
     return starts, [*ends, len(text)]

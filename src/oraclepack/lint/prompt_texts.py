@@ -1,5 +1,6 @@
 """The texts that become prompts, and what bash would put in place of parts of them."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -11,7 +12,6 @@ from oraclepack.lint.finding import Edit
 from oraclepack.pack.model import Pack
 from oraclepack.pack.script import Expansion, ExpansionKind, Script, SimpleCommand, Span
 from oraclepack.pack.tool_call import ToolCall
-from oraclepack.system.patterns import late_pattern
 
 MEANT = (
     *("awk", "basename", "cat", "column", "comm", "cut", "date", "diff", "dirname", "du", "echo"),
@@ -47,8 +47,8 @@ _FROM_OUTSIDE_TOO = ("BASH", "LC_", "XDG_", "GITHUB_", "CI_", "ORACLEPACK_", "OR
 _SPECIAL = frozenset("@*#?$!-0")
 _READERS = frozenset({"cat", "head", "tail", "sed"})
 _PRINTERS = frozenset({"echo", "printf"})
-_INSERTED = late_pattern(r"\$(?:\(|\{[!#]?(\w+)|(\w+)|[@*#?$!-])")
-_PIPE = late_pattern(r"[^;|&]*(?:\d?>&\d[^;|&]*)?\|&?\s*(?:\\\s*)?")
+_INSERTED = re.compile(r"\$(?:\(|\{[!#]?(\w+)|(\w+)|[@*#?$!-])")
+_PIPE = re.compile(r"[^;|&]*(?:\d?>&\d[^;|&]*)?\|&?\s*(?:\\\s*)?")
 _FURTHEST = 20
 
 
@@ -248,7 +248,7 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
 
     def _joins(self, before: Span, after: Span) -> bool:
         line = self.lines[after.line - 1]
-        return _PIPE().fullmatch(line[before.end_column - 1 : after.column - 1]) is not None
+        return _PIPE.fullmatch(line[before.end_column - 1 : after.column - 1]) is not None
 
 
 def _sets_arguments(commands: Iterable[SimpleCommand]) -> bool:
@@ -296,7 +296,7 @@ def _is_special(text: PromptText, expansion: Expansion, line: str, at: int) -> b
         return True
     if sign == '"':
         return expansion.quoted
-    match = _INSERTED().match(line, at) if sign == "$" else None
+    match = _INSERTED.match(line, at) if sign == "$" else None
     if match is None:
         return False
     name = match[1] or match[2]

@@ -7,13 +7,12 @@ import msgspec
 
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.script import Span
-from oraclepack.system.patterns import late_pattern
 
-_HEADING = late_pattern(
+_HEADING = re.compile(
     r"\s*(?:#+ *|\*\*)?Evidence *(?P<rest>\([^()\n]*\))? *:?(?:\*\*)?:?\s*", re.IGNORECASE
 )
-_COMMIT = late_pattern(r"\bcommit[ :]+(?P<sha>[0-9a-f]{7,64})\b", re.IGNORECASE)
-_QUOTE = late_pattern(
+_COMMIT = re.compile(r"\bcommit[ :]+(?P<sha>[0-9a-f]{7,64})\b", re.IGNORECASE)
+_QUOTE = re.compile(
     r"\s*[-*] +`?(?P<path>[^\s`][^`\n]*?):(?P<line>\d{1,7})`?(?:  +| *\t *|: )(?P<text>\S.*)"
 )
 _CUT = "…"
@@ -63,12 +62,12 @@ def evidence_of(pack: Pack) -> Iterator[StepEvidence]:
         commit, inside, is_announced = "", False, False
         lines = []
         for text in prompt.text.split("\n"):
-            heading = _HEADING().fullmatch(text)
-            quote = _QUOTE().match(text) if inside else None
+            heading = _HEADING.fullmatch(text)
+            quote = _QUOTE.match(text) if inside else None
             if heading is not None:
                 inside = True
                 is_announced = is_announced or bool(heading["rest"])
-                named = _COMMIT().search(heading["rest"] or "")
+                named = _COMMIT.search(heading["rest"] or "")
                 commit = named["sha"].lower() if named else ""
             elif quote is not None:
                 at = Span.at(numbers.get(text.strip(), step.header.span.line), 1)
@@ -82,4 +81,4 @@ def evidence_of(pack: Pack) -> Iterator[StepEvidence]:
 
 def without_evidence(text: str) -> str:
     """A prompt without the lines that it quotes: they are no part of what is asked."""
-    return "\n".join(line for line in text.split("\n") if _QUOTE().match(line) is None)
+    return "\n".join(line for line in text.split("\n") if _QUOTE.match(line) is None)

@@ -1,5 +1,6 @@
 """Calls written over several lines, and where the wrapping breaks."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
@@ -11,7 +12,6 @@ from oraclepack.lint.finding import Edit, Fix
 from oraclepack.pack.model import Pack
 from oraclepack.pack.script import Comment, Script, SimpleCommand, Span, Word
 from oraclepack.pack.tool_call import ToolCall
-from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.argv import LostValue, lost_values, parse_argv, table_of
 from oraclepack.tools.flag_tables import Role
 from oraclepack.tools.tool_names import ORACLE, SPELLINGS
@@ -45,9 +45,9 @@ def _is_partial(word: Word) -> bool:
     return word.value is None and word.beginning != ""
 
 
-_FLAG = late_pattern(r"--?[A-Za-z]")
-_NO_CONTINUATION = late_pattern(r"[ \t]*\\[ \t]+(?=$|#)")
-_BLANK = late_pattern(r"[ \t]*(?:\\[ \t]+)?$")
+_FLAG = re.compile(r"--?[A-Za-z]")
+_NO_CONTINUATION = re.compile(r"[ \t]*\\[ \t]+(?=$|#)")
+_BLANK = re.compile(r"[ \t]*(?:\\[ \t]+)?$")
 
 Place = tuple[int, int]
 """Line and column."""
@@ -155,10 +155,10 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
             return self._closed_up(orphan)
         end = ends.get(before)
         starts_line = not self.lines[before][: orphan.words[0].span.column - 1].strip(" \t>")
-        if end is None or not starts_line or not _FLAG().match(orphan.words[0].source):
+        if end is None or not starts_line or not _FLAG.match(orphan.words[0].source):
             return None
         rest = self.rest(end)
-        if _BLANK().match(rest) is None:
+        if _BLANK.match(rest) is None:
             return None
         span = Span(before, end[1], before, end[1] + len(rest))
         return Fix(f"add a backslash at the end of line {before}", (Edit(span, " \\"),))
@@ -176,7 +176,7 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
         while first > self.span.line and self._is_blank(first - 1):
             first -= 1
         is_continued = first > self.span.line and self._continues(first - 1)
-        if not is_continued or not _FLAG().match(orphan.words[0].source):
+        if not is_continued or not _FLAG.match(orphan.words[0].source):
             return None
         return Fix(
             "remove the blank line before it", (Edit(Span(first, 1, orphan.span.line, 1), ""),)
@@ -196,7 +196,7 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
         """Backslashes that continue nothing: blanks follow them, and perhaps a comment."""
         for line, column in self.ends:
             rest = self.rest((line, column))
-            match = _NO_CONTINUATION().match(rest) if "\\" in rest else None
+            match = _NO_CONTINUATION.match(rest) if "\\" in rest else None
             if match is not None:
                 backslash = column + match[0].index("\\")
                 yield (line, backslash), self.trailing_comments.get(line)

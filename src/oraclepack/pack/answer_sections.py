@@ -9,7 +9,6 @@ from functools import cache
 import msgspec
 
 from oraclepack.errors import UsageError
-from oraclepack.system.patterns import late_pattern
 
 
 class Section(StrEnum):
@@ -135,23 +134,23 @@ SPELLINGS = {
 
 ALL_SECTIONS = tuple(Section)
 
-_FOLDED = late_pattern(r"[\W_]+")
-FENCE = late_pattern(r" {0,3}(?P<mark>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
+_FOLDED = re.compile(r"[\W_]+")
+FENCE = re.compile(r" {0,3}(?P<mark>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
 """The first or last line of a code block."""
-_ATX = late_pattern(r" {0,3}#{1,6}(?:[ \t]+(?P<text>.*))?$")
-_UNDERLINE = late_pattern(r" {0,3}(?:=+|-{2,})[ \t]*$")
-_BOLD = late_pattern(r"\s*(?:[-*+]\s+)?(?:\d{1,3}[.)]\s*)?(?P<mark>\*\*|__)(?P<text>.+?)(?P=mark)")
-_LIST = late_pattern(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
-_NUMBERED = late_pattern(r"\s*\d{1,3}[.)]\s+(?P<text>.*)")
-_NUMBER = late_pattern(r"[\s*_]*\(?\d{1,2}\s*[.):、][\s*_]*")
-_PARENTHESIS = late_pattern(r"\s*(?:\([^()]{0,120}\)|\[[^\[\]]{0,120}\])(?=\W*$)")
-_BULLET = late_pattern(r"\s*(?:[-+•]\s+)?")
-_QUOTED = late_pattern(r"^ {0,3}(?:> ?)+")
-_HTML_HEADING = late_pattern(r"^\s*<h(?P<level>[1-6])>(?P<text>.*)</h(?P=level)>\s*$")
+_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]+(?P<text>.*))?$")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
+_BOLD = re.compile(r"\s*(?:[-*+]\s+)?(?:\d{1,3}[.)]\s*)?(?P<mark>\*\*|__)(?P<text>.+?)(?P=mark)")
+_LIST = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
+_NUMBERED = re.compile(r"\s*\d{1,3}[.)]\s+(?P<text>.*)")
+_NUMBER = re.compile(r"[\s*_]*\(?\d{1,2}\s*[.):、][\s*_]*")
+_PARENTHESIS = re.compile(r"\s*(?:\([^()]{0,120}\)|\[[^\[\]]{0,120}\])(?=\W*$)")
+_BULLET = re.compile(r"\s*(?:[-+•]\s+)?")
+_QUOTED = re.compile(r"^ {0,3}(?:> ?)+")
+_HTML_HEADING = re.compile(r"^\s*<h(?P<level>[1-6])>(?P<text>.*)</h(?P=level)>\s*$")
 _MOST_IN_HEADING = 2
 _LONGEST_HEADING = 300
 """Characters; a longer line is a paragraph."""
-_AFTER = late_pattern(
+_AFTER = re.compile(
     r"[*_]{0,2}\s*(?:\([^)]{0,120}\)|\[[^\]]{0,120}\])?[*_]{0,2}"
     r"(?:\s*[:：]|\s*[—–]|\s+-(?=\s)|(?<=insufficient),|\s*$)[*_]{0,2}\s*"
 )
@@ -159,7 +158,7 @@ _AFTER = late_pattern(
 
 def normalise(text: str) -> str:
     """Lower case, with every run of punctuation and spaces folded into one space."""
-    return _FOLDED().sub(" ", unicodedata.normalize("NFKC", text).lower()).strip()
+    return _FOLDED.sub(" ", unicodedata.normalize("NFKC", text).lower()).strip()
 
 
 def mentions(folded: str, wordings: Iterable[str]) -> bool:
@@ -191,11 +190,11 @@ def opening_of(line: str, *, any_language: bool = False) -> SectionOpening | Non
 
     A spelling with which many sentences begin opens a section only if nothing follows it.
     """
-    start = _NUMBER().match(line)
+    start = _NUMBER.match(line)
     rest = line[start.end() :] if start is not None else line.lstrip(" \t*_")
     for section, pattern in _openings(any_language=any_language):
         match = pattern.match(rest)
-        after = _AFTER().match(rest, match.end()) if match is not None else None
+        after = _AFTER.match(rest, match.end()) if match is not None else None
         if match is None or after is None:
             continue
         words, label = normalise(match[0]), rest[after.end() :]
@@ -211,8 +210,8 @@ def section_of_heading(text: str) -> Section | None:
     """
     if len(text) > _LONGEST_HEADING:
         return None
-    number = _NUMBER().match(text)
-    plain = _PARENTHESIS().sub("", text[number.end() :] if number is not None else text)
+    number = _NUMBER.match(text)
+    plain = _PARENTHESIS.sub("", text[number.end() :] if number is not None else text)
     return _titles(any_language=False).get(normalise(plain))
 
 
@@ -252,11 +251,9 @@ def sections_present(text: str, *, require_headings: bool = False) -> frozenset[
 
 def _unwrapped(text: str) -> list[str]:
     """The lines of an answer, also of one that is a quotation, HTML or one Markdown code block."""
-    lines = [
-        _HTML_HEADING().sub(r"## \g<text>", _QUOTED().sub("", line)) for line in text.splitlines()
-    ]
+    lines = [_HTML_HEADING.sub(r"## \g<text>", _QUOTED.sub("", line)) for line in text.splitlines()]
     said = [at for at, line in enumerate(lines) if line.strip()]
-    fence = FENCE().match(lines[said[0]]) if said else None
+    fence = FENCE.match(lines[said[0]]) if said else None
     if fence is not None and fence["info"].strip().lower() in {"markdown", "md"}:
         closes = lines[said[-1]].strip() == fence["mark"]
         return lines[said[0] + 1 : said[-1] if closes else len(lines)]
@@ -265,7 +262,7 @@ def _unwrapped(text: str) -> list[str]:
 
 def _is_text(line: str) -> bool:
     """Whether a line says something: it has a word and is no heading."""
-    return _ATX().match(line) is None and bool(normalise(line))
+    return _ATX.match(line) is None and bool(normalise(line))
 
 
 def missing_sections(
@@ -295,17 +292,17 @@ def _named_lines(lines: Sequence[str]) -> Iterator[_Line]:
     plain = ["" if block else line for _, line, block in numbered(lines)]
     for position, line in enumerate(plain):
         following = plain[position + 1] if position + 1 < len(plain) else ""
-        opened = opening_of(_BULLET().sub("", line, count=1))
+        opened = opening_of(_BULLET.sub("", line, count=1))
         has_text = opened is not None and bool(normalise(opened.rest))
-        if (marked := _ATX().match(line)) is not None:
+        if (marked := _ATX.match(line)) is not None:
             heading = marked["text"] or ""
             yield _Line(position, heading, _sections_of_title(heading), has_text)
-        elif (marked := _BOLD().match(line)) is not None:
-            after = bool(normalise(_PARENTHESIS().sub("", line[marked.end() :])))
+        elif (marked := _BOLD.match(line)) is not None:
+            after = bool(normalise(_PARENTHESIS.sub("", line[marked.end() :])))
             yield _Line(position, marked["text"], _sections_of_lead(marked["text"]), after)
-        elif normalise(line) and _UNDERLINE().match(following):
+        elif normalise(line) and _UNDERLINE.match(following):
             yield _Line(position, line, _sections_of_title(line), has_text)
-        elif (item := _NUMBERED().match(line)) is not None and _sections_of_lead(item["text"]):
+        elif (item := _NUMBERED.match(line)) is not None and _sections_of_lead(item["text"]):
             yield _Line(position, item["text"], _sections_of_lead(item["text"]), has_text)
         elif _stands_apart(plain, position) and is_bare_heading(line):
             yield _Line(position, line, _sections_of_lead(line), has_text)
@@ -331,7 +328,7 @@ def _stands_apart(lines: Sequence[str], position: int) -> bool:
     """An empty line, or none, before and after it; a list may follow at once."""
     before = lines[position - 1] if position else ""
     after = lines[position + 1] if position + 1 < len(lines) else ""
-    return not before.strip() and (not after.strip() or _LIST().match(after) is not None)
+    return not before.strip() and (not after.strip() or _LIST.match(after) is not None)
 
 
 def is_bare_heading(line: str) -> bool:
@@ -353,7 +350,7 @@ def numbered(lines: Iterable[str]) -> Iterator[tuple[int, str, int]]:
     """Each line with its number, and that of the line which opens its code block; 0 for none."""
     fence, opened = "", 0
     for number, line in enumerate(lines, start=1):
-        mark = FENCE().match(line)
+        mark = FENCE.match(line)
         if mark is not None and not opened:
             fence, opened = mark["mark"], number
             yield number, line, opened

@@ -15,7 +15,6 @@ from oraclepack.pack.answer_sections import (
     sections_named,
 )
 from oraclepack.pack.model import CONTRACT, Output, Step
-from oraclepack.system.patterns import late_pattern
 
 ANSWER_FORMAT = "answer format"
 """The words that promise an answer in sections."""
@@ -63,12 +62,12 @@ PHRASINGS = (
 """Words followed by the one section they ask for. "Direct answer only" is found besides."""
 
 _LONGEST_LIST = 12
-_SENTENCE_END = late_pattern(r"[.;!?](?=\s|$)")
-_PARENTHESIS = late_pattern(r"\([^()]*\)")
-_REFUSED = late_pattern(r"\b(?:no|not|without)\b")
-_LEAD = late_pattern(r"^(?:\d{1,2} )?(?:the |your |a |section )*")
+_SENTENCE_END = re.compile(r"[.;!?](?=\s|$)")
+_PARENTHESIS = re.compile(r"\([^()]*\)")
+_REFUSED = re.compile(r"\b(?:no|not|without)\b")
+_LEAD = re.compile(r"^(?:\d{1,2} )?(?:the |your |a |section )*")
 _NEGATIONS = frozenset(("no", "not", "never", "t"))
-_NEGATED = late_pattern(r"(?:\bnot|\bnever|n[’']t)\W*$", re.IGNORECASE)
+_NEGATED = re.compile(r"(?:\bnot|\bnever|n[’']t)\W*$", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)
@@ -107,14 +106,14 @@ def _only(lines: Sequence[str], at: int) -> Iterator[Section]:
     possible = [each for each in PHRASINGS if each.words in lowered or not line.isascii()]
     for phrasing in possible:
         match = re.search(phrasing.pattern, line)
-        if match is None or _NEGATED().search(line[: match.start()]):
+        if match is None or _NEGATED.search(line[: match.start()]):
             continue
         rest = match["rest"]
         text = rest if normalise(rest) else "\n".join(_paragraph(lines, at + 1))
         section = _the_one(text)
         if section is not None:
             yield section
-    for sentence in _SENTENCE_END().split(_PARENTHESIS().sub(" ", line)):
+    for sentence in _SENTENCE_END.split(_PARENTHESIS.sub(" ", line)):
         folded = normalise(sentence)
         if folded.endswith(" only"):
             yield from _closing(folded.removesuffix(" only").removesuffix(" section"))
@@ -130,9 +129,9 @@ def _paragraph(lines: Sequence[str], start: int) -> Iterator[str]:
 
 def _the_one(text: str) -> Section | None:
     """The section a phrase asks for, if it begins with one and names no other."""
-    first = _SENTENCE_END().split(_PARENTHESIS().sub(" ", text))[0]
-    folded = _REFUSED().split(normalise(first))[0].strip()
-    opening = _LEAD().sub("", folded, count=1)
+    first = _SENTENCE_END.split(_PARENTHESIS.sub(" ", text))[0]
+    folded = _REFUSED.split(normalise(first))[0].strip()
+    opening = _LEAD.sub("", folded, count=1)
     named = sections_named(folded)
     begun = [s for s in named if any(opening.startswith(wording) for wording in s.wordings)]
     return begun[0] if len(named) == 1 and begun else None

@@ -10,7 +10,6 @@ import msgspec
 from oraclepack.pack.script import Comment, Script, Span, Word
 from oraclepack.pack.tool_call import ToolCall
 from oraclepack.system.digests import sha256_text
-from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.tool_names import ORACLE
 
 StepId = NewType("StepId", str)
@@ -75,9 +74,7 @@ class Header(msgspec.Struct, frozen=True):
 
 
 META_OPENS, META_CLOSES = "[oraclepack-meta]", "[/oraclepack-meta]"
-META_BLOCK = late_pattern(
-    f"{re.escape(META_OPENS)}(?P<body>.*?){re.escape(META_CLOSES)}", re.DOTALL
-)
+META_BLOCK = re.compile(f"{re.escape(META_OPENS)}(?P<body>.*?){re.escape(META_CLOSES)}", re.DOTALL)
 """The metadata lines of a prompt."""
 
 

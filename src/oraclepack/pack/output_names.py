@@ -1,21 +1,20 @@
 """The names of a run's own copies of the outputs: `outputs/NN-<slug>.md`."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
-from oraclepack.system.patterns import late_pattern
-
 LONGEST_SLUG = 60
 FOLDER = "outputs"
 
-_OTHER = late_pattern(r"[^a-z0-9]+")
+_OTHER = re.compile(r"[^a-z0-9]+")
 
 
 def slug(text: str) -> str:
     """Lower-case letters, digits and single dashes; empty when nothing of the text is left."""
     plain = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
-    words = _OTHER().sub("-", plain.lower()).strip("-")
+    words = _OTHER.sub("-", plain.lower()).strip("-")
     if len(words) <= LONGEST_SLUG:
         return words
     cut = words[: LONGEST_SLUG + 1].rpartition("-")[0]

@@ -14,7 +14,6 @@ from oraclepack.pack.parse.step_boundaries import Complete
 from oraclepack.shell.checker import complete
 from oraclepack.system import files
 from oraclepack.system.path_jail import jail
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.printable import readable
 from oraclepack.system.text_limits import PACK
 
@@ -28,8 +27,8 @@ MOST_LINES = PACK.lines
 """The longest known packs have less than half of it."""
 
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "_failed"})
-_OPENS_BASH = late_pattern(rb"^[ >]*(?:```+|~~~+)[ \t]*bash\b", re.MULTILINE)
-_OPENS_STEP = late_pattern(rb"^[ >]*#[ \t]*\d\d(?:\)|[ \t])", re.MULTILINE)
+_OPENS_BASH = re.compile(rb"^[ >]*(?:```+|~~~+)[ \t]*bash\b", re.MULTILINE)
+_OPENS_STEP = re.compile(rb"^[ >]*#[ \t]*\d\d(?:\)|[ \t])", re.MULTILINE)
 
 
 def find_packs(paths: Iterable[str]) -> tuple[Path, ...]:
@@ -135,7 +134,7 @@ def _is_pack(path: Path) -> bool:
         content = files.read_beginning(path, LARGEST + 1)
     except OSError:
         return False
-    return _OPENS_BASH().search(content) is not None and _OPENS_STEP().search(content) is not None
+    return _OPENS_BASH.search(content) is not None and _OPENS_STEP.search(content) is not None
 
 
 def _complete(text: str) -> bool:

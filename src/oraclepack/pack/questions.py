@@ -10,7 +10,6 @@ from oraclepack.pack.contract import by_suffix
 from oraclepack.pack.model import META_BLOCK, META_OPENS, Pack, Step
 from oraclepack.pack.script import Word
 from oraclepack.pack.tool_call import ToolCall
-from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.flag_tables import Effect, Role, table_of
 from oraclepack.tools.tool_names import ORACLE
 
@@ -58,7 +57,7 @@ def _wrong(before: Step, step: Step) -> str | None:
     return None
 
 
-_ARGUMENT = late_pattern(r"\$\{?[0-9@*]")
+_ARGUMENT = re.compile(r"\$\{?[0-9@*]")
 """An argument of a function: each of its calls may mean another path by it."""
 
 
@@ -112,7 +111,7 @@ def question_groups(step: Step) -> tuple[tuple[ToolCall, ...], ...]:
     groups: dict[str, list[ToolCall]] = {}
     for number, call in enumerate(asking_calls(step)):
         path = next((word.display_text for word in reversed(destinations(call))), "")
-        known = path and not ("$" in path and _ARGUMENT().search(path))
+        known = path and not ("$" in path and _ARGUMENT.search(path))
         # A NUL is in no path: calls with unknown outputs stay apart.
         key = _without_section(path) if known else f"\0{number}"
         groups.setdefault(key, []).append(call)
@@ -137,7 +136,7 @@ def _without_section(path: str) -> str:
     return path[:at] + path[at + 1 + len(section) :]
 
 
-_QUESTION = late_pattern(
+_QUESTION = re.compile(
     r"^[ \t]*Question\s*:[ \t]*(?P<same>\S[^\n]*)?\n?(?P<next>[^\n]*)", re.MULTILINE
 )
 
@@ -165,10 +164,10 @@ def short_title(step: Step) -> str:
 def question_text(step: Step) -> str:
     """The question that a step asks, without its metadata; the first line where none is marked."""
     for call in step.calls:
-        text = META_BLOCK().sub("", call.prompt.text) if call.prompt else ""
+        text = META_BLOCK.sub("", call.prompt.text) if call.prompt else ""
         # A block that is never closed goes on to the end.
         text = text.partition(META_OPENS)[0]
-        match = _QUESTION().search(text)
+        match = _QUESTION.search(text)
         text_found = (match["same"] or match["next"]) if match else text.strip().partition("\n")[0]
         if text_found.strip():
             return text_found.strip()

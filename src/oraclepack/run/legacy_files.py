@@ -4,6 +4,7 @@ Ours has a schema of its own that includes the keys of the Go tool, and reading 
 shape that names a step and its result.
 """
 
+import re
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
@@ -15,11 +16,10 @@ from oraclepack.journal.statuses import Status, Verification
 from oraclepack.run.manifests import StepEntry, StepsManifest
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_text
-from oraclepack.system.patterns import late_pattern
 
 SCHEMA_VERSION = 1
 
-_ID = late_pattern(r"0*[1-9][0-9]?")
+_ID = re.compile(r"0*[1-9][0-9]?")
 _WORDS = {
     Status.PENDING: "pending",
     Status.RUNNING: "running",
@@ -320,7 +320,7 @@ def _number(step: object) -> object:
 
 def _step_id(key: object) -> str:
     text = str(key).strip() if isinstance(key, str | int) else ""
-    return text[-2:].zfill(2) if _ID().fullmatch(text) else ""
+    return text[-2:].zfill(2) if _ID.fullmatch(text) else ""
 
 
 def _status(step: object) -> Status | None:

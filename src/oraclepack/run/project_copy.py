@@ -6,6 +6,7 @@ Whether both copies share their data on disk is left to the kernel (`copy_file_r
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -18,7 +19,6 @@ from oraclepack.errors import InputError
 from oraclepack.system import files
 from oraclepack.system.files import cannot, walk
 from oraclepack.system.git import LONG_TIMEOUT, Git, GitError, top_level
-from oraclepack.system.patterns import late_pattern
 
 _LISTED = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 _NO_PUSH = "a-rehearsal-pushes-nowhere"
@@ -34,7 +34,7 @@ _FIXED = (
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
 )
-_COPIED_SETTINGS = late_pattern(
+_COPIED_SETTINGS = re.compile(
     r"core\.(?:filemode|ignorecase|symlinks|precomposeunicode|autocrlf|eol|quotepath|abbrev)"
     r"|user\.(?:name|email)|extensions\.(?:objectformat|partialclone)"
     r"|remote\.(?:.+)\.(?:url|fetch|promisor|partialclonefilter|tagopt)"
@@ -151,7 +151,7 @@ def _write_refs(layout: GitLayout, place: Path, environment: Mapping[str, str]) 
 def _config(layout: GitLayout, environment: Mapping[str, str]) -> str:
     config = os.fsdecode(_ask(layout.top, environment, "config", "--local", "--list", "-z") or b"")
     pairs = [entry.partition("\n")[::2] for entry in config.split("\0") if entry]
-    settings = [(key, value) for key, value in pairs if _COPIED_SETTINGS().fullmatch(key)]
+    settings = [(key, value) for key, value in pairs if _COPIED_SETTINGS.fullmatch(key)]
     version = "1" if any(key.startswith("extensions.") for key, _ in settings) else "0"
     remotes = dict.fromkeys(
         key.rpartition(".")[0] for key, _ in settings if key.startswith("remote.")

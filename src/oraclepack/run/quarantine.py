@@ -10,6 +10,7 @@ one of the files is left alone: the next one is `<attempt>-2`, `<attempt>-3` and
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -21,7 +22,6 @@ from oraclepack.system import file_moves, files
 from oraclepack.system.digests import canonical_file
 from oraclepack.system.paging import Paged
 from oraclepack.system.path_jail import inside, jail, stays_inside
-from oraclepack.system.patterns import late_pattern
 
 ROLLED_BACK = "rolled_back"
 """The reason of a file whose step was ok and was taken back with its command."""
@@ -62,8 +62,8 @@ class QuarantineRestoreReport(msgspec.Struct, frozen=True, kw_only=True):
 
 FOLDER = "_failed"
 
-_STEP = late_pattern(r"step-(\d\d)")
-_ATTEMPT = late_pattern(r"\d+(?:-\d+)?")
+_STEP = re.compile(r"step-(\d\d)")
+_ATTEMPT = re.compile(r"\d+(?:-\d+)?")
 
 
 class QuarantineFile(msgspec.Struct, frozen=True):
@@ -227,8 +227,8 @@ def _quarantine_file(
     folder: Path, path: Path, known: dict[Path, FileOrigins]
 ) -> QuarantineFile | None:
     match path.relative_to(folder).parts:
-        case (run_id, step, attempt, _, *_) if _ATTEMPT().fullmatch(attempt):
-            match = _STEP().fullmatch(step)
+        case (run_id, step, attempt, _, *_) if _ATTEMPT.fullmatch(attempt):
+            match = _STEP.fullmatch(step)
             if match is None:
                 return None
             place = folder / run_id / step / attempt

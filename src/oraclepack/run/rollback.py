@@ -1,6 +1,7 @@
 """Rollback: restoring files to their state before the command."""
 
 import os
+import re
 from collections.abc import Container, Iterable
 from pathlib import Path
 from posixpath import normpath
@@ -29,10 +30,9 @@ from oraclepack.system.path_jail import (
     place_of,
     plain_file,
 )
-from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.tool_names import TM_COMPLEXITY
 
-_PRD = late_pattern(r"(?:^|.*[-_.])prd\.(?:md|txt)")
+_PRD = re.compile(r"(?:^|.*[-_.])prd\.(?:md|txt)")
 
 
 class UndoAction(msgspec.Struct, frozen=True):
@@ -146,7 +146,7 @@ def protected(path: str, pack_path: str, also: Iterable[str] = ()) -> str | None
         return "it belongs to Task Master"
     if names[-1] == TM_COMPLEXITY:
         return "it is a result of Task Master"
-    if _PRD().fullmatch(names[-1]):
+    if _PRD.fullmatch(names[-1]):
         return "it is the PRD"
     if "/".join(names[:2]) in {RUNS, CACHE, REHEARSALS}:
         return f"it lies in {'/'.join(names[:2])}"
@@ -200,7 +200,7 @@ def _undo(path: str, last: FileEvent, first: FileEvent) -> UndoAction:
     return replace(undo, restore_from=first.backup, sha256=first.replaced_sha256)
 
 
-_STEP = late_pattern(r"\d\d")
+_STEP = re.compile(r"\d\d")
 
 
 def roll_back(
@@ -311,7 +311,7 @@ def _check(root: Path, run: RunDir, undo: UndoAction) -> None:
         refused = _judge_link(root, undo)
     if refused is not None:
         raise MachineError(f"{undo.path} cannot be taken back: {refused.reason}")
-    if not _STEP().fullmatch(undo.step):
+    if not _STEP.fullmatch(undo.step):
         raise MachineError(f"{undo.path} cannot be taken back: {undo.step!r} is no step")
     if undo.restore_from is None or _is_whole(run, undo) or _stands(root, undo):
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
@@ -41,7 +42,6 @@ from oraclepack.settings.registry import ALLOW_PROJECT_PROGRAMS, STRICT, Setting
 from oraclepack.system import environment
 from oraclepack.system.files import HOME
 from oraclepack.system.path_jail import AllowedPath, jail
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.programs import named_program
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.flag_tables import table_of
@@ -53,7 +53,7 @@ from oraclepack.tools.tool_names import ORACLE, TOOLS
 if TYPE_CHECKING:
     from oraclepack.run.notify import Notifier
 
-_SHA256 = late_pattern("[0-9a-fA-F]{64}")
+_SHA256 = re.compile("[0-9a-fA-F]{64}")
 
 
 def overrides_of(settings: Settings, pack: Pack) -> Overrides:
@@ -280,7 +280,7 @@ def _refuse_unexpected(pack: Pack, expected: str | None) -> None:
     """The pack may have been replaced between its approval and the moment it was read."""
     if expected is None:
         return
-    if not _SHA256().fullmatch(expected):
+    if not _SHA256.fullmatch(expected):
         raise UsageError(
             f"--expect-pack {expected}: not a SHA-256 in hex",
             hint=f"`oraclepack list {pack.path} --json` has the hash of the pack: pack_hash",

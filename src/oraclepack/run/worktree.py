@@ -7,6 +7,7 @@ and repositories inside the repository.
 """
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,6 @@ import msgspec
 
 from oraclepack.system import git
 from oraclepack.system.files import make_private
-from oraclepack.system.patterns import late_pattern
 
 _EXCLUDED = (
     # Begins with a pattern character: `git add` fails if a plain path, even an excluded one, is
@@ -28,7 +28,7 @@ _EXCLUDED = (
 _DIFF = ("diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv")
 """Unlike `git diff`, `diff-tree` ignores the user's diff settings."""
 _GITLINK = "160000 "
-_OBJECT = late_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 FileStates = dict[str, tuple[str, int, int]]
@@ -198,7 +198,7 @@ def _git_error() -> Iterator[None]:
 def _trees(*ids: str) -> tuple[str, ...]:
     """Trees as arguments. Their ids come from a journal, so one could be an option of git."""
     for one in ids:
-        if not _OBJECT().fullmatch(one):
+        if not _OBJECT.fullmatch(one):
             raise WorktreeError(f"{one!r} is not an object id")
     return ("--end-of-options", *ids)
 

@@ -1,6 +1,7 @@
 """Gathers every layer of settings and resolves them once per command."""
 
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache, partial
@@ -30,7 +31,6 @@ from oraclepack.system import files
 from oraclepack.system.environment import config_directory, project_root
 from oraclepack.system.ownership import is_tracked, is_untracked
 from oraclepack.system.path_jail import refuse_own_links_out
-from oraclepack.system.patterns import late_pattern
 
 NO_COLOR = "NO_COLOR"
 COMPLETION_VARIABLE = "_ORACLEPACK_COMPLETE"
@@ -59,13 +59,13 @@ def named_user_file() -> str | None:
 
 MOST_DOTS = 100
 """In one line, outside quotes; keys of ours have at most three."""
-_QUOTED = late_pattern(rb"\"[^\"]*\"|'[^']*'")
+_QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
 
 PROJECT_FILE = "oraclepack.toml"
 DOTENV = ".env"
 GO_PAGES = ".chatgpt-urls.json"
 """How the files end in which the Go tool saves ChatGPT pages."""
-_NOT_IN_NAMES = late_pattern(r"[^A-Za-z0-9_-]+")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 LARGEST = 1024 * 1024
 """Bytes. Settings are a page of text."""
 
@@ -150,7 +150,7 @@ def _content(path: Path) -> bytes | None:
 def _refuse_long_keys(path: Path, raw: bytes) -> None:
     """The time that the parser takes grows with the square of the parts of a key."""
     for number, line in enumerate(raw.split(b"\n"), start=1):
-        if line.count(b".") > MOST_DOTS and _QUOTED().sub(b"", line).count(b".") > MOST_DOTS:
+        if line.count(b".") > MOST_DOTS and _QUOTED.sub(b"", line).count(b".") > MOST_DOTS:
             raise InputError(f"{path}: line {number} has a key of more than {MOST_DOTS} parts")
 
 
@@ -238,7 +238,7 @@ def _go_pages(path: Path) -> dict[str, str]:
     pages: dict[str, str] = {}
     with suppress(msgspec.DecodeError):
         for item in msgspec.json.decode(_content(path) or b"{}", type=_GoPages).items:
-            name = _NOT_IN_NAMES().sub("-", item.name.strip()).strip("-")
+            name = _NOT_IN_NAMES.sub("-", item.name.strip()).strip("-")
             with suppress(ValueError):
                 pages |= CHATGPT_URLS.kind.read({name: item.url.strip()})
     return pages

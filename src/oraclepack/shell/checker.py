@@ -10,7 +10,6 @@ from contextlib import ExitStack
 import msgspec
 
 from oraclepack.shell.anonymous_files import file_in_memory
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.programs import find_program, kill_group
 
 MOST_BYTES = 8_000_000
@@ -80,10 +79,10 @@ def _words(output: bytes) -> str:
 PATIENCE = 10.0
 
 
-_COMPLAINT = late_pattern(r"^[^:\n]*:(?: -c:)? line (?P<line>\d+): (?P<said>.*)$", re.MULTILINE)
+_COMPLAINT = re.compile(r"^[^:\n]*:(?: -c:)? line (?P<line>\d+): (?P<said>.*)$", re.MULTILINE)
 
 
-_HEREDOC = late_pattern(
+_HEREDOC = re.compile(
     r"warning: here-document at line (?P<line>\d+)"
     r" delimited by end-of-file \(wanted `(?P<word>.*)'\)"
 )
@@ -108,9 +107,9 @@ def complete(text: str) -> bool:
 
 def complaints(words: str) -> Iterator[Complaint]:
     # Usually bash prints nothing.
-    for match in _COMPLAINT().finditer(words) if words else ():
+    for match in _COMPLAINT.finditer(words) if words else ():
         line, message = int(match["line"]), match["said"]
-        heredoc = _HEREDOC().match(message)
+        heredoc = _HEREDOC.match(message)
         if heredoc is not None:
             text = f"the here-document never ends: no line says {heredoc['word']}"
             yield Complaint(int(heredoc["line"]), text)

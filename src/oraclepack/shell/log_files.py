@@ -6,10 +6,9 @@ from pathlib import Path
 
 from oraclepack.system.environment import environment
 from oraclepack.system.files import open_regular, read_beginning
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.secrets import Redactor
 
-_SKIP = late_pattern(rb"^(?:SKIP|(?i:skip(?:ped|ping)?)[ \t]*:).*", re.MULTILINE)
+_SKIP = re.compile(rb"^(?:SKIP|(?i:skip(?:ped|ping)?)[ \t]*:).*", re.MULTILINE)
 _WINDOW = 1 << 16
 _SEARCHED = 1 << 22
 
@@ -43,7 +42,7 @@ def skip_line(path: str) -> str | None:
     except OSError:
         return None
     # Most logs hold no such word, and a plain search says so in a quarter of the time.
-    match = _SKIP().search(head) if b"skip" in head.lower() else None
+    match = _SKIP.search(head) if b"skip" in head.lower() else None
     if match is None:
         return None
     line = match[0][:_WINDOW].decode("utf-8", "replace")

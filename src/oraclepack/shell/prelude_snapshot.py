@@ -1,6 +1,7 @@
 """The prelude: run once, its state kept in a snapshot that every step restores."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,7 +17,6 @@ from oraclepack.shell.stop import Stop
 from oraclepack.system import disk
 from oraclepack.system.clock import Clock
 from oraclepack.system.files import cannot
-from oraclepack.system.patterns import late_pattern
 
 BETWEEN = b"\0after\0\0"
 """Separates the two records: the end of the last text, and a key that no variable has."""
@@ -31,7 +31,7 @@ VOLATILE = frozenset(
 )
 """Variables that bash changes by itself, or that belong to one process only."""
 
-_NAME = late_pattern(rb"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 _FIXED_OPTIONS = frozenset((b"", b"login_shell", b"restricted_shell", b"interactive"))
 _TRAPS_LAST = (b"tERR", b"tRETURN", b"tDEBUG")
 
@@ -84,7 +84,7 @@ def _records(stream: bytes) -> dict[bytes, bytes]:
 
 def _lasts(key: bytes) -> bool:
     if key[:1] == b"v":
-        return key[1:] not in VOLATILE and _NAME().fullmatch(key[1:]) is not None
+        return key[1:] not in VOLATILE and _NAME.fullmatch(key[1:]) is not None
     return key[:1] in (b"f", b"a") or key in (b"u", b"p")
 
 

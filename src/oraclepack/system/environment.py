@@ -12,7 +12,6 @@ from pathlib import Path
 from oraclepack.errors import MachineError, NotFoundError
 from oraclepack.system.files import remove_tree
 from oraclepack.system.path_jail import REHEARSALS, RUNS, refuse_link_out
-from oraclepack.system.patterns import late_pattern
 
 _NAME = "oraclepack"
 
@@ -143,7 +142,7 @@ def _is_planted(folder: Path) -> bool:
         return False
 
 
-_PRIVATE = late_pattern(r"op-[0-9a-f]{12}")
+_PRIVATE = re.compile(r"op-[0-9a-f]{12}")
 _LONGEST = 75
 """Bytes: a socket lies in the directory, and the system takes no more than 103 in all."""
 
@@ -205,7 +204,7 @@ def private_directory(name: str = "") -> Iterator[Path]:
 
 def forget_private(name: str) -> None:
     """Remove what a killed command of ours could not: its private directory."""
-    if not _PRIVATE().fullmatch(name):
+    if not _PRIVATE.fullmatch(name):
         return
     for place in _places():
         path = place / name
@@ -277,13 +276,13 @@ def is_agent() -> bool:
 
 REQUEST_VARIABLE = "ORACLEPACK_REQUEST_ID"
 """The caller's name for a request, to find its reply and logs again."""
-_REQUEST = late_pattern(r"[\w.:/-]{1,128}", re.ASCII)
+_REQUEST = re.compile(r"[\w.:/-]{1,128}", re.ASCII)
 
 
 def request_id(*, is_new: bool) -> str | None:
     """The caller's name for this request; else, where wanted, one that nothing else has."""
     given = os.environ.get(REQUEST_VARIABLE, "")
-    if _REQUEST().fullmatch(given):
+    if _REQUEST.fullmatch(given):
         return given
     return os.urandom(8).hex() if is_new else None
 

@@ -3,6 +3,7 @@
 import errno
 import itertools
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,6 @@ import msgspec
 
 from oraclepack.errors import InputError, MachineError
 from oraclepack.system import disk
-from oraclepack.system.patterns import late_pattern
 
 
 def shipped(package: str, name: str) -> bytes:
@@ -45,7 +45,7 @@ LARGEST = 256 * 1024 * 1024
 HOME = ".oraclepack"
 """The directory in a project that holds everything of ours."""
 _TEMPORARY_MARK = ".oraclepack-"
-_TEMPORARY = late_pattern(r"\.oraclepack-(\d+)-\d+\.tmp")
+_TEMPORARY = re.compile(r"\.oraclepack-(\d+)-\d+\.tmp")
 _numbers = itertools.count(1)
 
 HINTS = {
@@ -356,11 +356,11 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
 
 def is_temporary(name: str) -> bool:
     """Whether a name is one of those that whole files are written under first."""
-    return _TEMPORARY().fullmatch(name) is not None
+    return _TEMPORARY.fullmatch(name) is not None
 
 
 def _is_stale(name: str) -> bool:
-    match = _TEMPORARY().fullmatch(name)
+    match = _TEMPORARY.fullmatch(name)
     return match is not None and not _is_alive(int(match[1]))
 
 

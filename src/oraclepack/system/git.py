@@ -7,6 +7,7 @@ and a call that takes too long is ended together with whatever it started.
 """
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -20,7 +21,6 @@ import msgspec
 
 from oraclepack.system import files
 from oraclepack.system.environment import TRUST_KEY_VARIABLE
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.programs import kill_group
 
 _DEEPEST = 4
@@ -35,7 +35,7 @@ _FILES = (
     "objects/info/alternates",
 )
 """What git reads of its own before it does anything."""
-_COMMIT = late_pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def head_commit(root: Path) -> str | None:
@@ -122,7 +122,7 @@ def _commit(folder: str, shared: str, head: str, depth: int) -> str | None:
     """What a file of git stands for: the commit it names, or that of the branch it names."""
     head = head.strip()
     if not head.startswith("ref: "):
-        return head if _COMMIT().fullmatch(head) else None
+        return head if _COMMIT.fullmatch(head) else None
     name = head.removeprefix("ref: ")
     # What leads out of git's directory is no branch, and not ours to read.
     if depth == 0 or not name.startswith("refs/") or ".." in name.split("/"):
@@ -524,7 +524,7 @@ def _remote(words: Sequence[str], root: Path, environment: Mapping[str, str]) ->
 
 def remote_commit(repo: str, ref: str, environment: Mapping[str, str]) -> str | None:
     """The commit that a ref of a repository stands for; None where it has no such ref."""
-    if _COMMIT().fullmatch(ref):
+    if _COMMIT.fullmatch(ref):
         return ref
     local = Path(repo)
     if local.is_dir():
@@ -535,7 +535,7 @@ def remote_commit(repo: str, ref: str, environment: Mapping[str, str]) -> str | 
     lines = [line.split("\t") for line in listed.decode("utf-8", "replace").splitlines()]
     exact = {name: commit for commit, name in lines}
     for name in (f"refs/tags/{ref}^{{}}", f"refs/tags/{ref}", f"refs/heads/{ref}", ref):
-        if name in exact and _COMMIT().fullmatch(exact[name]):
+        if name in exact and _COMMIT.fullmatch(exact[name]):
             return exact[name]
     return None
 

@@ -9,30 +9,30 @@ the text that is left; no escape stops that. It leaves code alone, so these beco
 text stays the same to the letter.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.printable import spelled
 
 Piece = tuple[bool, str]
 """Whether a part of a text is code, and the part itself."""
 
-_RUN = late_pattern("`+")
-_TOKEN = late_pattern(r"[^\s`|<>\"'()\[\]{},;!*\\]+")
+_RUN = re.compile("`+")
+_TOKEN = re.compile(r"[^\s`|<>\"'()\[\]{},;!*\\]+")
 """What GitHub's patterns can match stands within one of these."""
-_LIVE = late_pattern(
+_LIVE = re.compile(
     r"@\w|#\d|\bGH-\d|://|\bwww\.|\b(?:mailto|xmpp):|:(?=[_+-]*[^\W_])[\w+-]+:|\b[0-9a-f]{7,40}\b",
     2,  # re.IGNORECASE
 )
 """The name of an emoji has a letter or a digit: `:_:` and the `:-:` of a table are plain text."""
-_ACTIVE = late_pattern(r"[<&]|!\[|\]\s*[(\[:]|```|~~~")
+_ACTIVE = re.compile(r"[<&]|!\[|\]\s*[(\[:]|```|~~~")
 _AROUND = ".:?~_&-"
 """Left outside the code span that is made of a token."""
-_SPECIAL = late_pattern(r"[\\`*\[\]~<&]|_+|[\n\r]")
-_ENTITY = late_pattern(r"&(?=#|[A-Za-z])")
-_START = late_pattern(r"(?P<space>\s*)(?:(?P<sign>[#>+=~-])|(?P<number>\d{1,9})(?=[.)]))?")
-_END = late_pattern(r"(?P<hashes>(?<![^\s])#+)?(?P<space>\s*)\Z")
+_SPECIAL = re.compile(r"[\\`*\[\]~<&]|_+|[\n\r]")
+_ENTITY = re.compile(r"&(?=#|[A-Za-z])")
+_START = re.compile(r"(?P<space>\s*)(?:(?P<sign>[#>+=~-])|(?P<number>\d{1,9})(?=[.)]))?")
+_END = re.compile(r"(?P<hashes>(?<![^\s])#+)?(?P<space>\s*)\Z")
 _COMMENT = "<!--"
 
 
@@ -61,7 +61,7 @@ def code_span(text: str, *, cell: bool = False) -> str:
 def code_block(text: str, info: str = "") -> str:
     """A fenced block with this text, its lines unchanged."""
     lines = spelled(text).removesuffix("\n")
-    longest = max((len(run[0]) for run in _RUN().finditer(lines)), default=0)
+    longest = max((len(run[0]) for run in _RUN.finditer(lines)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{info}\n{lines}\n{fence}\n" if lines else f"{fence}{info}\n{fence}\n"
 
@@ -73,15 +73,15 @@ def quotable(text: str) -> str:
     blocks are not closed. Headings, lists and emphasis stay: a quotation is meant to be read.
     """
     plain = spelled(text)
-    is_active = _ACTIVE().search(plain) or any(
-        _LIVE().search(token[0]) for token in _TOKEN().finditer(plain)
+    is_active = _ACTIVE.search(plain) or any(
+        _LIVE.search(token[0]) for token in _TOKEN.finditer(plain)
     )
     return code_block(plain.strip("\n"), "markdown").removesuffix("\n") if is_active else plain
 
 
 def in_backquotes(text: str) -> str:
     """A text as code within the text of a record: between backquotes that it does not hold."""
-    lengths = {len(run[0]) for run in _RUN().finditer(text)}
+    lengths = {len(run[0]) for run in _RUN.finditer(text)}
     fence = "`" * next(n for n in range(1, len(lengths) + 2) if n not in lengths)
     both = text[:1] == " " == text[-1:] and text.strip(" ")
     pad = " " if both or text.startswith("`") or text.endswith("`") else ""
@@ -115,7 +115,7 @@ def code_pieces(text: str) -> list[Piece]:
 
 def code_spans(text: str) -> Iterator[tuple[int, int, str]]:
     """Where code is in the text of a record, its backquotes included, and the code."""
-    runs = [(run.start(), run.end()) for run in _RUN().finditer(text)]
+    runs = [(run.start(), run.end()) for run in _RUN.finditer(text)]
     partners: list[int] = [0] * len(runs)
     latest: dict[int, int] = {}
     for number in range(len(runs) - 1, -1, -1):
@@ -162,9 +162,9 @@ def _may_be_code(part: str, *, cell: bool) -> bool:
 def _without_live(text: str) -> Iterator[Piece]:
     is_math = text.count("$") > 1
     at = 0
-    for token in _TOKEN().finditer(text):
+    for token in _TOKEN.finditer(text):
         word = token[0]
-        if _LIVE().search(word) or (is_math and "$" in word):
+        if _LIVE.search(word) or (is_math and "$" in word):
             core = word.strip(_AROUND)
             start = token.start() + len(word) - len(word.lstrip(_AROUND))
             yield False, text[at:start]
@@ -183,18 +183,18 @@ def _plain(text: str, *, first: bool, last: bool, cell: bool) -> str:
     """Text with every character escaped that Markdown could take for more than itself."""
     head, tail = "", ""
     if first:
-        start = _START().match(text)
+        start = _START.match(text)
         assert start is not None
         head = _entities(start["space"])
         head += f"\\{start['sign']}" if start["sign"] else ""
         head += f"{start['number']}\\{text[start.end()]}" if start["number"] else ""
         text = text[start.end() + (1 if start["number"] else 0) :]
     if last:
-        end = _END().search(text)
+        end = _END.search(text)
         assert end is not None
         tail = ("\\" + end["hashes"] if end["hashes"] else "") + _entities(end["space"])
         text = text[: end.start()]
-    middle = _SPECIAL().sub(lambda match: _escaped(match[0], text, match.start()), text)
+    middle = _SPECIAL.sub(lambda match: _escaped(match[0], text, match.start()), text)
     return head + (middle.replace("|", "&#124;") if cell else middle) + tail
 
 
@@ -210,7 +210,7 @@ def _escaped(sign: str, text: str, at: int) -> str:
         case "<":
             return "&lt;"
         case "&":
-            return "&amp;" if _ENTITY().match(text, at) else "&"
+            return "&amp;" if _ENTITY.match(text, at) else "&"
         case "\\":
             return "\\" if after.isascii() and after.isalnum() else "\\\\"
         case "_":

@@ -9,26 +9,25 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.printable import changed_texts
 
 NAMES_VARIABLE = "ORACLEPACK_SECRET_NAMES"
 """More names and patterns of names, with commas: the setting `secret_names`."""
 _ENDINGS = ("_KEY", "_TOKEN", "_SECRET", "_PAT")
 _INSIDE = ("PASS", "APIKEY", "_AUTH", "CRED", "_ACCESS_KEY", "DATABASE_URL")
-_HARMLESS = late_pattern(
+_HARMLESS = re.compile(
     "(?:BY|COM)PASS(?!WORD|WD)|PASS(?:THROUGH|ENGER|ED|IVE|ES)|_AUTHORS?(?![A-Z])|CREDIT|ASKPASS"
     "|_AUTH_(?:SOCK|TYPE|METHOD|MODE)"
 )
 """Words that only look as if they named one: their part of a name does not count."""
-_NUMBER = late_pattern(r"_?\d+\Z")
+_NUMBER = re.compile(r"_?\d+\Z")
 """`OPENAI_API_KEY_2` holds what `OPENAI_API_KEY` does."""
 ORDINARY = frozenset(
     {"PATH", "HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TMPDIR", "TZ"}
     | {"HOSTNAME", "EDITOR", "PAGER", "DISPLAY", "VIRTUAL_ENV", "PYTHONPATH", "SHLVL", "_"}
 )
 """Never secret, whatever the settings say: records consist of their values."""
-_USERINFO = late_pattern(
+_USERINFO = re.compile(
     r"\b[A-Za-z][A-Za-z0-9+.-]{0,20}://(?P<user>[^\s/?#@:]{0,256})(?::(?P<password>[^\s/?#@]{0,512}))?@"
 )
 """The name and password in a URL; bounded, since a text may hold thousands of beginnings."""
@@ -55,13 +54,13 @@ def is_secret_name(name: str, more: Iterable[str] = ()) -> bool:
 
     `more` are added names and patterns.
     """
-    upper = _NUMBER().sub("", name.upper())
+    upper = _NUMBER.sub("", name.upper())
     if upper in ORDINARY or name.upper() in ORDINARY:
         return False
     if any(fnmatchcase(name.upper(), pattern.upper()) for pattern in more):
         return True
     # `TOKEN` alone is as secret as `MY_TOKEN`.
-    upper = _HARMLESS().sub("", f"_{upper}")
+    upper = _HARMLESS.sub("", f"_{upper}")
     return upper.endswith(_ENDINGS) or any(word in upper for word in _INSIDE)
 
 
@@ -76,7 +75,7 @@ def secrets_of(environment: Mapping[str, str]) -> set[str]:
         match["password"] or (match["user"] if match["password"] is None else "")
         for name, value in environment.items()
         if "@" in value and name.upper() not in ORDINARY
-        for match in _USERINFO().finditer(value)
+        for match in _USERINFO.finditer(value)
     }
     return named | held
 
@@ -106,7 +105,7 @@ class Redactor:
         for form in self._long:
             text = text.replace(form, BLOT)
         text = self._pattern.sub(BLOT, text) if self._pattern else text
-        return _USERINFO().sub(_without_password, text) if self._urls and "@" in text else text
+        return _USERINFO.sub(_without_password, text) if self._urls and "@" in text else text
 
     def clean_record(self, record: Record) -> Record:
         """The record with every string in it clean, keys of mappings too; all shapes stay."""

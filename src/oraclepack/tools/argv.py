@@ -8,7 +8,6 @@ from enum import StrEnum
 import msgspec
 
 from oraclepack.errors import nearest
-from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.flag_tables import Effect, FlagSpec, FlagTable, Role, ToolCommand, table_of
 from oraclepack.tools.tool_names import ORACLE, FlagFault
 
@@ -79,7 +78,7 @@ class ParsedArgv(msgspec.Struct, frozen=True):
         return tuple(use for use in self.flags if use.spec.role is role)
 
 
-_NUMBER = late_pattern(r"-([0-9]+|[0-9]*\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"-([0-9]+|[0-9]*\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NUMERIC = frozenset("0123456789.")
 _LONGEST_SUGGESTED = 60
 
@@ -142,7 +141,7 @@ class Token(msgspec.Struct, frozen=True):
     @property
     def is_number(self) -> bool:
         text = self.whole or ""
-        return text[1:2] in _NUMERIC and _NUMBER().fullmatch(text) is not None
+        return text[1:2] in _NUMERIC and _NUMBER.fullmatch(text) is not None
 
 
 class Scan(msgspec.Struct):

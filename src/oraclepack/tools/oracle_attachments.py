@@ -1,6 +1,7 @@
 """Which files a call attaches: read from its arguments, or reported by the tool."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +11,6 @@ import msgspec
 from oraclepack.errors import InputError
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.patterns import late_pattern
 
 
 class FileArgumentKind(StrEnum):
@@ -111,9 +111,9 @@ def _ignores(cwd: str) -> dict[str, tuple[str, ...]]:
 RENDER = ("--render", "--render-plain")
 """With these oracle prints what it would send, for nothing: no key, no network, no session."""
 
-_DYNAMIC = late_pattern(r"[*?\[\]{}\\]|[@!+]\(|\([^(]*\|")
+_DYNAMIC = re.compile(r"[*?\[\]{}\\]|[@!+]\(|\([^(]*\|")
 _HEADER = "### File: "
-_BLANKS = late_pattern(r"\n{3,}")
+_BLANKS = re.compile(r"\n{3,}")
 
 
 class Rendering(msgspec.Struct, frozen=True):
@@ -127,7 +127,7 @@ class Rendering(msgspec.Struct, frozen=True):
 
 def is_plain(value: str) -> bool:
     """A value of `--file` that can only be a name, not a pattern or an exclusion."""
-    return not value.startswith("!") and _DYNAMIC().search(value) is None
+    return not value.startswith("!") and _DYNAMIC.search(value) is None
 
 
 def is_one_value(value: str) -> bool:
@@ -150,7 +150,7 @@ def names_one_file(path: str) -> bool:
 
 def literal_part(value: str) -> str:
     """The beginning of a value of `--file` that is no pattern: where the tool starts to look."""
-    match = _DYNAMIC().search(value)
+    match = _DYNAMIC.search(value)
     return value if match is None else value[: match.start()].rpartition("/")[0]
 
 
@@ -176,7 +176,7 @@ def read_rendering(text: str, prompt: str) -> Rendering | None:
     """
     head, mark, _ = text.partition("\n[SYSTEM]\n")
     # The tool squeezes empty lines, in the prompt too.
-    opening = "\n\n[USER]\n" + _BLANKS().sub("\n\n", f"{prompt.strip()}\n")
+    opening = "\n\n[USER]\n" + _BLANKS.sub("\n\n", f"{prompt.strip()}\n")
     _, has_opening, rest = text.partition(opening)
     if not mark or not has_opening:
         return None

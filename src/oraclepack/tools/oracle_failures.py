@@ -17,24 +17,23 @@ import msgspec
 
 from oraclepack.errors import StepError
 from oraclepack.system.files import shipped
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.printable import readable
 from oraclepack.tools.oracle_sessions import SessionRecord
 
-_NODE_FRAME = late_pattern(r"^\s+(?:at \S.*|\.\.\. \d+ lines matching cause stack trace \.\.\.)$")
-_NODE_ERROR = late_pattern(r"^(?:Uncaught )?[\w$.]*(?:Error|Exception)\b")
-_NODE_CAUSE = late_pattern(r"^\s*\[?cause\]?: (?P<error>\S.*)")
-_NODE_VERSION = late_pattern(r"^Node\.js v\d+\.\d+\.\d+\s*$")
-_LOCATION = late_pattern(r"^\S.*:\d+$")
-_CARET = late_pattern(r"^\s*[\^~]+\s*$")
-_PYTHON_START = late_pattern(
+_NODE_FRAME = re.compile(r"^\s+(?:at \S.*|\.\.\. \d+ lines matching cause stack trace \.\.\.)$")
+_NODE_ERROR = re.compile(r"^(?:Uncaught )?[\w$.]*(?:Error|Exception)\b")
+_NODE_CAUSE = re.compile(r"^\s*\[?cause\]?: (?P<error>\S.*)")
+_NODE_VERSION = re.compile(r"^Node\.js v\d+\.\d+\.\d+\s*$")
+_LOCATION = re.compile(r"^\S.*:\d+$")
+_CARET = re.compile(r"^\s*[\^~]+\s*$")
+_PYTHON_START = re.compile(
     r"^(?:\s*\+ (?:Exception Group )?)?Traceback \(most recent call last\):$"
 )
 _PYTHON_LINKS = (
     "The above exception was the direct cause of the following exception:",
     "During handling of the above exception, another exception occurred:",
 )
-_GROUP_BAR = late_pattern(r"^\s*\| ?")
+_GROUP_BAR = re.compile(r"^\s*\| ?")
 
 _EXCERPT_LINES = 3
 """Node shows where it threw in at most so many lines before the caret."""
@@ -55,11 +54,11 @@ def without_frames(text: str) -> str:
 
 def _python_error(lines: list[str]) -> str | None:
     """The error line below the last traceback: the one that ended the program."""
-    starts = [at for at, line in enumerate(lines) if _PYTHON_START().match(line)]
+    starts = [at for at, line in enumerate(lines) if _PYTHON_START.match(line)]
     if not starts:
         return None
     for line in lines[starts[-1] + 1 :]:
-        bare = _GROUP_BAR().sub("", line)
+        bare = _GROUP_BAR.sub("", line)
         if bare.strip() and not bare[0].isspace():
             return bare.strip()
     return None
@@ -69,8 +68,8 @@ def _python_frames(lines: list[str]) -> set[int]:
     drop: set[int] = set()
     inside = False
     for at, line in enumerate(lines):
-        bare = _GROUP_BAR().sub("", line)
-        if _PYTHON_START().match(line) or line.strip() in _PYTHON_LINKS:
+        bare = _GROUP_BAR.sub("", line)
+        if _PYTHON_START.match(line) or line.strip() in _PYTHON_LINKS:
             inside = True
             drop.add(at)
         elif inside and (not bare.strip() or bare[0].isspace()):
@@ -82,26 +81,26 @@ def _python_frames(lines: list[str]) -> set[int]:
 
 def _node_error(lines: list[str]) -> str | None:
     """The error line above the first frame, with the innermost cause where one is given."""
-    first = next((at for at, line in enumerate(lines) if _NODE_FRAME().match(line)), None)
+    first = next((at for at, line in enumerate(lines) if _NODE_FRAME.match(line)), None)
     if first is None:
         return None
     # Its message may have several lines, so the frame need not stand directly below it.
-    above = [line.strip() for line in lines[:first] if _NODE_ERROR().match(line)]
+    above = [line.strip() for line in lines[:first] if _NODE_ERROR.match(line)]
     if not above:
         return None
-    causes = [match["error"] for line in lines[first:] if (match := _NODE_CAUSE().match(line))]
+    causes = [match["error"] for line in lines[first:] if (match := _NODE_CAUSE.match(line))]
     return f"{above[-1]} (cause: {causes[-1].rstrip(' {')})" if causes else above[-1]
 
 
 def _node_frames(lines: list[str]) -> set[int]:
-    drop = {at for at, line in enumerate(lines) if _NODE_FRAME().match(line)}
+    drop = {at for at, line in enumerate(lines) if _NODE_FRAME.match(line)}
     if not drop:
         return drop
-    drop |= {at for at, line in enumerate(lines) if _NODE_VERSION().match(line)}
+    drop |= {at for at, line in enumerate(lines) if _NODE_VERSION.match(line)}
     for at, line in enumerate(lines):
-        if _CARET().match(line):
+        if _CARET.match(line):
             above = range(max(0, at - _EXCERPT_LINES), at)
-            start = next((one for one in reversed(above) if _LOCATION().match(lines[one])), None)
+            start = next((one for one in reversed(above) if _LOCATION.match(lines[one])), None)
             if start is not None:
                 drop.update(range(start, at + 1))
     return drop
@@ -183,24 +182,24 @@ def classify(out: str, err: str, record: SessionRecord | None = None) -> Failure
     return Failure("UNKNOWN", FailureClass.UNKNOWN, message)
 
 
-_HINT = late_pattern(
+_HINT = re.compile(
     r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|[smh]))+)", re.IGNORECASE
 )
-_AMOUNT = late_pattern(r"(\d+(?:\.\d+)?)(ms|[smh])", re.IGNORECASE)
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(ms|[smh])", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def wait_hint(text: str) -> float | None:
     """`Please try again in 20s`, `350ms`, `1m3s` → seconds."""
-    match = _HINT().search(text)
+    match = _HINT.search(text)
     if match is None:
         return None
-    return sum(float(n) * _SECONDS[unit] for n, unit in _AMOUNT().findall(match[1]))
+    return sum(float(n) * _SECONDS[unit] for n, unit in _AMOUNT.findall(match[1]))
 
 
-_ERROR = late_pattern(r"^ERROR: ", re.MULTILINE)
-_REASON = late_pattern(r"^Transport: (\S+)", re.MULTILINE)
-_ABOUT_THE_CALL = late_pattern(
+_ERROR = re.compile(r"^ERROR: ", re.MULTILINE)
+_REASON = re.compile(r"^Transport: (\S+)", re.MULTILINE)
+_ABOUT_THE_CALL = re.compile(
     r"^(?:🧿|Session:|Mode:|Models:|Detach:|Reattach:|Calling |Provider:|Tip:|Transport:"
     r"|Skipping default-ignored path:|Ignoring duplicate --file inputs:|oracle session ).*$\n?",
     re.MULTILINE,
@@ -213,16 +212,16 @@ def _words(out: str, err: str, record: SessionRecord | None) -> str:
 
     After the last `ERROR: `, or before the answer: an answer may mention rate limits itself.
     """
-    starts = [match.start() for match in _ERROR().finditer(out)]
+    starts = [match.start() for match in _ERROR.finditer(out)]
     message = out[starts[-1] :] if starts else _before_answer(out)
-    message = _ABOUT_THE_CALL().sub("", message)
+    message = _ABOUT_THE_CALL.sub("", message)
     recorded = f"ERROR: {record.error_message}" if record and record.error_message else ""
     parts = (without_frames(message), without_frames(err), recorded)
     return "\n".join(part for part in parts if part)
 
 
 def _reason_in(out: str) -> str:
-    reasons = _REASON().findall(out)
+    reasons = _REASON.findall(out)
     return reasons[-1] if reasons else ""
 
 
@@ -247,7 +246,7 @@ def _before_answer(out: str) -> str:
 
 
 def _after_error(out: str) -> str:
-    parts = _ERROR().split(out)
+    parts = _ERROR.split(out)
     return parts[-1].split("\n")[0].strip() if len(parts) > 1 else ""
 
 

@@ -9,7 +9,6 @@ from posixpath import basename, normpath
 
 import msgspec
 
-from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.oracle_attachments import FileListing, is_plain
 
 IGNORED_DIRECTORIES = frozenset(
@@ -106,7 +105,7 @@ def glob(pattern: str) -> re.Pattern[str]:
     return re.compile(_translated(pattern))
 
 
-_TOKEN = late_pattern(
+_TOKEN = re.compile(
     r"(?P<deep>\*\*/)|(?P<rest>\*\*)|(?P<star>\*)|(?P<one>\?)"
     r"|\[(?P<not>[!^]?)(?P<set>[^\]]+)\]|\{(?P<choice>[^{}]*)\}|\\?(?P<plain>.)",
     re.DOTALL,
@@ -114,7 +113,7 @@ _TOKEN = late_pattern(
 
 
 def _translated(pattern: str) -> str:
-    return "".join(_piece(token) for token in _TOKEN().finditer(pattern))
+    return "".join(_piece(token) for token in _TOKEN.finditer(pattern))
 
 
 def _piece(token: re.Match[str]) -> str:

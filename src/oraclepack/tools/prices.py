@@ -3,6 +3,7 @@
 Prices are US dollars for a million tokens. An unknown price is None and never 0.
 """
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache
@@ -11,14 +12,13 @@ import msgspec
 
 from oraclepack.system.files import shipped
 from oraclepack.system.paging import Paged
-from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.oracle_models import ORACLE_MODELS, api_name, input_limit, resolve_model
 
 MILLION = 1_000_000
 CENT_FRACTION = Decimal("0.000001")
 """Amounts are kept to a millionth of a dollar."""
 
-_DATED = late_pattern(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$")
+_DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$")
 """The day of a release at the end of a model's name. It does not change the price."""
 
 
@@ -95,12 +95,12 @@ def price_of(
         return None
     model_name = (model or resolved).strip().lower()
     billed = api_name(resolved)
-    names = dict.fromkeys((model_name, resolved, billed, _DATED().sub("", billed)))
+    names = dict.fromkeys((model_name, resolved, billed, _DATED.sub("", billed)))
     for name in names:
         if name in own:
             return ModelPrice(model_name, billed, own[name], "settings")
     public = table or shipped_prices()
-    for name in (billed, _DATED().sub("", billed)):
+    for name in (billed, _DATED.sub("", billed)):
         if name in public.models:
             return ModelPrice(model_name, billed, public.models[name], public.source, public.date)
     return None

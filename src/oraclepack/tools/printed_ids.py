@@ -4,13 +4,11 @@ import re
 
 import msgspec
 
-from oraclepack.system.patterns import late_pattern
-
 HEAD_BYTES = 64_000
 """They are printed within the first second; an answer that is longer is not searched."""
-_COLOUR = late_pattern(r"\x1b\[[0-9;]*m")
-_SESSION = late_pattern(r"^Session: (\S+)[ \t]*$", re.MULTILINE)
-_RESPONSE = late_pattern(
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_SESSION = re.compile(r"^Session: (\S+)[ \t]*$", re.MULTILINE)
+_RESPONSE = re.compile(
     r"^API scheduled background response (resp_\w+) \(status=", re.MULTILINE | re.ASCII
 )
 _ANSWER = "\nAnswer:\n"
@@ -29,10 +27,10 @@ class PrintedIds(msgspec.Struct, frozen=True):
 
 def printed_ids(text: str) -> PrintedIds:
     """The ids in the whole lines of what oracle has printed before its answer."""
-    plain = _COLOUR().sub("", text)
+    plain = _COLOUR.sub("", text)
     head, mark, _ = plain.partition(_ANSWER)
     lines = head if mark else head.rpartition("\n")[0]
-    sessions, responses = _SESSION().findall(lines), _RESPONSE().findall(lines)
+    sessions, responses = _SESSION.findall(lines), _RESPONSE.findall(lines)
     return PrintedIds(
         session=sessions[0] if sessions else None,
         response=responses[-1] if responses else None,

@@ -1,12 +1,12 @@
 """Who answers a call: the provider, from engine, model and address."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from oraclepack.system.digests import sha256_text
-from oraclepack.system.patterns import late_pattern
 from oraclepack.system.printable import readable
 from oraclepack.tools.argv import parse_argv
 from oraclepack.tools.flag_tables import table_of
@@ -25,10 +25,10 @@ _NEUTRAL = frozenset(
     ("background", "filesReport", "heartbeatSeconds", "notify", "sessionRetentionHours")
 )
 _FAMILIES = (
-    ("anthropic", late_pattern(r"claude|sonnet|opus|haiku")),
-    ("google", late_pattern(r"gemini")),
-    ("xai", late_pattern(r"grok")),
-    ("openai", late_pattern(r"^(?:gpt|o\d|chatgpt|codex|\d)")),
+    ("anthropic", re.compile(r"claude|sonnet|opus|haiku")),
+    ("google", re.compile(r"gemini")),
+    ("xai", re.compile(r"grok")),
+    ("openai", re.compile(r"^(?:gpt|o\d|chatgpt|codex|\d)")),
 )
 
 
@@ -120,7 +120,7 @@ def provider_of(question: OracleQuestion, around: OracleContext) -> str:
     model = (model_of(question, around) or "gpt").split(",")[0].strip().lower()
     if "openrouter.ai" in base or "/" in model:
         return "openrouter"
-    family = next((name for name, pattern in _FAMILIES if pattern().search(model)), None)
+    family = next((name for name, pattern in _FAMILIES if pattern.search(model)), None)
     return family or ("openai" if base else "openrouter")
 
 

@@ -55,9 +55,9 @@ def commands_in(text: str) -> tuple[str, ...]:
 
 def _from_block(block: Sequence[str]) -> list[str]:
     """The commands of a shell code block, one for each line; continued lines are one command."""
-    opening = FENCE().match(block[0])
+    opening = FENCE.match(block[0])
     language = opening["info"].strip().lower().partition(" ")[0] if opening is not None else ""
-    body = [line for line in block[1:] if FENCE().match(line) is None]
+    body = [line for line in block[1:] if FENCE.match(line) is None]
     lines = [line.strip() for line in "\n".join(body).replace("\\\n", " ").split("\n")]
     if any(line.startswith("$ ") for line in lines):
         # A transcript: only what was typed, not what was answered.

@@ -1,5 +1,6 @@
 """OP1xx: the steps of the bash block and their numbers."""
 
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -9,11 +10,10 @@ from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.step_boundaries import HEADER
 from oraclepack.pack.script import Comment, Span
-from oraclepack.system.patterns import late_pattern
 
-_DIGITS = late_pattern(r"#\s*(\d+)")
-_LIKE_A_HEADER = late_pattern(r"#+[ \t]*(?P<id>[0-9]{1,2})(?:\)|[:.](?=\s|$)|\s+[—–-](?=\s|$))")
-_STEP_NAMED = late_pattern(r"\d")
+_DIGITS = re.compile(r"#\s*(\d+)")
+_LIKE_A_HEADER = re.compile(r"#+[ \t]*(?P<id>[0-9]{1,2})(?:\)|[:.](?=\s|$)|\s+[—–-](?=\s|$))")
+_STEP_NAMED = re.compile(r"\d")
 MOST_STEPS = 99
 """A step's name has two digits."""
 
@@ -43,7 +43,7 @@ def numbered(pack: Pack) -> tuple[NumberedHeader, ...]:
 
 
 def _slip(comment: Comment) -> NumberedHeader:
-    match = _DIGITS().match(comment.text)
+    match = _DIGITS.match(comment.text)
     assert match is not None, "the parser only calls numbered comments misnumbered"
     line, column = comment.span.line, comment.span.column
     digits_span = Span(line, column + match.start(1), line, column + match.end(1))
@@ -73,7 +73,7 @@ def merged_headers(pack: Pack) -> Iterator[MergedStep]:
             (int(match["id"]), comment)
             for comment in script.comments
             if comment.top_level and not comment.trailing and comment.span not in slips
-            if (match := _LIKE_A_HEADER().match(comment.text)) is not None
+            if (match := _LIKE_A_HEADER.match(comment.text)) is not None
         ]
         if number and any(header == 1 for header, _ in likely):
             continue
@@ -106,7 +106,7 @@ def renumbering(pack: Pack) -> Fix | None:
 
 def _coverage_names_steps(pack: Pack) -> bool:
     lines = pack.coverage.lines if pack.coverage else ()
-    return any(_STEP_NAMED().search(line.verdict) for line in lines)
+    return any(_STEP_NAMED.search(line.verdict) for line in lines)
 
 
 STRICT_STEPS = 20

@@ -7,16 +7,15 @@ from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Rule, Subject, text_between
 from oraclepack.lint.wrapped_calls import Stretch
 from oraclepack.pack.script import Span, Substitution
-from oraclepack.system.patterns import late_pattern
 
 _QUOTES = ("'", '"', "`")
 # One at a time: Python before 3.11.5 repeats groups possessively in a wrong way (gh-106052).
 _PAIR = r"""[^'"`\\#]+|\\.|'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|`[^`\\]*(?:\\.[^`\\]*)*`"""
-_PAIRED = late_pattern(rf"{_PAIR}|#", re.DOTALL)
-_PAIRED_OR_COMMENT = late_pattern(rf"(?<=[\s(])#[^\n]*|{_PAIR}|#", re.DOTALL)
+_PAIRED = re.compile(rf"{_PAIR}|#", re.DOTALL)
+_PAIRED_OR_COMMENT = re.compile(rf"(?<=[\s(])#[^\n]*|{_PAIR}|#", re.DOTALL)
 """As bash 3.2 reads `$(…)`: outside double quotes it skips what looks like a comment."""
 _NEW_COMMANDS = frozenset({"mapfile", "readarray", "coproc"})
-_CASE = late_pattern(r"\$\{!?\w+(?:\[[^]\n]{0,99}\])?(?:\^\^?|,,?)")
+_CASE = re.compile(r"\$\{!?\w+(?:\[[^]\n]{0,99}\])?(?:\^\^?|,,?)")
 _DECLARERS = ("declare", "typeset", "local")
 _MAP = r"[ \t]*(?:declare|typeset|local)[ \t]+-[a-zA-Z]{0,9}A[a-zA-Z]*[ \t]+\w+(?:=\(|$)"
 
@@ -59,7 +58,7 @@ def _unclosed_quote(substitution: Substitution, lines: list[str]) -> Span | None
     text = text_between(lines, span)[:-1]
     if not any(quote in text for quote in _QUOTES):
         return None
-    paired = _PAIRED() if substitution.quoted else _PAIRED_OR_COMMENT()
+    paired = _PAIRED if substitution.quoted else _PAIRED_OR_COMMENT
     end = len("$(")
     while match := paired.match(text, end):
         end = match.end()
@@ -105,7 +104,7 @@ def _new_things(stretch: Stretch, *, declares: bool) -> Iterator[tuple[str, Span
             # Most words expand nothing, or are prompts.
             expands = "${" in word.source and ("^" in word.source or "," in word.source)
             expands = expands and "'" not in word.source
-            match = _CASE().search(word.source) if expands else None
+            match = _CASE.search(word.source) if expands else None
             if match is not None:
                 yield f"{match[0]}}}", word.span
         for redirect in command.redirects:

@@ -10,10 +10,9 @@ from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.rules import evidence_rules, header_rules
 from oraclepack.pack.model import CATEGORIES, PLACEHOLDER, Coverage, CoverageLine, Step
 from oraclepack.pack.questions import asking_calls
-from oraclepack.system.patterns import late_pattern
 
-_VERDICT = late_pattern(r"[\W_]*(?P<word>ok|missing)\b(?P<rest>.*)$", re.IGNORECASE | re.DOTALL)
-_STEP_ID = late_pattern(r"\b\d{2}\b")
+_VERDICT = re.compile(r"[\W_]*(?P<word>ok|missing)\b(?P<rest>.*)$", re.IGNORECASE | re.DOTALL)
+_STEP_ID = re.compile(r"\b\d{2}\b")
 
 
 def duplicate_question(subject: Subject) -> Iterator[Problem]:
@@ -117,7 +116,7 @@ def _category(line: CoverageLine) -> str | None:
 
 
 def _false_verdict(line: CoverageLine, category: str, steps: tuple[Step, ...]) -> Iterator[Problem]:
-    verdict = _VERDICT().match(line.verdict)
+    verdict = _VERDICT.match(line.verdict)
     asking = [step.id for step in steps if step.category == category]
     if verdict is None or len(re.findall(r"\b(?:ok|missing)\b", line.verdict.lower())) > 1:
         message = f"the coverage check says neither OK nor Missing of {category}: {line.verdict}"
@@ -129,7 +128,7 @@ def _false_verdict(line: CoverageLine, category: str, steps: tuple[Step, ...]) -
             message = f"the coverage check says {category} is OK, but no step has that category"
             yield Problem(line.span, message, "write Missing(<step ids>), or add a step")
     else:
-        named = _STEP_ID().findall(verdict["rest"])
+        named = _STEP_ID.findall(verdict["rest"])
         wrong = [step for step in asking if step in named or not named]
         if wrong:
             message = f"the coverage check misses {category}, but step {wrong[0]} asks about it"

@@ -1,5 +1,6 @@
 """OP6xx: how the tools are called."""
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -11,16 +12,15 @@ from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.pack.questions import asking_calls
 from oraclepack.pack.script import Enclosure, SimpleCommand, Span
 from oraclepack.pack.tool_call import FlagProblem, ToolCall
-from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.tool_names import ORACLE, FlagFault
 from oraclepack.tools.wrappers import PACKAGE_RUNNERS
 
 _EARLY = {"head": (), "grep": ("-q", "-m", "--quiet", "--max-count")}
 """Programs that stop reading before the end, and the flags that make them do so."""
-_PIPE = late_pattern(r"\s*(?:\d?>&\d\s*)?\|&?\s*")
-_PLACEHOLDER = late_pattern(r"\{\{\s*[\w.-]+\s*\}\}")
-_OPENED = late_pattern(r"[\w.-]+\s*\}\}")
+_PIPE = re.compile(r"\s*(?:\d?>&\d\s*)?\|&?\s*")
+_PLACEHOLDER = re.compile(r"\{\{\s*[\w.-]+\s*\}\}")
+_OPENED = re.compile(r"[\w.-]+\s*\}\}")
 
 
 def unguarded_tool(subject: Subject) -> Iterator[Problem]:
@@ -217,7 +217,7 @@ def _joined(lines: list[str], before: Span, after: Span) -> bool:
     if before.end_line != after.line:
         return False
     between = lines[after.line - 1][before.end_column - 1 : after.column - 1]
-    return _PIPE().fullmatch(between) is not None
+    return _PIPE.fullmatch(between) is not None
 
 
 def _stops_early(command: SimpleCommand) -> bool:
@@ -246,14 +246,14 @@ def unrendered_placeholder(subject: Subject) -> Iterator[Problem]:
             start = command.span.column - 1
             before = lines[command.span.line - 1][max(start - 2, 0) : start]
             name = command.words[0].source if command.words else ""
-            if before == "{{" and _OPENED().match(name):
+            if before == "{{" and _OPENED.match(name):
                 message = f"{{{{{name} is a placeholder, not a command"
                 where = replace(command.span, column=start - 1)
                 yield Problem(where, message, "fill in the template", step=step.id)
         words = [output.path for output in step.outputs]
         words += [each.word for call in step.calls for each in call.attachments]
         for word in words:
-            match = _PLACEHOLDER().search(word.display_text) if "{{" in word.display_text else None
+            match = _PLACEHOLDER.search(word.display_text) if "{{" in word.display_text else None
             if match is not None:
                 message = f"{match[0]} is a placeholder, not a path"
                 yield Problem(word.span, message, "fill in the template", step=step.id)

@@ -39,14 +39,13 @@ from oraclepack.pack.script import (
     Substitution,
     Word,
 )
-from oraclepack.system.patterns import late_pattern
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 
 _PREFIXES = (re.compile(rb"time[ \t\\]"), re.compile(rb"coproc[ \t\\]"), re.compile(rb"![ \t\\]"))
-_COMMAND_BEGINS = late_pattern(
+_COMMAND_BEGINS = re.compile(
     rb"(?:^|[\n;&|(){!]|\b(?:then|do|else|elif|if|while|until|time|coproc)\b)[ \t]*\Z"
 )
 _NEAR = 40
@@ -79,7 +78,7 @@ def without_prefixes(place: Locator) -> Locator:
 def _may_hide(source: bytes) -> bool:
     # Nearly no pack has one, and to walk its tree costs more than to look for the words.
     return any(
-        _COMMAND_BEGINS().search(source[max(match.start() - _NEAR, 0) : match.start()])
+        _COMMAND_BEGINS.search(source[max(match.start() - _NEAR, 0) : match.start()])
         for prefix in _PREFIXES
         for match in prefix.finditer(source)
     )

@@ -1,5 +1,6 @@
 """What a step reads and writes, as far as its text shows."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -10,20 +11,19 @@ from oraclepack.pack.parse.grammar import syntax_tree
 from oraclepack.pack.parse.locate import Locator
 from oraclepack.pack.script import ExpansionKind, Script, SimpleCommand, Span, Word
 from oraclepack.pack.tool_call import ToolCall
-from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.flag_tables import Role
 from oraclepack.tools.oracle_question import model_output
 from oraclepack.tools.tool_names import ORACLE
 
-_TEXT_STOPS = late_pattern(rb'[\\"`$]')
-_CODE_STOPS = late_pattern(rb"[\\'\"`$()#<\n]|\bcase\b|\besac\b")
-_BACKQUOTE_STOPS = late_pattern(rb"[\\`]")
-_PARENTHESES = late_pattern(rb"[()]")
-_ANSI = late_pattern(rb"\$'[^'\\]*(?:\\[\s\S][^'\\]*)*'")
-_HEREDOC = late_pattern(rb"<<(-?)[ \t]*((?:'[^'\n]*'|\"[^\"\n]*\"|\\[^\n]|[^\s;&|<>()'\"\\])+)")
-_NAME = late_pattern(rb"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
-_BRACED_NAME = late_pattern(rb"[!#]?([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*])(\[[^]\n]*\])?(:?[-=+?])?")
-_COMMENT_BEGINS = late_pattern(rb"(?:^|[\s;&|(])\Z")
+_TEXT_STOPS = re.compile(rb'[\\"`$]')
+_CODE_STOPS = re.compile(rb"[\\'\"`$()#<\n]|\bcase\b|\besac\b")
+_BACKQUOTE_STOPS = re.compile(rb"[\\`]")
+_PARENTHESES = re.compile(rb"[()]")
+_ANSI = re.compile(rb"\$'[^'\\]*(?:\\[\s\S][^'\\]*)*'")
+_HEREDOC = re.compile(rb"<<(-?)[ \t]*((?:'[^'\n]*'|\"[^\"\n]*\"|\\[^\n]|[^\s;&|<>()'\"\\])+)")
+_NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
+_BRACED_NAME = re.compile(rb"[!#]?([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*])(\[[^]\n]*\])?(:?[-=+?])?")
+_COMMENT_BEGINS = re.compile(rb"(?:^|[\s;&|(])\Z")
 _FILLER = ord("x")
 _NEWLINE = ord("\n")
 
@@ -105,7 +105,7 @@ class _Scanner:
         """The expansions from a place up to the closing quote or the end, and where that is."""
         pieces: list[ExpansionPiece] = []
         source = self.source
-        while (stop := _TEXT_STOPS().search(source, at)) is not None:
+        while (stop := _TEXT_STOPS.search(source, at)) is not None:
             at = stop.start()
             match stop[0]:
                 case b"\\":
@@ -131,7 +131,7 @@ class _Scanner:
         source = self.source
         depth = cases = 0
         pending: list[tuple[bytes, bool, bool]] = []
-        while (stop := _CODE_STOPS().search(source, at)) is not None:
+        while (stop := _CODE_STOPS.search(source, at)) is not None:
             at = stop.end()
             match stop[0]:
                 case b"\\":
@@ -144,7 +144,7 @@ class _Scanner:
                 case b"`":
                     at = self._backquotes(at - 1) or len(source)
                 case b"$":
-                    ansi = _ANSI().match(source, at - 1)
+                    ansi = _ANSI.match(source, at - 1)
                     at = ansi.end() if ansi else self._dollar(at - 1, [])
                 case b"(":
                     depth += 1
@@ -152,7 +152,7 @@ class _Scanner:
                     depth -= 1
                 case b")" if ends and not cases:
                     return at
-                case b"#" if _COMMENT_BEGINS().search(source, max(at - 2, 0), at - 1):
+                case b"#" if _COMMENT_BEGINS.search(source, max(at - 2, 0), at - 1):
                     end = source.find(b"\n", at)
                     at = len(source) if end < 0 else end
                 case b"<":
@@ -178,14 +178,14 @@ class _Scanner:
             return end
         if source.startswith(b"${", at):
             return self._braces(at, pieces)
-        name = _NAME().match(source, at + 1)
+        name = _NAME.match(source, at + 1)
         if name is None:
             return at + 1
         pieces.append(ExpansionPiece(ExpansionKind.VARIABLE, at, name.end(), name[0].decode()))
         return name.end()
 
     def _braces(self, at: int, pieces: list[ExpansionPiece]) -> int:
-        name = _BRACED_NAME().match(self.source, at + 2)
+        name = _BRACED_NAME.match(self.source, at + 2)
         end, depth = at + 2, 1
         while depth and end < len(self.source):
             match self.source[end : end + 1]:
@@ -206,7 +206,7 @@ class _Scanner:
     def _backquotes(self, at: int) -> int | None:
         """The place behind the backquote that closes this one; None if there is none."""
         at += 1
-        while (stop := _BACKQUOTE_STOPS().search(self.source, at)) is not None:
+        while (stop := _BACKQUOTE_STOPS.search(self.source, at)) is not None:
             if stop[0] == b"`":
                 return stop.end()
             at = stop.end() + 1
@@ -214,7 +214,7 @@ class _Scanner:
 
     def _parentheses(self, at: int) -> int:
         depth = 0
-        for stop in _PARENTHESES().finditer(self.source, at):
+        for stop in _PARENTHESES.finditer(self.source, at):
             depth += 1 if stop[0] == b"(" else -1
             if depth == 0:
                 return stop.end()
@@ -223,7 +223,7 @@ class _Scanner:
     def _redirect(self, at: int, pending: list[tuple[bytes, bool, bool]]) -> int:
         if self.source.startswith(b"<<<", at):
             return at + 3
-        opening = _HEREDOC().match(self.source, at)
+        opening = _HEREDOC.match(self.source, at)
         if opening is None:
             return at + 1
         word = opening[2].translate(None, b"'\"\\")

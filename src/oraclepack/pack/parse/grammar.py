@@ -1,12 +1,12 @@
 """Parses bash into a syntax tree. The only module that imports tree-sitter."""
 
+import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from oraclepack.errors import InputError
-from oraclepack.system.patterns import late_pattern
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree
@@ -29,8 +29,8 @@ the text are parsed first, until there are too many errors.
 _OPERATORS_PER_PART = 1_000
 MOST_NODES = 60_000
 """Nodes of the trees of one pack; the largest real pack has 5,000."""
-_OPENER = late_pattern(rb"[|<(\[]|\$\{|;;")
-_OPERATOR = late_pattern(rb"[|<(\[)>&;?@!{}\0`\]]|\$(?![A-Za-z_\"'(])|\b(?:for|case|function)\b")
+_OPENER = re.compile(rb"[|<(\[]|\$\{|;;")
+_OPERATOR = re.compile(rb"[|<(\[)>&;?@!{}\0`\]]|\$(?![A-Za-z_\"'(])|\b(?:for|case|function)\b")
 _OPERATOR_SIGNS = b"|<([)>&;?@!{}\0`]$"
 _OPERATOR_WORDS = (b"for", b"case", b"function")
 """Every operator holds one of these signs or words, every opener one of the signs."""
@@ -52,7 +52,7 @@ def syntax_tree(source: bytes) -> "Tree":
     """
     # Counting signs is far cheaper than the patterns, and nearly every text has few.
     signs = len(source) - len(source.translate(None, _OPERATOR_SIGNS))
-    if signs > MOST_OPENERS and sum(1 for _ in _OPENER().finditer(source)) > MOST_OPENERS:
+    if signs > MOST_OPENERS and sum(1 for _ in _OPENER.finditer(source)) > MOST_OPENERS:
         raise _too_complex(f"more than {MOST_OPENERS} opening operators (| < ( [ ${{)")
     if signs + sum(map(source.count, _OPERATOR_WORDS)) > _OPERATORS_PER_PART:
         _check_errors(source)
@@ -62,7 +62,7 @@ def syntax_tree(source: bytes) -> "Tree":
 
 
 def _check_errors(source: bytes) -> None:
-    ends = [one.start() for one in islice(_OPERATOR().finditer(source), MOST_OPERATORS + 1)]
+    ends = [one.start() for one in islice(_OPERATOR.finditer(source), MOST_OPERATORS + 1)]
     if len(ends) > MOST_OPERATORS:
         raise _too_complex(f"more than {MOST_OPERATORS} operators (| < > ( ) & ; ? and others)")
     for end in ends[_OPERATORS_PER_PART::_OPERATORS_PER_PART]:

@@ -13,13 +13,12 @@ from oraclepack.pack.parse.effects import without_prose
 from oraclepack.pack.parse.grammar import everywhere, syntax_tree, text_of
 from oraclepack.pack.parse.locate import Locator
 from oraclepack.pack.parse.word_values import is_quoted
-from oraclepack.system.patterns import late_pattern
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-_OPENING = late_pattern(rb"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w.-]*))")
+_OPENING = re.compile(rb"<<(-?)\s*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w.-]*))")
 
 _MOST_READ = 500_000
 """Bytes that are read again and again, until each heredoc has the right end."""
@@ -43,13 +42,13 @@ def _single(place: Locator) -> Locator:
     doubled = [
         row
         for row, line in enumerate(place.lines)
-        if line.count(b"<<") > 1 and len(_OPENING().findall(line)) > 1
+        if line.count(b"<<") > 1 and len(_OPENING.findall(line)) > 1
     ]
     if not doubled or not syntax_tree(b"\n".join(place.lines)).root_node.has_error:
         return place
     lines, ends = list(place.lines), _Ends(place.lines)
     for row in doubled:
-        openings = list(_OPENING().finditer(lines[row]))
+        openings = list(_OPENING.finditer(lines[row]))
         end = row
         for number, opening in enumerate(openings):
             start, end = end + 1, _end_of(ends, end + 1, opening)
@@ -139,7 +138,7 @@ def all_end(nodes: "Iterable[Node]", lines: Sequence[bytes]) -> bool:
 
 def knows_all_heredocs(nodes: "Iterable[Node]", lines: Sequence[bytes]) -> bool:
     """Whether the tree knows of each heredoc that a line seems to open."""
-    openings = [row for row, line in enumerate(lines) if b"<<" in line and _OPENING().search(line)]
+    openings = [row for row, line in enumerate(lines) if b"<<" in line and _OPENING.search(line)]
     known = {row for node in nodes for row in _rows_of(node)}
     return known.issuperset(openings)
 

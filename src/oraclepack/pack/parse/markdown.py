@@ -1,5 +1,6 @@
 """Markdown to code blocks and headings."""
 
+import re
 from functools import cache
 from itertools import pairwise
 
@@ -9,11 +10,10 @@ from markdown_it.token import Token
 
 from oraclepack.pack.model import Fence
 from oraclepack.pack.script import Span
-from oraclepack.system.patterns import late_pattern
 
-_KEY = late_pattern(r"^(?P<key>[A-Za-z_][\w -]*?)\s*:(?:\s+(?P<value>.*?))?\s*$")
-_ITEM = late_pattern(r"^\s*-\s+(?P<value>.*?)\s*$")
-_COMMENT = late_pattern(r"\s+#.*$")
+_KEY = re.compile(r"^(?P<key>[A-Za-z_][\w -]*?)\s*:(?:\s+(?P<value>.*?))?\s*$")
+_ITEM = re.compile(r"^\s*-\s+(?P<value>.*?)\s*$")
+_COMMENT = re.compile(r"\s+#.*$")
 
 _LONGEST_LINE = 2000
 """No key of ours is that long, and the patterns above take the square of a line's length."""
@@ -44,7 +44,7 @@ def read_front_matter(lines: list[str]) -> FrontMatter:
     for number, line in enumerate(lines[1:end], start=2):
         if len(line) > _LONGEST_LINE:
             continue
-        pair, item = _KEY().match(line), _ITEM().match(line)
+        pair, item = _KEY.match(line), _ITEM.match(line)
         if pair is not None:
             key = pair["key"].lower().replace("-", "_").replace(" ", "_")
             values.setdefault(key, _values(pair["value"] or ""))
@@ -64,7 +64,7 @@ def _end(lines: list[str]) -> int | None:
 
 def _values(text: str) -> tuple[str, ...]:
     if text.startswith("["):
-        inside = _COMMENT().sub("", text).strip().removeprefix("[").removesuffix("]")
+        inside = _COMMENT.sub("", text).strip().removeprefix("[").removesuffix("]")
         return tuple(filter(None, (_scalar(part) for part in inside.split(","))))
     one = _scalar(text)
     return (one,) if one and one not in {"|", ">", "null", "~"} else ()
@@ -75,7 +75,7 @@ def _scalar(text: str) -> str:
     if text[:1] in {"'", '"'}:
         end = text.find(text[0], 1)
         return text[1:end] if end > 0 else text[1:]
-    return "" if text.startswith("#") else _COMMENT().sub("", text).strip()
+    return "" if text.startswith("#") else _COMMENT.sub("", text).strip()
 
 
 class Heading(msgspec.Struct, frozen=True):

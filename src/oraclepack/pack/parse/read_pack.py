@@ -1,5 +1,6 @@
 """Parses a Markdown file into a `Pack`."""
 
+import re
 from collections.abc import Callable
 from itertools import takewhile
 from pathlib import PurePosixPath
@@ -37,15 +38,14 @@ from oraclepack.pack.parse.step_boundaries import (
 from oraclepack.pack.parse.tool_calls import CallScope, calls_in, meta_of
 from oraclepack.pack.parse.variables import Value, Variables
 from oraclepack.pack.script import Script, Span
-from oraclepack.system.patterns import late_pattern
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
 
 
-_MENTIONS_OUT_DIR = late_pattern(r"\$(?:\{[!#]?)?out_dir\b")
-_OWN_DEFAULT = late_pattern(r'"?\$\{out_dir:?[-=][^$`{}"]*\}"?')
-_ENTRY = late_pattern(r"^\s*[-*+]\s+(?P<key>[^:]+?)\s*:\s*(?P<value>.*?)\s*$")
+_MENTIONS_OUT_DIR = re.compile(r"\$(?:\{[!#]?)?out_dir\b")
+_OWN_DEFAULT = re.compile(r'"?\$\{out_dir:?[-=][^$`{}"]*\}"?')
+_ENTRY = re.compile(r"^\s*[-*+]\s+(?P<key>[^:]+?)\s*:\s*(?P<value>.*?)\s*$")
 
 
 def parse_pack(
@@ -148,15 +148,13 @@ def _replaced(pack: Pack) -> list[OutDirSite]:
 def _is_plain(site: OutDirSite) -> bool:
     if "\n" in site.source:
         return False
-    return bool(_OWN_DEFAULT().fullmatch(site.source)) or not _MENTIONS_OUT_DIR().search(
-        site.source
-    )
+    return bool(_OWN_DEFAULT.fullmatch(site.source)) or not _MENTIONS_OUT_DIR.search(site.source)
 
 
 def uses_out_dir(pack: Pack) -> bool:
     """Whether the script uses `$out_dir` anywhere; otherwise the variable has no effect."""
     code = [pack.prelude.code] if pack.prelude else []
-    return any(_MENTIONS_OUT_DIR().search(part) for part in (*code, *(s.code for s in pack.steps)))
+    return any(_MENTIONS_OUT_DIR.search(part) for part in (*code, *(s.code for s in pack.steps)))
 
 
 def _prelude(
@@ -241,7 +239,7 @@ def _entries(markdown: Markdown, text: str, title: str) -> tuple[int, list[tuple
     end = min((line for line in ends if line > start), default=len(lines) + 1)
     entries: list[tuple[int, str, str]] = []
     for number in range(start + 1, end):
-        match = _ENTRY().match(lines[number - 1])
+        match = _ENTRY.match(lines[number - 1])
         if match is not None:
             entries.append((number, match["key"], match["value"]))
         elif entries and lines[number - 1].strip():

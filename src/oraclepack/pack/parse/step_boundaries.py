@@ -22,7 +22,6 @@ from oraclepack.pack.parse.heredocs import (
 )
 from oraclepack.pack.parse.locate import Locator
 from oraclepack.pack.script import Comment, Span
-from oraclepack.system.patterns import late_pattern
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 HEADER = re.compile(r"#\s*(?P<id>[0-9]{2})(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
 """`# 01) …`, also `# 01 — …` and `# 01 - …`."""
 
-NUMBERED = late_pattern(r"#\s*(?P<id>[0-9]+)(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
+NUMBERED = re.compile(r"#\s*(?P<id>[0-9]+)(?:\)|\s+[—–-](?=\s|$))\s*(?P<rest>.*)$")
 """The same with any number of digits: what a header with a slip looks like."""
 
 _NUMBERS = ("ROI", "impact", "confidence", "effort")
@@ -40,15 +39,15 @@ _FIELD = re.compile(
     rf"|(?<=[(\[{{,;:|*—–])(?P<number>{'|'.join(_NUMBERS)}))\s*=\s*",
     re.IGNORECASE,
 )
-_NUMBER = late_pattern(r"[0-9]+(?:\.[0-9]+)?(?=[\s)\]}|*—–]|[,;:](?:\s|$)|$)")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?=[\s)\]}|*—–]|[,;:](?:\s|$)|$)")
 """A number that other words may follow: `ROI=0.5 low value`, `(ROI=4.5)`."""
-_EMPTY_BRACKETS = late_pattern(r"\(([\s,;|]*)\)|\[([\s,;|]*)\]|\{([\s,;|]*)\}|\*{4}")
-_SEPARATORS = late_pattern(r"(?<!\S)([—–|-])(?:\s+[—–|-])+(?!\S)")
+_EMPTY_BRACKETS = re.compile(r"\(([\s,;|]*)\)|\[([\s,;|]*)\]|\{([\s,;|]*)\}|\*{4}")
+_SEPARATORS = re.compile(r"(?<!\S)([—–|-])(?:\s+[—–|-])+(?!\S)")
 _TITLE_ENDS = " \t,;|—–-"
-_OLD_FIELD = late_pattern(
+_OLD_FIELD = re.compile(
     rf"#\s*(?P<key>{'|'.join(HEADER_FIELDS)})\s*:\s*(?P<value>\S.*?)\s*$", re.IGNORECASE
 )
-_DIRECTIVE = late_pattern(
+_DIRECTIVE = re.compile(
     r"#\s*oraclepack:\s*(?P<name>[A-Za-z][A-Za-z_-]*)\s*(?:=\s*|\s+|$)(?P<value>.*)$"
 )
 _SPELLING = {field.lower(): field for field in HEADER_FIELDS}
@@ -73,7 +72,7 @@ def with_old_fields(header: Header, comments: Iterable[Comment]) -> Header:
     """The header completed by the older spelling in the body: `# ROI: 4.2`."""
     attributes: dict[str, Attribute] = {}
     for comment in comments:
-        match = _OLD_FIELD().match(comment.text) if comment.top_level else None
+        match = _OLD_FIELD.match(comment.text) if comment.top_level else None
         if match is not None:
             key = _SPELLING[match["key"].lower()]
             text = _counted(key, match["value"])
@@ -87,7 +86,7 @@ def with_old_fields(header: Header, comments: Iterable[Comment]) -> Header:
 
 def read_directives(comments: Iterable[Comment]) -> tuple[Directive, ...]:
     """The `# oraclepack: …` comments, in order."""
-    matches = ((comment, _DIRECTIVE().match(comment.text)) for comment in comments)
+    matches = ((comment, _DIRECTIVE.match(comment.text)) for comment in comments)
     return tuple(
         Directive(match["name"], match["value"].strip(), comment.span)
         for comment, match in matches
@@ -118,14 +117,14 @@ def _attributes(rest: str, offset: int, span: Span) -> tuple[Mapping[str, Attrib
 
 def _counted(name: str, text: str) -> str:
     """The value without the words behind its number, if it is one that counts."""
-    number = _NUMBER().match(text) if name in _NUMBERS else None
+    number = _NUMBER.match(text) if name in _NUMBERS else None
     return text if number is None else number[0]
 
 
 def _title(words: str) -> str:
     """The words that are left of a header, without the brackets and dashes around what was cut."""
-    joined = " ".join(_EMPTY_BRACKETS().sub(" ", words).split())
-    return _SEPARATORS().sub(r"\1", joined).strip(_TITLE_ENDS)
+    joined = " ".join(_EMPTY_BRACKETS.sub(" ", words).split())
+    return _SEPARATORS.sub(r"\1", joined).strip(_TITLE_ENDS)
 
 
 def _within(span: Span, start: int, end: int) -> Span:
@@ -136,7 +135,7 @@ Complete = Callable[[str], bool]
 """Asks bash itself whether a text is a whole number of complete commands."""
 
 _DIGITS = tuple("0123456789")
-_BETWEEN_WORDS = late_pattern(rb"(?<!\\)(?:\\\\)*[ \t;&|()<>]\Z")
+_BETWEEN_WORDS = re.compile(rb"(?<!\\)(?:\\\\)*[ \t;&|()<>]\Z")
 """An end behind which `#` begins a comment: a blank or an operator, and no backslash before it."""
 
 
@@ -161,7 +160,7 @@ class Boundaries(msgspec.Struct):
             self.headers.append(comment)
             self.rows.append(row)
             return
-        digits = NUMBERED().match(comment.text)
+        digits = NUMBERED.match(comment.text)
         is_next = digits is not None and digits["id"].lstrip("0") == str(len(self.headers) + 1)
         if comment.top_level:
             long_number = digits is not None and len(digits["id"]) > 2
@@ -219,7 +218,7 @@ def _may_open(line: bytes) -> bool:
     comment = text.decode("utf-8", "replace")
     if not comment[1:].lstrip().startswith(_DIGITS):
         return False
-    return HEADER.match(comment) is not None or NUMBERED().match(comment) is not None
+    return HEADER.match(comment) is not None or NUMBERED.match(comment) is not None
 
 
 def _separate_trees(place: Locator, rows: list[int]) -> "dict[int, Tree] | None":
@@ -286,7 +285,7 @@ def _ends_a_word(root: "Node", lines: Sequence[bytes], row: int) -> bool:
         if node is not None and node.type == "comment":
             break
         before = lines[row][:-1] + before
-    return bool(before) and not _BETWEEN_WORDS().search(before)
+    return bool(before) and not _BETWEEN_WORDS.search(before)
 
 
 def _in_function(node: "Node") -> bool:

@@ -1,5 +1,6 @@
 """The calls of known tools in a script."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -18,14 +19,13 @@ from oraclepack.pack.tool_call import (
     Prompt,
     ToolCall,
 )
-from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.argv import ArgvWord, FlagUse, ParsedArgv, PartialWord, parse_argv, split_list
 from oraclepack.tools.flag_tables import Role, table_of
 from oraclepack.tools.tool_names import ORACLE, SPELLINGS
 from oraclepack.tools.wrappers import UnwrappedCommand, unwrap
 
-_PAIR = late_pattern(r"^\s*(?P<key>[A-Za-z]+)\s*:\s*(?P<value>.*?)\s*$")
-_ITEM = late_pattern(r"^\s*[-*]\s+(?P<value>.+?)\s*$")
+_PAIR = re.compile(r"^\s*(?P<key>[A-Za-z]+)\s*:\s*(?P<value>.*?)\s*$")
+_ITEM = re.compile(r"^\s*[-*]\s+(?P<value>.+?)\s*$")
 
 
 def prompt_of(
@@ -47,7 +47,7 @@ def meta_of(calls: Iterable[ToolCall]) -> PromptMeta:
     """The metadata of the first prompt that carries some."""
     for call in calls:
         text = call.prompt.text if call.prompt else ""
-        match = META_BLOCK().search(text) if META_OPENS in text else None
+        match = META_BLOCK.search(text) if META_OPENS in text else None
         if match is not None:
             return _meta(match["body"])
     return PromptMeta()
@@ -58,7 +58,7 @@ def _meta(body: str) -> PromptMeta:
     items: dict[str, list[str]] = {}
     key = ""
     for line in body.splitlines():
-        pair, item = _PAIR().match(line), _ITEM().match(line)
+        pair, item = _PAIR.match(line), _ITEM.match(line)
         if item is not None and key:
             items.setdefault(key, []).append(item["value"])
         elif pair is not None:
@@ -78,7 +78,7 @@ def _meta(body: str) -> PromptMeta:
 
 
 _GLOB_SIGNS = frozenset("*?[{")
-_RUNS_MORE = late_pattern(r"`|\$\(")
+_RUNS_MORE = re.compile(r"`|\$\(")
 _MOST_CALLS = 500
 """What one function stands for at most: functions that use each other twice double each time."""
 _QUESTIONS = {"command": {"-v", "-V"}, "type": None, "hash": None, "which": None}
@@ -174,7 +174,7 @@ def _inner_calls(
 ) -> list[ToolCall]:
     """The calls of `sh -c '…'`, all placed at the outer command."""
     word = command.words[unwrapped.script_at] if unwrapped.script_at is not None else None
-    if word is None or (word.value is None and _RUNS_MORE().search(word.template)):
+    if word is None or (word.value is None and _RUNS_MORE.search(word.template)):
         return []
     lines = word.display_text.split("\n")
     place = Locator(tuple(line.encode() for line in lines), 1, (0,) * len(lines))

@@ -25,7 +25,6 @@ import msgspec
 from oraclepack.pack.model import OUT_DIR, OutDirSite
 from oraclepack.pack.parse.grammar import everywhere
 from oraclepack.pack.script import SimpleCommand
-from oraclepack.system.patterns import late_pattern
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,19 +33,19 @@ if TYPE_CHECKING:
 EXPANSIONS = frozenset(
     {"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"}
 )
-_VARIABLE = late_pattern(r"\$\{?[!#]?(\w+)")
+_VARIABLE = re.compile(r"\$\{?[!#]?(\w+)")
 _STATEMENTS = frozenset(
     {"redirected_statement", "pipeline", "list", "subshell", "compound_statement", "command"}
 )
 _PRINTERS = frozenset({b"echo", b"printf"})
-_BRACES = late_pattern(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
-_GLOB = late_pattern(r"(?<!\\)[*?\[]")
-_ESCAPE = late_pattern(r"\\(\n|.)", re.DOTALL)
-_QUOTED_ESCAPE = late_pattern(r'\\(\n|["\\$`])')
-_DOCUMENT_ESCAPE = late_pattern(r"\\(\n|[\\$`])")
-_MARGIN = late_pattern(r"(\\(?:\n\t*|.))|(?<=\n)\t+", re.DOTALL)
+_BRACES = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
+_GLOB = re.compile(r"(?<!\\)[*?\[]")
+_ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
+_QUOTED_ESCAPE = re.compile(r'\\(\n|["\\$`])')
+_DOCUMENT_ESCAPE = re.compile(r"\\(\n|[\\$`])")
+_MARGIN = re.compile(r"(\\(?:\n\t*|.))|(?<=\n)\t+", re.DOTALL)
 """The tabs that `<<-` drops; a line that continues the one before keeps its own."""
-_ANSI_ESCAPE = late_pattern(
+_ANSI_ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
 )
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
@@ -213,11 +212,11 @@ def _lost_before(redirect: "Node", body: "Node", opening: "list[Node]") -> str:
 def _bare(text: str) -> Value:
     if text.startswith("~"):
         return Value(text, known=False)
-    if "{" in text and _BRACES().search(text):
+    if "{" in text and _BRACES.search(text):
         return Value(text, known=False, splits=True)
-    globs = ("*" in text or "?" in text or "[" in text) and _GLOB().search(text) is not None
+    globs = ("*" in text or "?" in text or "[" in text) and _GLOB.search(text) is not None
     if "\\" in text:
-        text = _ESCAPE().sub(lambda m: "" if m[1] == "\n" else m[1], text)
+        text = _ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text)
     return Value(text, globs=globs)
 
 
@@ -273,23 +272,23 @@ def _expanded(
 
 def _literal(text: str, unquote: Callable[[str], str]) -> Value:
     # A backquote that the tree takes for text begins a command in bash.
-    return Value(unquote(text), known="`" not in text or "`" not in _ESCAPE().sub("", text))
+    return Value(unquote(text), known="`" not in text or "`" not in _ESCAPE.sub("", text))
 
 
 def _unquote(text: str) -> str:
     if "\\" not in text:
         return text
-    return _QUOTED_ESCAPE().sub(lambda m: "" if m[1] == "\n" else m[1], text)
+    return _QUOTED_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text)
 
 
 def _undocument(text: str) -> str:
     if "\\" not in text:
         return text
-    return _DOCUMENT_ESCAPE().sub(lambda m: "" if m[1] == "\n" else m[1], text)
+    return _DOCUMENT_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text)
 
 
 def _dashed(text: str) -> str:
-    return _undocument(_MARGIN().sub(lambda m: m[1] or "", text))
+    return _undocument(_MARGIN.sub(lambda m: m[1] or "", text))
 
 
 def _joined(node: "Node", variables: Variables, place: Locator) -> Value:
@@ -297,11 +296,7 @@ def _joined(node: "Node", variables: Variables, place: Locator) -> Value:
     for child in node.children:
         result = result.joined(value_of(child, variables, place))
     text = text_of(node)
-    if (
-        "{" in text
-        and _BRACES().search(text)
-        and any(c.type in {"word", "{"} for c in node.children)
-    ):
+    if "{" in text and _BRACES.search(text) and any(c.type in {"word", "{"} for c in node.children):
         return Value(text, known=False, splits=True)
     return result
 
@@ -311,7 +306,7 @@ def _expansion(node: "Node", variables: Variables) -> Value:
     source = text_of(node)
     if node.type == "arithmetic_expansion":
         return Value(source, known=False)
-    name = _VARIABLE().match(source)
+    name = _VARIABLE.match(source)
     texts = variables.texts.get(name[1], ()) if name else ()
     unknown = Value(source, known=False, expansions=texts)
     names = [child for child in node.named_children if child.type == "variable_name"]
@@ -373,7 +368,7 @@ def _ansi(text: str) -> Value:
                 return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
         return _ANSI_LETTERS.get(match[5], match[0])
 
-    return Value(_ANSI_ESCAPE().sub(decode, text).partition("\0")[0])
+    return Value(_ANSI_ESCAPE.sub(decode, text).partition("\0")[0])
 
 
 _SETTERS = frozenset({"read", "mapfile", "readarray", "getopts", "unset", "let", "printf"})
@@ -382,8 +377,8 @@ _DEFAULT = re.compile(r"\$\{(\w+):?=")
 """`${name:=value}` sets a variable that is empty."""
 
 
-_ARITHMETIC = late_pattern(r"^(?:for\s*)?\(\(([^()]*+)")
-_WORD = late_pattern(r"[A-Za-z_]\w*")
+_ARITHMETIC = re.compile(r"^(?:for\s*)?\(\(([^()]*+)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _PROMPT_FLAGS = frozenset({"-p", "--prompt", "--message"})
 
 
@@ -402,7 +397,7 @@ class Assignments(msgspec.Struct, frozen=True):
     def names_in(node: "Node") -> set[str]:
         """Every name that is set somewhere below a node."""
         names = set(_DEFAULT.findall(text_of(node)))
-        names.update(name for text in _arithmetic(node) for name in _WORD().findall(text))
+        names.update(name for text in _arithmetic(node) for name in _WORD.findall(text))
         waiting = [node]
         while waiting:
             one = waiting.pop()
@@ -527,7 +522,7 @@ def _arithmetic(node: "Node") -> Iterator[str]:
         return
     for kind in ("compound_statement", "c_style_for_statement"):
         for inner in everywhere(node, kind):
-            yield from _ARITHMETIC().findall(text_of(inner))[:1]
+            yield from _ARITHMETIC.findall(text_of(inner))[:1]
 
 
 def _name(node: "Node") -> str:

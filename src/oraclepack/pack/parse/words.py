@@ -4,6 +4,7 @@ It drops a lone `-` and escaped blanks, and makes two words of one that is conti
 line or has a backslash behind its quotes.
 """
 
+import re
 from typing import TYPE_CHECKING
 
 from oraclepack.pack.parse.grammar import text_of
@@ -22,7 +23,6 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.pack.parse.word_values import joined
-from oraclepack.system.patterns import late_pattern
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -51,9 +51,9 @@ def file_redirect(
 
 
 REDIRECTS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
-_GLUE = late_pattern(rb"(?:\\[\n \t])*")
-_BLANKS_BEHIND = late_pattern(rb"(?:\\[ \t])+")
-_BLANKS_BEFORE = late_pattern(rb"(?<=\s)(?:\\[ \t])+$")
+_GLUE = re.compile(rb"(?:\\[\n \t])*")
+_BLANKS_BEHIND = re.compile(rb"(?:\\[ \t])+")
+_BLANKS_BEFORE = re.compile(rb"(?<=\s)(?:\\[ \t])+$")
 
 
 class WordReader(msgspec.Struct, frozen=True):
@@ -80,16 +80,16 @@ class WordReader(msgspec.Struct, frozen=True):
                 yield pending
                 pending = None
                 continue
-            if after is not None and after.type not in REDIRECTS and _GLUE().fullmatch(gap):
+            if after is not None and after.type not in REDIRECTS and _GLUE.fullmatch(gap):
                 pending = pending if gap in {b"", b"\\\n"} else replace(pending, value=None)
                 continue
-            if blanks := _BLANKS_BEHIND().match(gap):
+            if blanks := _BLANKS_BEHIND.match(gap):
                 pending, gap = replace(pending, value=None), gap[blanks.end() :]
             yield pending
             pending = None
             if not gap.isspace():
-                yield from self._words_in_gap(_BLANKS_BEFORE().sub(b"", gap), part)
-                pending = self._unknown(part) if _BLANKS_BEFORE().search(gap) else None
+                yield from self._words_in_gap(_BLANKS_BEFORE.sub(b"", gap), part)
+                pending = self._unknown(part) if _BLANKS_BEFORE.search(gap) else None
         if pending is not None:
             yield pending
 

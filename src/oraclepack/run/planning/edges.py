@@ -11,11 +11,10 @@ from posixpath import normpath
 import msgspec
 
 from oraclepack.pack.model import Step, StepId
-from oraclepack.system.patterns import late_pattern
 from oraclepack.tools.tool_names import ORACLE
 
-_EXPANSION = late_pattern(r"\$(?:\w+|\{[^}]*\})")
-_GLOB = late_pattern(r"\*\*/|\*\*|\*|\?|\[[^\]/]*\]|\{[^}]*\}")
+_EXPANSION = re.compile(r"\$(?:\w+|\{[^}]*\})")
+_GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]/]*\]|\{[^}]*\}")
 _SIGNS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
@@ -72,7 +71,7 @@ class Paths(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, paths: AbstractSet[str]) -> "Paths":
-        patterns = {path for path in paths if _GLOB().search(path) or _EXPANSION().search(path)}
+        patterns = {path for path in paths if _GLOB.search(path) or _EXPANSION.search(path)}
         exact = frozenset(map(normpath, paths - patterns))
         above = frozenset(folder for path in exact for folder in _folders(path))
         return cls(exact, above, _compiled(sorted(patterns)) if patterns else None)
@@ -108,10 +107,10 @@ def _compiled(patterns: Iterable[str]) -> re.Pattern[str]:
 
 def _translated(pattern: str) -> str:
     # A variable that only the shell knows may hold any path.
-    text = _EXPANSION().sub("**", pattern)
+    text = _EXPANSION.sub("**", pattern)
     path = text.removeprefix("./")
     place, parts = 0, []
-    for sign in _GLOB().finditer(path):
+    for sign in _GLOB.finditer(path):
         parts.append(re.escape(path[place : sign.start()]))
         parts.append(_SIGNS.get(sign[0], ".*" if sign[0].startswith("{") else "[^/]"))
         place = sign.end()

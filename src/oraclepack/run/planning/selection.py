@@ -10,9 +10,8 @@ import msgspec
 from oraclepack.errors import Refusal, did_you_mean
 from oraclepack.pack.model import Step
 from oraclepack.run.planning.plan import listed
-from oraclepack.system.patterns import late_pattern
 
-_NUMBER = late_pattern(r"\d{1,2}", re.ASCII)
+_NUMBER = re.compile(r"\d{1,2}", re.ASCII)
 
 
 class Rerun(StrEnum):
@@ -162,7 +161,7 @@ def _id(flag: str, text: str | None, known: Sequence[str]) -> str | Refusal | No
         return None
     word = text.strip()
     step_id = word.zfill(2)
-    if _NUMBER().fullmatch(word) and step_id in known:
+    if _NUMBER.fullmatch(word) and step_id in known:
         return step_id
     has = f"the pack has the steps {listed(known)}" if known else "the pack has no steps"
     if not word:
