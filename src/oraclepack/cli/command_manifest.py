@@ -7,6 +7,7 @@ that reads this pays for every character.
 from __future__ import annotations
 
 import inspect
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -35,6 +36,11 @@ _SIDE_EFFECTS = {
     "LOCKED": "none",
 }
 """By the name of an exit code; where it is not named, a part may have been done."""
+
+_SAID_BY_FIELDS = re.compile(
+    r"(?<=\S)\s+\[default: [^]]*\]| May be (?:repeated|given (?:again|twice))\."
+)
+"""What a help says that `default` and `repeatable` say too."""
 
 ARGUMENTS = {
     "answer": "One of the answers that the question takes: retry, fail, accept.",
@@ -323,7 +329,7 @@ def _described(param: click.Parameter, setting: api.Setting[Any] | None) -> Argu
     choices = tuple(map(str, getattr(param.type, "choices", ())))
     text = setting.help if setting else getattr(param, "help", None)
     return ArgumentFacts(
-        help=text or ARGUMENTS.get(param.name or "", ""),
+        help=_SAID_BY_FIELDS.sub("", text or ARGUMENTS.get(param.name or "", "")),
         type="bool" if switch or choices else setting.kind.name if setting else param.type.name,
         flags=tuple(spelled) if isinstance(param, click.Option) and spelled != usual else (),
         required=param.required,

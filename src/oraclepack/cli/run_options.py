@@ -53,7 +53,9 @@ _OPTIONS = (
     click.option(
         "--resume/--no-resume", default=True, help="Continue a run that fits (the default)."
     ),
-    click.option("--run-all", is_flag=True, help="Run all steps (the default; for old scripts)."),
+    click.option(
+        "--run-all", is_flag=True, hidden=True, help="Run all steps (the default; for old scripts)."
+    ),
     click.option("-y", "--yes", is_flag=True, help="Ask nothing; the same as --non-interactive."),
     click.option(
         "--in-place",
@@ -80,9 +82,9 @@ _OPTIONS = (
     click.option(
         "--existing",
         type=click.Choice(("adopt", "replace")),
-        help="Take answers that are there already, or ask for them again; backups are kept.",
+        help="Take answers that are there, or ask again; backups are kept.",
     ),
-    click.option("--take-over", is_flag=True, help="The same as --existing replace."),
+    click.option("--take-over", is_flag=True, hidden=True, help="The same as --existing replace."),
 )
 
 

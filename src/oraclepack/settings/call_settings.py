@@ -41,8 +41,7 @@ ENGINE = Setting(
     "engine",
     Choice(("pack", "api", "browser", REHEARSAL)),
     "pack",
-    "What answers oracle's calls: the pack's engine, oracle's api or browser, or a rehearsal "
-    "that is free.",
+    "What answers: the pack's own choice, oracle's api or browser, or a free rehearsal.",
     project=ranked(("pack", "api", "browser"), (REHEARSAL,)),
 )
 ORACLE_BIN = Setting(

@@ -84,7 +84,7 @@ STRICT = Setting(
     "strict",
     Bool(),
     default=False,
-    help="Require 20 steps with full headers, no doubtful answers, no unexpected changes.",
+    help="Demand 20 steps with full headers; no doubtful answers, no unexpected changes.",
     project=TRUE,
 )
 LINT_SELECT = Setting(

@@ -36,8 +36,7 @@ STEP_TIMEOUT = Setting(
     "step_timeout",
     Duration(),
     0.0,
-    "Stop a step that takes longer, and cancel its calls: what they cost may be lost; 0 means no "
-    "limit.",
+    "Stop a step that takes longer; its calls are cancelled and may be lost; 0 means no limit.",
     project=LOWER_OF_LIMITED,
 )
 IDLE_TIMEOUT = Setting(
@@ -139,7 +138,7 @@ CI = Setting(
     "ci",
     Bool(),
     default=False,
-    help="Ask nothing, log events as JSON lines, and let the policy decide about the exit code.",
+    help="Ask nothing, log JSON lines; the policy decides about the exit code.",
     project=FALSE,
 )
 INTERACTIVE = Setting(

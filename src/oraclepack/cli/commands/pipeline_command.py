@@ -57,10 +57,8 @@ from oraclepack.system.printable import single_lines
     examples=(
         "oraclepack pipeline pack.md",
         "oraclepack pipeline pack.md --engine rehearsal",
-        "oraclepack pipeline pack.md --detach",
         "oraclepack pipeline pack.md --ci --min-completion 0.9 --min-yield 1",
         "oraclepack pipeline pack.md --ci --json --junit report.xml --export github",
-        "oraclepack pipeline pack.md --report",
     ),
 )
 @click.argument("pack", shell_complete=pack_files)

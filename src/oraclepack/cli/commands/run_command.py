@@ -40,11 +40,8 @@ from oraclepack.errors import ExitCode, UsageError
     rollback_available=True,
     examples=(
         "oraclepack run pack.md",
-        "oraclepack run pack.md --max-parallel 4 --keep-going",
-        "oraclepack run pack.md --rerun failed",
-        "oraclepack run pack.md --detach",
-        "oraclepack run first.md second.md --keep-going",
         "oraclepack run pack.md --steps 03,07-09 --dry-run",
+        "oraclepack run pack.md --rerun failed",
         "oraclepack run pack.md --ci --min-completion 0.9",
     ),
 )
@@ -54,12 +51,9 @@ from oraclepack.errors import ExitCode, UsageError
 def run(packs: tuple[str, ...], *, settings: api.Settings, dry_run: bool, **flags: object) -> Reply:
     """Run a pack, or continue its run.
 
-    A step that is already done and whose outputs are unchanged is not run again. When a step fails
-    the command stops and keeps everything; the same command continues.
-
-    Several packs, or all packs of a directory, run one after another under the limits of one
-    command. All are checked first. When one fails, the others begin only with --keep-going. The
-    exit code is the worst of all. Options that apply to one pack only are refused.
+    A step that is done and whose outputs are unchanged is not run again. When a step fails the
+    command stops and keeps everything; the same command continues. Several packs, or all of a
+    directory, run one after another under the limits of one command.
     """
     arguments = run_arguments(flags)
     if len(packs) > 1 or Path(packs[0]).is_dir():
