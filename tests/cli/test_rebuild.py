@@ -11,8 +11,8 @@ from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.report.schemas import schema_of
-from oraclepack.run.manifest_files import write_manifests
 from oraclepack.system import locks
+from oraclepack.view.manifest_files import write_manifests
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.events import created, numbered, session

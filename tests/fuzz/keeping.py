@@ -11,9 +11,9 @@ from oraclepack.errors import InputError
 from oraclepack.journal import events as j
 from oraclepack.journal.line_format import Damage, encode_line, read_lines
 from oraclepack.journal.run_state import fold
-from oraclepack.run.legacy_files import import_state
 from oraclepack.shell.prelude_snapshot import BETWEEN, take_snapshot
 from oraclepack.tools.oracle_sessions import read_record
+from oraclepack.view.legacy_files import import_state
 from tests.events import SIGNER, any_event, in_file, numbered
 from tests.fuzz import texts
 from tests.fuzz.target import Target, says_why

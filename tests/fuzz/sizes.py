@@ -17,7 +17,6 @@ from oraclepack.journal.line_format import read_lines
 from oraclepack.journal.run_state import fold
 from oraclepack.pack.answer_sections import sections_present
 from oraclepack.pack.parse.read_pack import parse_pack
-from oraclepack.run.legacy_files import import_state
 from oraclepack.settings.loading import PROJECT_FILE, project_tables
 from oraclepack.settings.registry import flatten
 from oraclepack.system.markdown_text import escape_keeping_code
@@ -25,6 +24,7 @@ from oraclepack.system.secrets import Redactor
 from oraclepack.system.text_limits import ANSWER, PACK, TICKET, TextLimit
 from oraclepack.tickets.read_tickets import parse_ticket
 from oraclepack.tools.oracle_sessions import read_record
+from oraclepack.view.legacy_files import import_state
 from oraclepack.work.engine_actionize import actionize
 from tests.work.answers import a_pack, a_step
 

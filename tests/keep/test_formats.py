@@ -10,10 +10,10 @@ import pytest
 from oraclepack import errors
 from oraclepack.calls.cache import CacheEntry
 from oraclepack.journal import events, statuses
-from oraclepack.run import legacy_files, manifests
 from oraclepack.shell import attempt
 from oraclepack.system import machine
 from oraclepack.tools import usage
+from oraclepack.view import legacy_files, manifests
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/formats.md").read_text(encoding="utf-8")
 EVENTS = {event.__struct_config__.tag: event for event in get_args(events.KnownEvent)}

@@ -12,7 +12,7 @@ from oraclepack.cli import reply
 from oraclepack.errors import UsageError
 from oraclepack.journal import events
 from oraclepack.report.schemas import RENAMED, SCHEMAS, schema_of
-from oraclepack.run import legacy_files, manifests
+from oraclepack.view import legacy_files, manifests
 from oraclepack.work import backlog
 from tests.keep.schemas import COPIES, broken, complaint, copy_of, kept, published, with_part_names
 

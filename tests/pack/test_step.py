@@ -5,8 +5,8 @@ import pytest
 from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
 from oraclepack.pack.questions import short_title, title_of
-from oraclepack.run.manifests import steps_manifest
-from oraclepack.run.step_listing import listing
+from oraclepack.view.manifests import steps_manifest
+from oraclepack.view.step_listing import listing
 from oraclepack.work.load_answers import question_of
 from tests.packs import a_pack
 

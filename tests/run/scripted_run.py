@@ -7,10 +7,10 @@ from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import JournalFile
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Status
-from oraclepack.run.manifest_files import write_manifests
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.locks import Holder, RunLock, acquire
+from oraclepack.view.manifest_files import write_manifests
 from tests import events as e
 from tests.clocks import SteppingClock
 

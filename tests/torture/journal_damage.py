@@ -12,9 +12,9 @@ from oraclepack.journal.line_format import AnyEvent, read_lines
 from oraclepack.journal.run_state import fold
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack
-from oraclepack.run.legacy_files import legacy_report, legacy_state
-from oraclepack.run.manifests import RunManifest, StepsManifest, run_manifest, steps_manifest
 from oraclepack.system.digests import canonical_file
+from oraclepack.view.legacy_files import legacy_report, legacy_state
+from oraclepack.view.manifests import RunManifest, StepsManifest, run_manifest, steps_manifest
 from tests.e2e.run.project import asking
 from tests.torture.checker import left
 from tests.torture.ground import Ground, a_ground

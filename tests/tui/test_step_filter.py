@@ -3,8 +3,8 @@
 import pytest
 
 from oraclepack.errors import UsageError
-from oraclepack.run.step_listing import listing
 from oraclepack.tui.step_filter import SORTS, read_filter, sorted_steps
+from oraclepack.view.step_listing import listing
 from tests.packs import a_strict_pack
 
 STEPS = listing(a_strict_pack()).steps

@@ -9,9 +9,9 @@ from oraclepack.errors import InputError, LockedError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import Move, Status
-from oraclepack.run.manifests import run_manifest, steps_manifest
 from oraclepack.system import locks
 from oraclepack.system.digests import canonical_file, sha256_text
+from oraclepack.view.manifests import run_manifest, steps_manifest
 from oraclepack.work.actionize import ActionizeRequest, actionize_request
 from oraclepack.work.backlog import Export, WorkStatus
 from tests.events import finished, numbered, started

@@ -221,11 +221,6 @@ if TYPE_CHECKING:
     from oraclepack.run.forecast import CostForecast as CostForecast
     from oraclepack.run.forecast import CostRange as CostRange
     from oraclepack.run.forecast import PlannedStepCost as PlannedStepCost
-    from oraclepack.run.pack_overview import PackEntry as PackEntry
-    from oraclepack.run.past_runs import CallTimes as CallTimes
-    from oraclepack.run.past_runs import RunDetails as RunDetails
-    from oraclepack.run.past_runs import RunListEntry as RunListEntry
-    from oraclepack.run.past_runs import StepDetails as StepDetails
     from oraclepack.run.plan_token import PlanSubject as PlanSubject
     from oraclepack.run.plan_token import RunPlan as RunPlan
     from oraclepack.run.planning.plan import Decision as Decision
@@ -254,16 +249,10 @@ if TYPE_CHECKING:
     from oraclepack.run.run_report import RunOutcome as RunOutcome
     from oraclepack.run.run_report import RunReport as RunReport
     from oraclepack.run.run_report import StepReport as StepReport
-    from oraclepack.run.run_status import CallInFlight as CallInFlight
-    from oraclepack.run.run_status import DecisionRequest as DecisionRequest
-    from oraclepack.run.run_status import RunStatus as RunStatus
-    from oraclepack.run.run_status import StepStatus as StepStatus
     from oraclepack.run.start_run import DetachedReport as DetachedReport
     from oraclepack.run.start_run import StartedRun as StartedRun
     from oraclepack.run.step_content import ContentCall as ContentCall
     from oraclepack.run.step_content import StepContent as StepContent
-    from oraclepack.run.step_listing import ListedStep as ListedStep
-    from oraclepack.run.step_listing import StepList as StepList
     from oraclepack.run.transaction import TransactionReport as TransactionReport
     from oraclepack.run.trust import Candidate as Candidate
     from oraclepack.run.undo import UndoReport as UndoReport
@@ -289,6 +278,17 @@ if TYPE_CHECKING:
     from oraclepack.tools.prices import ModelPrice as ModelPrice
     from oraclepack.tools.prices import PriceList as PriceList
     from oraclepack.tools.prices import PriceReport as PriceReport
+    from oraclepack.view.pack_overview import PackEntry as PackEntry
+    from oraclepack.view.past_runs import CallTimes as CallTimes
+    from oraclepack.view.past_runs import RunDetails as RunDetails
+    from oraclepack.view.past_runs import RunListEntry as RunListEntry
+    from oraclepack.view.past_runs import StepDetails as StepDetails
+    from oraclepack.view.run_status import CallInFlight as CallInFlight
+    from oraclepack.view.run_status import DecisionRequest as DecisionRequest
+    from oraclepack.view.run_status import RunStatus as RunStatus
+    from oraclepack.view.run_status import StepStatus as StepStatus
+    from oraclepack.view.step_listing import ListedStep as ListedStep
+    from oraclepack.view.step_listing import StepList as StepList
     from oraclepack.work.actionize import ActionizeOutcome as ActionizeOutcome
     from oraclepack.work.backlog import ActionizeReport as ActionizeReport
     from oraclepack.work.backlog_edit import BacklogNotes as BacklogNotes
@@ -472,8 +472,8 @@ _MODULES = {
     "oraclepack.run.accept": ("AcceptReport",),
     "oraclepack.run.explain_steps": ("WhyReport",),
     "oraclepack.run.forecast": ("CostForecast", "CostRange", "PlannedStepCost"),
-    "oraclepack.run.pack_overview": ("PackEntry",),
-    "oraclepack.run.past_runs": ("CallTimes", "RunDetails", "RunListEntry", "StepDetails"),
+    "oraclepack.view.pack_overview": ("PackEntry",),
+    "oraclepack.view.past_runs": ("CallTimes", "RunDetails", "RunListEntry", "StepDetails"),
     "oraclepack.run.plan_token": ("PlanSubject", "RunPlan"),
     "oraclepack.run.planning.plan": ("Decision",),
     "oraclepack.run.planning.selection": ("Existing", "RunArguments"),
@@ -492,10 +492,10 @@ _MODULES = {
     "oraclepack.run.run_display": ("Display", "RunPreview", "StepPreview"),
     "oraclepack.run.run_packs": ("FrontEnds", "PackRun", "RunPacksOutcome"),
     "oraclepack.run.run_report": ("PlanOutcome", "RunOutcome", "RunReport", "StepReport"),
-    "oraclepack.run.run_status": ("CallInFlight", "DecisionRequest", "RunStatus", "StepStatus"),
+    "oraclepack.view.run_status": ("CallInFlight", "DecisionRequest", "RunStatus", "StepStatus"),
     "oraclepack.run.start_run": ("DetachedReport", "StartedRun"),
     "oraclepack.run.step_content": ("ContentCall", "StepContent"),
-    "oraclepack.run.step_listing": ("ListedStep", "StepList"),
+    "oraclepack.view.step_listing": ("ListedStep", "StepList"),
     "oraclepack.run.transaction": ("TransactionReport",),
     "oraclepack.run.trust": ("Candidate",),
     "oraclepack.run.undo": ("UndoReport",),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from oraclepack.api.settings_access import load_settings
-from oraclepack.run.pack_overview import PackEntry, list_project_packs
-from oraclepack.run.step_listing import StepList, list_pack
 from oraclepack.settings.registry import Settings
+from oraclepack.view.pack_overview import PackEntry, list_project_packs
+from oraclepack.view.step_listing import StepList, list_pack
 
 
 def list_packs(folder: str, settings: Settings | None = None) -> tuple[PackEntry, ...]:

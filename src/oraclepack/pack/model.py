@@ -9,7 +9,7 @@ import msgspec
 
 from oraclepack.pack.script import Comment, Script, Span, Word
 from oraclepack.pack.tool_call import ToolCall
-from oraclepack.system.digests import sha256_text
+from oraclepack.system.digests import sha256_text, sha256_value
 from oraclepack.tools.tool_names import ORACLE
 
 StepId = NewType("StepId", str)
@@ -259,3 +259,13 @@ def plain_text(raw: str) -> str:
     """The normalised text: LF line ends, no byte order mark."""
     text = raw.removeprefix("\ufeff")
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def command_hash(pack: Pack, step: Step) -> str:
+    """What a step executes, as one hash: the code of the prelude and its own.
+
+    The prelude's variables and functions reach every step, so a change in it changes the hash of
+    every step. Headers and the text around the block play no part.
+    """
+    prelude = pack.prelude.code if pack.prelude else ""
+    return sha256_value({"prelude": prelude, "step": step.code})

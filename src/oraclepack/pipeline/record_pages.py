@@ -17,10 +17,10 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import fold
 from oraclepack.pack.answer_sections import Section
 from oraclepack.pack.pack_files import find_packs, read_pack
-from oraclepack.run.past_runs import named_run
 from oraclepack.system import files
 from oraclepack.system.paging import Paged, TextPage, page, text_page
 from oraclepack.system.path_jail import content_at, plain_file
+from oraclepack.view.past_runs import named_run
 from oraclepack.work.backlog import Record
 
 _NORMALIZED = "actionizer/normalized.jsonl"

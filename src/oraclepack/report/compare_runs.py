@@ -20,12 +20,12 @@ from oraclepack.report.run_comparison import (
 )
 from oraclepack.report.source_quotes import citations_in
 from oraclepack.report.write_report import ReportFormat, find_run, write_page
-from oraclepack.run.manifests import run_manifest
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.environment import environment
 from oraclepack.system.printable import readable_record
 from oraclepack.system.secrets import Redactor
 from oraclepack.system.text_limits import ANSWER
+from oraclepack.view.manifests import run_manifest
 from oraclepack.work.backlog import AnsweredStep, Record, WorkStatus
 from oraclepack.work.citations import check
 from oraclepack.work.evidence import Evidence

@@ -45,14 +45,14 @@ from oraclepack.report.report_data import (
     SectionStart,
 )
 from oraclepack.report.source_quotes import SourceReader
-from oraclepack.run.manifests import Notice, StepEntry, run_manifest, steps_manifest
-from oraclepack.run.past_runs import InspectedRun, RunListEntry, listing_of, step_word
 from oraclepack.system.environment import environment
 from oraclepack.system.files import open_regular
 from oraclepack.system.path_jail import plain_file
 from oraclepack.system.printable import readable_record
 from oraclepack.system.secrets import Redactor
 from oraclepack.system.text_limits import ANSWER
+from oraclepack.view.manifests import Notice, StepEntry, run_manifest, steps_manifest
+from oraclepack.view.past_runs import InspectedRun, RunListEntry, listing_of, step_word
 from oraclepack.work.actionize import FOLDER, earlier_backlog
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, Record
 from oraclepack.work.engine_actionize import WorkItems, actionize

@@ -14,9 +14,9 @@ from oraclepack.report.html_page import run_page
 from oraclepack.report.markdown_report import MARK, markdown_report
 from oraclepack.report.report_data import ReportData, redacted_data
 from oraclepack.report.trace_report import trace_report
-from oraclepack.run.past_runs import age, inspect_run, listing_of, named_run
 from oraclepack.system import files
 from oraclepack.system.environment import project_of, refuse_to_write_out
+from oraclepack.view.past_runs import age, inspect_run, listing_of, named_run
 
 STDOUT = "-"
 GENERATOR = "oraclepack"

@@ -21,12 +21,12 @@ from oraclepack.journal.events import InvocationOutcome
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Cache
 from oraclepack.journal.step_state import Invocation, StepState
-from oraclepack.run.past_runs import inspect_run, list_runs, named_run
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.ownership import ForeignError
 from oraclepack.system.path_jail import CACHE
 from oraclepack.tools.tool_names import ORACLE
+from oraclepack.view.past_runs import inspect_run, list_runs, named_run
 
 
 def list_cache(root: Path) -> CacheList:

@@ -16,7 +16,6 @@ from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.server import Gateway
 from oraclepack.calls.store import CallStore, missing_driver
 from oraclepack.calls.waiting import settle_ended_tools
-from oraclepack.run.legacy_files import all_file_names
 from oraclepack.run.run_session import RunSession
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings.declaration import Setting
@@ -25,6 +24,7 @@ from oraclepack.system.clock import draw
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.own_files import RECORDS, OwnFiles
 from oraclepack.tools.tool_names import ORACLE
+from oraclepack.view.legacy_files import all_file_names
 
 _BUDGET_LIMITS: dict[Setting[Any], str] = {
     cs.MAX_COST: "cost",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from oraclepack.calls.cache import CallExplanation
 from oraclepack.errors import NotFoundError
 from oraclepack.run.cache_queries import explain_calls
-from oraclepack.run.past_runs import inspect_run
 from oraclepack.run.run_report import StepReport, plan_report
+from oraclepack.view.past_runs import inspect_run
 
 if TYPE_CHECKING:
     from oraclepack.run.open_run import SelectedRun

@@ -10,10 +10,8 @@ from oraclepack.answers.verify_pack import VerifyOptions, verify_step
 from oraclepack.errors import InputError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import Status
-from oraclepack.pack.model import Pack, Step
-from oraclepack.run import legacy_files
-from oraclepack.run.legacy_files import files_of_go, keep_original
-from oraclepack.run.planning.plan import Decision, Plan, command_hash
+from oraclepack.pack.model import Pack, Step, command_hash
+from oraclepack.run.planning.plan import Decision, Plan
 from oraclepack.run.revise import RunFiles, revise
 from oraclepack.run.run_session import RunSession, manner_of
 from oraclepack.run.step_outputs import attached_hashes, record_outputs, verify_outputs
@@ -21,6 +19,8 @@ from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import came_with_repository
 from oraclepack.system.path_jail import content_at, hashes_of
+from oraclepack.view import legacy_files
+from oraclepack.view.legacy_files import files_of_go, keep_original
 
 
 class ImportedState(msgspec.Struct, frozen=True):

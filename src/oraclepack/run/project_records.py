@@ -8,14 +8,12 @@ from oraclepack.journal.run_dir import run_ids
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.run import cache_queries, restore_files
 from oraclepack.run.control_client import send_request
-from oraclepack.run.past_runs import LATEST, RunDetails, RunList, list_runs, named_run, show_run
 from oraclepack.run.prune_runs import RunsPruneReport, prune_runs
 from oraclepack.run.quarantine import QuarantineList, QuarantineRestoreReport
 from oraclepack.run.read_logs import LogChunk, LogReport, log_files, read_logs
 from oraclepack.run.rebuild import RebuildReport, rebuild
 from oraclepack.run.run_control import ControlReply, ControlRequest
 from oraclepack.run.run_display import Display
-from oraclepack.run.run_status import RunStatus, run_status
 from oraclepack.run.trust import (
     CacheCandidates,
     Candidate,
@@ -28,6 +26,8 @@ from oraclepack.run.watch_run import WatchUpdate, watch_events
 from oraclepack.shell.log_tail import LogWindow
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.ownership import TrustReport
+from oraclepack.view.past_runs import LATEST, RunDetails, RunList, list_runs, named_run, show_run
+from oraclepack.view.run_status import RunStatus, run_status
 
 
 class ProjectRuns:

@@ -18,7 +18,6 @@ from oraclepack.journal.run_dir import OWN_NAMES, RunDir, is_run_id
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.journal.step_state import StepState
-from oraclepack.run.past_runs import InspectedRun, inspect_run, listing_of
 from oraclepack.run.restore_files import find as find_quarantined
 from oraclepack.system import disk, files, locks, trust_key
 from oraclepack.system.backlog_notes import read_person_notes
@@ -27,6 +26,7 @@ from oraclepack.system.digests import keyed_digest, same_digest, sha256_bytes
 from oraclepack.system.ownership import foreign_folder, tracked
 from oraclepack.system.path_jail import REHEARSALS, RUNS
 from oraclepack.tools.tool_names import ORACLE
+from oraclepack.view.past_runs import InspectedRun, inspect_run, listing_of
 
 _GOING = ".pruned-"
 

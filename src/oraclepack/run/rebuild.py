@@ -11,15 +11,15 @@ from oraclepack.journal import journal_file, run_dir
 from oraclepack.journal.line_format import JournalContent
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import EMPTY, RunState, fold
-from oraclepack.run.legacy_files import names_for
-from oraclepack.run.manifest_files import write_manifests
-from oraclepack.run.manifests import StepsManifest, steps_manifest, with_pack_fields
-from oraclepack.run.past_runs import inspect_run, named_run, pack_of
 from oraclepack.system import environment, files, locks
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import canonical_file
 from oraclepack.system.path_jail import RUNS
 from oraclepack.system.secrets import Redactor
+from oraclepack.view.legacy_files import names_for
+from oraclepack.view.manifest_files import write_manifests
+from oraclepack.view.manifests import StepsManifest, steps_manifest, with_pack_fields
+from oraclepack.view.past_runs import inspect_run, named_run, pack_of
 
 
 class RebuildStatus(StrEnum):

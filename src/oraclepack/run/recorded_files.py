@@ -19,13 +19,13 @@ from oraclepack.pack.contract import contracts_of
 from oraclepack.pack.model import Output, Pack, Step
 from oraclepack.pack.questions import is_question
 from oraclepack.run.open_run import path_in_project
-from oraclepack.run.past_runs import inspect_run
 from oraclepack.run.planning.plan import Decision, ExistingAnswer, Plan, listed
 from oraclepack.run.planning.selection import Existing
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.files import Content
 from oraclepack.system.path_jail import AllowedPath, content_at, jail, read_content
 from oraclepack.system.printable import quantity
+from oraclepack.view.past_runs import inspect_run
 
 _FEW_FILES = 3
 """A message names so many files; of more it has the number."""

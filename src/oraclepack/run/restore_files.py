@@ -12,7 +12,6 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Move
 from oraclepack.pack.model import Pack
-from oraclepack.run.past_runs import InspectedRun, inspect_run
 from oraclepack.run.quarantine import (
     FOLDER,
     ROLLED_BACK,
@@ -29,6 +28,7 @@ from oraclepack.system.clock import SystemClock
 from oraclepack.system.ownership import ForeignError, tracked_files
 from oraclepack.system.path_jail import stays_inside
 from oraclepack.system.secrets import Redactor
+from oraclepack.view.past_runs import InspectedRun, inspect_run
 
 
 def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineList:

@@ -15,7 +15,6 @@ from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import BACKUPS, RunDir
 from oraclepack.journal.run_state import FileEvent, RunState, path_of
 from oraclepack.journal.statuses import RollbackStatus
-from oraclepack.run.legacy_files import all_file_names
 from oraclepack.run.quarantine import move_to_quarantine
 from oraclepack.run.recorder import Recorder
 from oraclepack.system import file_moves, files
@@ -31,6 +30,7 @@ from oraclepack.system.path_jail import (
     plain_file,
 )
 from oraclepack.tools.tool_names import TM_COMPLEXITY
+from oraclepack.view.legacy_files import all_file_names
 
 _PRD = re.compile(r"(?:^|.*[-_.])prd\.(?:md|txt)")
 

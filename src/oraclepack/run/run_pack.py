@@ -21,7 +21,6 @@ from oraclepack.pack.model import Pack
 from oraclepack.pack.questions import short_title
 from oraclepack.run import import_state as older_state
 from oraclepack.run import revise, tree_guard
-from oraclepack.run.legacy_files import refuse_directories
 from oraclepack.run.open_run import (
     RunSelector,
     SelectedRun,
@@ -53,6 +52,7 @@ from oraclepack.shell.stop import Stop
 from oraclepack.system import environment
 from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.terminal import can_ask
+from oraclepack.view.legacy_files import refuse_directories
 
 if TYPE_CHECKING:
     from oraclepack.run.executor import Executor

@@ -29,12 +29,12 @@ from oraclepack.errors import (
     UsageError,
 )
 from oraclepack.run.planning.selection import RunArguments
-from oraclepack.run.run_status import console_name
 from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.registry import BY_NAME, COLOR, OUTPUT, Settings
 from oraclepack.system import environment, files
 from oraclepack.system.environment import DETACHED_VARIABLE
 from oraclepack.system.path_jail import REHEARSALS
+from oraclepack.view.run_status import console_name
 
 _LONGEST_REPORT = 1 << 20
 _WORDS_OF_A_CRASH = 4000

@@ -15,7 +15,6 @@ from oraclepack.journal.run_state import RunState
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.tree_policy import TreePolicy, TreePolicyResult, disallowed
-from oraclepack.run.legacy_files import all_file_names
 from oraclepack.run.patch_undo import is_begun, remove_left_over
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.recorder import Recorder
@@ -26,6 +25,7 @@ from oraclepack.system import environment, files, git
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import plain_file
 from oraclepack.system.printable import readable
+from oraclepack.view.legacy_files import all_file_names
 
 
 class DirtyRerunError(InputError):

@@ -16,7 +16,6 @@ from oraclepack.journal import events as j
 from oraclepack.journal import journal_file, run_dir
 from oraclepack.journal.run_dir import STEPS, RunDir
 from oraclepack.journal.run_state import RunState, fold
-from oraclepack.run.past_runs import named_run
 from oraclepack.run.patch_undo import seal
 from oraclepack.run.tree_guard import recorded_patches
 from oraclepack.system import environment, locks
@@ -30,6 +29,7 @@ from oraclepack.system.ownership import (
 )
 from oraclepack.system.path_jail import CACHE, plain_file
 from oraclepack.system.secrets import Redactor
+from oraclepack.view.past_runs import named_run
 
 
 class Candidate(msgspec.Struct, frozen=True):

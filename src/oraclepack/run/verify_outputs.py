@@ -21,7 +21,6 @@ from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Fence, Pack
 from oraclepack.pack.pack_files import directed, find_packs, read_pack_text
 from oraclepack.pack.parse.read_pack import parse_pack
-from oraclepack.run.manifests import RunManifest
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import CWD, STRICT, Settings
 from oraclepack.system import files
@@ -29,6 +28,7 @@ from oraclepack.system.environment import project_of, project_root
 from oraclepack.system.files import Content
 from oraclepack.system.ownership import foreign_run
 from oraclepack.system.path_jail import REHEARSALS, RUNS, content_at
+from oraclepack.view.manifests import RunManifest
 
 
 def verify_outputs(

@@ -9,11 +9,11 @@ from oraclepack.journal import run_dir
 from oraclepack.journal.activity import waiting_for_run
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Wait
-from oraclepack.run.past_runs import named_run
 from oraclepack.run.run_session import RunSession
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.system import locks
 from oraclepack.system.ownership import foreign_run
+from oraclepack.view.past_runs import named_run
 
 _POLL_MS = 300
 _LONGEST_CHAIN = 100

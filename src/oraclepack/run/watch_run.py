@@ -13,11 +13,11 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import EMPTY, RunState, apply
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.questions import short_title
-from oraclepack.run.past_runs import pack_of
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.run_display import Display, RunPreview, StepPreview
 from oraclepack.shell.log_tail import log_end
 from oraclepack.system import locks
+from oraclepack.view.past_runs import pack_of
 
 EVERY = 0.25
 """Seconds between two looks at the files."""

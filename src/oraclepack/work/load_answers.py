@@ -20,15 +20,6 @@ from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.pack.questions import asking_calls, question_text, title_of
 from oraclepack.pack.tool_call import AttachmentKind
-from oraclepack.run.manifests import (
-    OutputEntry,
-    RunManifest,
-    StepEntry,
-    StepsManifest,
-    run_manifest,
-    steps_manifest,
-    with_pack_fields,
-)
 from oraclepack.run.planning.planner import edited_outputs
 from oraclepack.run.recorded_files import present_outputs
 from oraclepack.system import files
@@ -39,6 +30,15 @@ from oraclepack.system.path_jail import (
     read_content,
     refuse_link_out,
     stays_inside,
+)
+from oraclepack.view.manifests import (
+    OutputEntry,
+    RunManifest,
+    StepEntry,
+    StepsManifest,
+    run_manifest,
+    steps_manifest,
+    with_pack_fields,
 )
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, StepQuestion
 from oraclepack.work.evidence import QuestionFile

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from oraclepack.report.schemas import schema_of
-from oraclepack.run.manifests import RunManifest, StepEntry
+from oraclepack.view.manifests import RunManifest, StepEntry
 from tests.e2e.program import tree
 from tests.e2e.run.project import Project, Zygote, a_project, asking, twenty
 

@@ -6,8 +6,8 @@ import msgspec
 
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import EMPTY, RunState, fold
-from oraclepack.pack.model import Pack
-from oraclepack.run.planning.plan import Plan, command_hash
+from oraclepack.pack.model import Pack, command_hash
+from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.planner import DiskSnapshot, plan
 from oraclepack.run.planning.selection import Selection
 from tests.events import created, finished, numbered, output, session, started

@@ -1,8 +1,8 @@
 import pytest
 
 from oraclepack.errors import MachineError, OraclePackError, Refusal, UsageError
-from oraclepack.pack.model import Pack
-from oraclepack.run.planning.plan import Decision, command_hash
+from oraclepack.pack.model import Pack, command_hash
+from oraclepack.run.planning.plan import Decision
 from tests.packs import a_pack
 from tests.run.planning.plans import a_plan, planned
 

@@ -7,7 +7,8 @@ from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import Status
 from oraclepack.journal.step_state import StepState
-from oraclepack.run.planning.plan import Decision, command_hash
+from oraclepack.pack.model import command_hash
+from oraclepack.run.planning.plan import Decision
 from oraclepack.run.planning.planner import CheckedOutputs, is_complete
 from oraclepack.run.planning.selection import Selection
 from tests.events import a_step, finished, output

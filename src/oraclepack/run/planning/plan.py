@@ -6,8 +6,7 @@ from enum import StrEnum
 import msgspec
 
 from oraclepack.errors import Refusal
-from oraclepack.pack.model import Pack, Step, StepId
-from oraclepack.system.digests import sha256_value
+from oraclepack.pack.model import StepId
 
 
 class Decision(StrEnum):
@@ -109,16 +108,6 @@ class Plan(msgspec.Struct, frozen=True):
         """Why a step runs or does not; None when the pack has no such step."""
         step = self.step(step_id)
         return step.sentence if step else None
-
-
-def command_hash(pack: Pack, step: Step) -> str:
-    """What a step executes, as one hash: the code of the prelude and its own.
-
-    The prelude's variables and functions reach every step, so a change in it changes the hash of
-    every step. Headers and the text around the block play no part.
-    """
-    prelude = pack.prelude.code if pack.prelude else ""
-    return sha256_value({"prelude": prelude, "step": step.code})
 
 
 def listed(ids: Iterable[str]) -> str:

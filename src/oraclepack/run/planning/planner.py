@@ -15,11 +15,11 @@ from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Status
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.missing_files import missing_files
-from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.model import Pack, Step, command_hash
 from oraclepack.pack.questions import short_title
 from oraclepack.pack.script import Enclosure
 from oraclepack.run.planning.edges import Edges, edges_of, is_barrier
-from oraclepack.run.planning.plan import Decision, Plan, PlannedStep, command_hash, listed
+from oraclepack.run.planning.plan import Decision, Plan, PlannedStep, listed
 from oraclepack.run.planning.selection import Rerun, ResolvedSelection, Selection, choose
 from oraclepack.tools.tool_names import ORACLE
 from oraclepack.tools.wrappers import unwrap

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oraclepack.errors import InputError
-from oraclepack.run.legacy_files import Maker, file_names, import_state, maker_of
+from oraclepack.view.legacy_files import Maker, file_names, import_state, maker_of
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from oraclepack.journal.timeline import (
     milliseconds_between,
 )
 from oraclepack.pack.questions import short_title
-from oraclepack.run.past_runs import inspect_run, listing_of, pack_of, step_word
 from oraclepack.system import locks
 from oraclepack.system.clock import Clock, SystemClock, rfc3339
+from oraclepack.view.past_runs import inspect_run, listing_of, pack_of, step_word
 
 
 class CallInFlight(msgspec.Struct, frozen=True, kw_only=True):

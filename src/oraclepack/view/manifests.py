@@ -11,10 +11,9 @@ from oraclepack.journal.costs import NO_COST, CostTotal, total_cost
 from oraclepack.journal.run_state import RunState, SessionState
 from oraclepack.journal.statuses import PASSING, RollbackStatus, Status, Verification
 from oraclepack.journal.step_state import Invocation, StepState
-from oraclepack.pack.model import PRELUDE, Pack, Step
+from oraclepack.pack.model import PRELUDE, Pack, Step, command_hash
 from oraclepack.pack.output_names import output_names
 from oraclepack.pack.questions import title_of
-from oraclepack.run.planning.plan import command_hash
 from oraclepack.system.digests import sha256_value
 from oraclepack.tools.usage import Usage
 

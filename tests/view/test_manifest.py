@@ -14,16 +14,16 @@ from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Cache, Status
 from oraclepack.pack.model import Attribute, Header, Pack, PromptMeta, Step, StepId
 from oraclepack.pack.script import Span
-from oraclepack.run.legacy_files import LegacyReport, LegacyState, legacy_report, legacy_state
-from oraclepack.run.manifests import (
+from oraclepack.system.digests import canonical_file, sha256_text
+from oraclepack.tools.usage import Usage
+from oraclepack.view.legacy_files import LegacyReport, LegacyState, legacy_report, legacy_state
+from oraclepack.view.manifests import (
     RunManifest,
     StepsManifest,
     output_hash,
     run_manifest,
     steps_manifest,
 )
-from oraclepack.system.digests import canonical_file, sha256_text
-from oraclepack.tools.usage import Usage
 from tests import events as e
 
 PLACE = Span.at(1)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.run.legacy_files import files_of_go, keep_original, names_for, own_file_names
+from oraclepack.view.legacy_files import files_of_go, keep_original, names_for, own_file_names
 
 PLAIN = ("pack.state.json", "pack.report.json")
 OWN = own_file_names("b/pack.md")

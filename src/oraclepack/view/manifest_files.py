@@ -6,11 +6,11 @@ from pathlib import Path
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
-from oraclepack.run.legacy_files import legacy_report, legacy_state, may_replace, names_for
-from oraclepack.run.manifests import run_manifest, steps_manifest
 from oraclepack.system import files
 from oraclepack.system.digests import canonical_file
 from oraclepack.system.secrets import NOTHING_SECRET, Redactor
+from oraclepack.view.legacy_files import legacy_report, legacy_state, may_replace, names_for
+from oraclepack.view.manifests import run_manifest, steps_manifest
 
 
 def write_manifests(

@@ -13,9 +13,9 @@ import msgspec
 from oraclepack.errors import InputError, StepError
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Status, Verification
-from oraclepack.run.manifests import StepEntry, StepsManifest
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_text
+from oraclepack.view.manifests import StepEntry, StepsManifest
 
 SCHEMA_VERSION = 1
 

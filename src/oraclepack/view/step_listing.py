@@ -11,9 +11,9 @@ from oraclepack.pack.contract import contracts_of
 from oraclepack.pack.model import HEADER_FIELDS, Pack, Step
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.pack.questions import questions_of, short_title
-from oraclepack.run.past_runs import last_statuses
 from oraclepack.system.environment import has_runs
 from oraclepack.system.paging import Paged
+from oraclepack.view.past_runs import last_statuses
 
 
 class ListedOutput(msgspec.Struct, frozen=True):

@@ -8,8 +8,8 @@ import msgspec
 from oraclepack.errors import InputError
 from oraclepack.journal.costs import NO_COST, CostTotal
 from oraclepack.pack.pack_files import find_packs
-from oraclepack.run.past_runs import RunListEntry, list_runs
 from oraclepack.system.environment import has_runs
+from oraclepack.view.past_runs import RunListEntry, list_runs
 
 
 class PackEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,11 +20,11 @@ from oraclepack.journal.timeline import SegmentKind, call_timelines
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.pack.tree_policy import mutates
-from oraclepack.run.manifests import RunManifest, StepEntry, run_manifest, steps_manifest
 from oraclepack.system import environment, git, locks
 from oraclepack.system.ownership import Foreign
 from oraclepack.system.paging import Paged
 from oraclepack.system.path_jail import REHEARSALS
+from oraclepack.view.manifests import RunManifest, StepEntry, run_manifest, steps_manifest
 
 
 class RunListEntry(msgspec.Struct, frozen=True, kw_only=True):
