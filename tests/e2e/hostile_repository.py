@@ -259,9 +259,10 @@ class HostileRepository:
         (self._root / ".tickets/evil.md").write_text(TICKET)
         source = "import os\n\n\ndef main() -> None:\n    raise SystemExit(os.environ['HOME'])\n"
         code = (
-            "import os\n\n\ndef rotate(path):\n"
+            "import os\nimport requests\n\n\ndef rotate(path):\n"
             f"    os.remove(path + '$({TOUCH})`{TOUCH}`')  # PROMPT\n"
             f"    os.rename(path, '\\x1b[2J ``` \"; {TOUCH}; \"')\n"
+            f"    return requests.get('$({TOUCH})`{TOUCH}` \\x1b[2J ```')\n"
         )
         (self._root / "src/rotate.py").write_text(code)
         for path in NAMES:

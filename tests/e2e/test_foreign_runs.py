@@ -395,9 +395,9 @@ def unsigned(cache: Path) -> None:
 
 
 def answered(place: Path, oracle: Scripted, **variables: str) -> Repository:
-    """A repository whose owner has asked its three questions."""
+    """A repository whose owner has asked its three questions, and keeps the answers in it alone."""
     theirs = Repository(place, QUESTIONS)
-    assert run(theirs.root, **variables)["code"] == 0
+    assert run(theirs.root, ORACLEPACK_ANSWERS="project", **variables)["code"] == 0
     assert len(oracle.calls) == 3
     shutil.rmtree(theirs.root / ".oraclepack/runs")
     shutil.rmtree(theirs.root / "out")

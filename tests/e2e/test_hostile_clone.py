@@ -35,8 +35,8 @@ from tests.scripted import scripted_tool
 
 SECRET = "S3CRET-of-the-user"
 PROGRAM = Path(sys.executable).with_name("oraclepack")
-STATE = (".local", ".local/state", ".local/state/oraclepack")
-"""In the user's home: the only place outside of the project that is written to."""
+OURS = (".local/state/oraclepack", ".local/share/oraclepack")
+"""In the user's home: records and answers, the only places outside of the project written to."""
 FOREIGN = (".git/", ".oraclepack/cache/", ".oraclepack/runs/2026-03-", "docs/bare/", "evil-config")
 """What no command changes, wherever it may write."""
 TAKEN_OVER = ("/journal.jsonl", "/lock", ".json", ".asking")
@@ -88,7 +88,7 @@ GROUPS = (
     "skills",
     "tickets",
 )
-OWN_RUN = "run pack.md --new-run --on-unknown retry"
+OWN_RUN = "run pack.md --new-run --on-unknown retry --existing replace"
 REHEARSAL = (".oraclepack/rehearsals/",)
 RUN = (".oraclepack/", "out/", "pack.state.json", "pack.report.json")
 DESK = "ticketify --exclude key.md --prd-path prd.md"
@@ -119,8 +119,10 @@ RECIPES = (
     Recipe("plan pack.md --new-run --format github", writes=REHEARSAL, places=ARCHIVE),
     Recipe("run pack.md --dry-run", archive=2),
     Recipe("run pack.md --dry-run --new-run"),
-    Recipe("run pack.md", archive=2, writes=RUN, asks=True),
-    Recipe("run pack.md --new-run", archive=3, writes=RUN, places=ARCHIVE),
+    Recipe("run pack.md", 2, 2),
+    Recipe("run pack.md --existing adopt", archive=2, writes=RUN),
+    Recipe("run pack.md --existing replace", archive=2, writes=RUN, asks=True),
+    Recipe("run pack.md --new-run --existing replace", archive=3, writes=RUN, places=ARCHIVE),
     Recipe(OWN_RUN, writes=RUN, first=(OWN_RUN,), places=ARCHIVE),
     Recipe("run pack.md --engine rehearsal", writes=REHEARSAL, places=CLONE),
     Recipe("run pack.md --engine rehearsal --in-place", 2, 2),
@@ -159,9 +161,14 @@ RECIPES = (
         writes=("answers/actionizer/",),
     ),
     Recipe("actionize --answers linked-answers --pack pack.md", 2, 2),
-    Recipe("pipeline pack.md --junit junit.xml", archive=2, writes=(*RUN, "junit.xml"), asks=True),
     Recipe(
-        "pipeline pack.md --new-run --on-unknown retry --export github",
+        "pipeline pack.md --existing replace --junit junit.xml",
+        archive=2,
+        writes=(*RUN, "junit.xml"),
+        asks=True,
+    ),
+    Recipe(
+        "pipeline pack.md --new-run --on-unknown retry --existing replace --export github",
         writes=RUN,
         places=ARCHIVE,
         asks=True,
@@ -229,6 +236,9 @@ RECIPES = (
     Recipe("doctor --rebuild", 2, 2),
     Recipe("doctor --rebuild", 2, 2, writes=RUN, first=(OWN_RUN,)),
     Recipe("config show"),
+    Recipe("config trust", 2, 2),
+    Recipe("config trust --yes"),
+    Recipe("survey"),
     Recipe("schema envelope"),
     Recipe("manifest"),
     Recipe("completion bash"),
@@ -317,14 +327,16 @@ class Victim:
 
     def snapshot(self) -> "Snapshot":
         """Everything in the project, and everything of the user's around it."""
-        ours = {str(self._home / path) for path in STATE}
+        ours = {str(self._home / path) for path in OURS}
+        above = {str(Path(path).parent) for path in ours} | {str(self._home / ".local")}
         around: Listing = {}
         for folder in (self._home, self._neighbour, self._temporary):
             around |= listing(folder, self._read)
         outside = {
             path: entry
             for path, entry in around.items()
-            if path not in ours and not path.startswith(f"{self._home / STATE[-1]}/")
+            if path not in ours | above
+            and not path.startswith(tuple(f"{folder}/" for folder in ours))
         }
         inside = {
             path.removeprefix(f"{self.root}/"): entry

@@ -476,8 +476,9 @@ class OracleAsk:
         except OraclePackError as trouble:
             message = f"the answer is kept, but cannot be written: {trouble.message}"
             self._say(f"{OUTPUT_PATH}: {message}; the same command continues")
-            self._conclude(tried, StepError(code=OUTPUT_PATH, message=message))
-            return int(ExitCode.STEP_FAILED)
+            failed = replace(tried, end=replace(tried.end, exit_code=int(ExitCode.STEP_FAILED)))
+            self._conclude(failed, StepError(code=OUTPUT_PATH, message=message))
+            return failed.end.exit_code
         self._conclude(replace(tried, end=replace(tried.end, exit_code=0)))
         tried.folder.remove()
         return 0

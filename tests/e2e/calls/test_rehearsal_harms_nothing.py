@@ -138,7 +138,7 @@ def test_the_traps_and_the_hashes_notice_a_tool_that_starts(tmp_path: Path, numb
     (Path(os.environ["HOME"]) / ".bash_profile").write_text(f"PATH={traps}:$PATH\n")
     before = tree_of(root)
 
-    words = ("run", pack.name, "--no-validate", "--allow-dirty-rerun", "--quiet")
+    words = ("run", pack.name, "--no-validate", "--allow-dirty-rerun", "--existing", "replace")
     oraclepack(root, *words, PATH=f"{traps}:{os.environ['PATH']}")
 
     after = tree_of(root)

@@ -16,7 +16,7 @@ PACK = (
     step(1, ask("Use $OPENAI_API_KEY?", "out/1.md", "--base-url", '"http://x/$OPENAI_API_KEY"'))
     + step(2, ask("Why? [[fault=leak]]", "out/2.md", "--azure-endpoint", '"$OPENAI_API_KEY"'))
     + step(3, 'echo "$OPENAI_API_KEY" >&2; exit 3')
-    + step(4, ask("How?", "$OPENAI_API_KEY/../../x.md"))
+    + step(4, "up=$(printf ../..)", ask("How?", "$OPENAI_API_KEY/$up/x.md"))
     + step(5, 'codex exec -m "$OPENAI_API_KEY" -o out/5.md "$OPENAI_API_KEY"')
     + step(6, 'export OWN_TOKEN="Sentinel-own-123"', ask("$OWN_TOKEN", "out/6.md", "-m $OWN_TOKEN"))
     + step(7, 'OPENAI_API_KEY=Sentinel-late-1 oracle --write-output out/7.md -p "[[fault=leak]]"')

@@ -155,7 +155,7 @@ def test_files_that_a_failed_attempt_did_not_touch_are_not_quarantined(
     older.parent.mkdir()
     older.write_text("mine\n")
 
-    assert project.run().code == 3
+    assert project.run("--existing", "replace").code == 3
     assert older.read_text() == "mine\n"
     assert project.run().code == 0
     assert not (project.root / "out/_failed").exists()
