@@ -238,7 +238,8 @@ def infer(
     word = (marker or "").strip().lower()
     if word in MARKERS:
         return tuple(_marked(output.path, word, marker_line) for output in outputs)
-    groups = {output.group or output.path for output in outputs}
+    # One call that writes files for different sections, as in a loop, has several outputs too.
+    groups = {(output.group or output.path, by_suffix(output.path)) for output in outputs}
     several = len(groups) > 1 if chunks is ChunkMode.AUTO else chunks is ChunkMode.MULTI
     if several:
         return tuple(_suffixed(output) for output in outputs)
