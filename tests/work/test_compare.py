@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.work.compare import Relation, asks_the_same_elsewhere, relate, statement_of
+from oraclepack.work.compare import Relation, relate, statement_of
 from tests.work.score import PAIRS, figures, pairs
 
 AT = "(`src/pool.c:20`)"
@@ -61,17 +61,3 @@ def test_what_is_found_among_the_labelled_pairs_is_right(relation: Relation) -> 
     assert PAIRS.exists()
     assert found.precision == 1.0
     assert found.found >= 10
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "same"),
-    [
-        ("Add retries to the importer", "Add retries to the importer", True),
-        ("Add retries to the importer", "Add retry to importers", False),
-        ("Add 3 retries to the importer", "Add 5 retries to the importer", False),
-        ("Lock `put` first", "Lock `take` first", False),
-        ("Add a test in `a.py`", "Add a test in `b.py`", True),
-    ],
-)
-def test_work_of_two_repositories(first: str, second: str, *, same: bool) -> None:
-    assert asks_the_same_elsewhere(statement_of(first), statement_of(second)) is same

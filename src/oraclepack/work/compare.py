@@ -92,14 +92,6 @@ def relate(first: ComparedStatement, second: ComparedStatement) -> Relation:
     return Relation.DUPLICATE
 
 
-def asks_the_same_elsewhere(first: ComparedStatement, second: ComparedStatement) -> bool:
-    """Whether two titles of work on different code ask for the same: nothing differs but paths."""
-    same_names = first.evidence.symbols == second.evidence.symbols
-    same_sense = first.numbers == second.numbers and first.is_denied == second.is_denied
-    enough = len(first.words) + len(first.evidence.symbols) >= _FEWEST_WORDS
-    return same_names and same_sense and enough and unmatched(first, second) == ([], [])
-
-
 def unmatched(first: ComparedStatement, second: ComparedStatement) -> tuple[list[str], list[str]]:
     """The words of each side that the other has in no form."""
     left = [word for word in first.words if word not in second.words]
