@@ -291,21 +291,21 @@ def _rank(record: Record) -> MarkdownText:
     return MarkdownText(f"{record.priority}{why} · {record.kind or record.status}{size}")
 
 
-def _lines(record: Record, is_known_file: bool = False) -> MarkdownText:  # noqa: FBT001, FBT002 - a filter
-    """Where the text of a record stands; only its lines where the file is named above."""
-    if is_known_file:
-        spans = [str(span).rpartition(":")[2] for span in record.spans[:_MOST_SPANS]]
-        text = f"line{'s' * (len(spans) > 1 or '-' in spans[0])} {', '.join(spans)}"
-    else:
-        text = ", ".join(code_span(str(span)) for span in record.spans[:_MOST_SPANS])
+def _lines(record: Record, files: Sequence[str] = ()) -> MarkdownText:
+    """Where the text of a record stands; of the first of the answer's files only the lines."""
+    shown: list[str] = []
+    for span in record.spans[:_MOST_SPANS]:
+        lines = str(span).rpartition(":")[2]
+        is_first = span.path in files[:1]
+        shown.append(f"line{'s' * ('-' in lines)} {lines}" if is_first else code_span(str(span)))
     more = len(record.spans) - _MOST_SPANS
-    return MarkdownText(f"{text} and {more} more" if more > 0 else text)
+    return MarkdownText(", ".join(shown) + (f" and {more} more" if more > 0 else ""))
 
 
-def _files(names: Sequence[str]) -> MarkdownText:
+def _files(names: Sequence[str], most: int = _MOST_FILES) -> MarkdownText:
     """Names as code, the first few of them."""
-    text = ", ".join(map(code_span, names[:_MOST_FILES]))
-    more = len(names) - _MOST_FILES
+    text = ", ".join(map(code_span, names[:most]))
+    more = len(names) - most
     return MarkdownText(f"{text} and {more} more" if more > 0 else text)
 
 
@@ -314,11 +314,11 @@ def cited(record: Record) -> list[str]:
     return [f"{code_span(str(one))} ({_STATES[one.state]})" for one in record.evidence.citations]
 
 
-def _facts(record: Record, is_known_file: bool = False) -> MarkdownText:  # noqa: FBT001, FBT002 - a filter
+def _facts(record: Record, files: Sequence[str] = ()) -> MarkdownText:
     """One line about a task: its rank, its lines, the places that it cites."""
     size = f" · size {record.size}" if record.size else ""
     nature = f"{record.priority} · {record.kind or record.status}{size}"
-    return MarkdownText(" · ".join([nature, _lines(record, is_known_file), *cited(record)]))
+    return MarkdownText(" · ".join([nature, _lines(record, files), *cited(record)]))
 
 
 def _says_more(record: Record) -> bool:
