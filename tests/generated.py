@@ -11,7 +11,7 @@ from typing import Any
 from oraclepack.cli.command_manifest import commands, describe, help_of
 from oraclepack.cli.root import root
 from oraclepack.errors import ExitCode
-from oraclepack.lint.rule_docs import rules_page
+from oraclepack.lint.rule_docs import RuleDoc, doc_of
 from oraclepack.lint.rule_registry import RULES
 from oraclepack.report.schemas import SCHEMAS
 from oraclepack.settings.declaration import Setting, ValueSource
@@ -67,6 +67,22 @@ def llms_page() -> str:
         for name, command in commands(root())
     ]
     return "\n".join([_LLMS_HEAD, *lines, "\n## Commands\n", *listed, ""])
+
+
+def rules_page() -> str:
+    """docs/rules.md: every rule, by family."""
+    docs = sorted(map(doc_of, RULES), key=lambda doc: doc.rule)
+    parts = [_RULES_HEAD]
+    for prefix, title in FAMILIES.items():
+        parts += [f"## {title}\n"]
+        parts += [_rule_section(doc) for doc in docs if doc.rule.startswith(prefix)]
+    return "\n".join(parts)
+
+
+def _rule_section(doc: RuleDoc) -> str:
+    return (
+        f"### {doc.rule} {doc.name}\n\n*{doc.weight}*. {doc.summary} {doc.why} **Fix:** {doc.fix}\n"
+    )
 
 
 def settings_page() -> str:
@@ -141,6 +157,30 @@ What all commands share:
 {codes}
 
 """
+
+_RULES_HEAD = """\
+# Rules
+
+What `oraclepack validate` looks for. `oraclepack explain OP201` prints the same text with a bad and
+a good example. This page is made from the program itself by `make docs`; do not edit.
+
+A finding is an *error* (exit code 2), a *warning* or *advice*. `--strict` makes errors of some
+warnings. To accept a finding, write `# oraclepack: allow OP402 <reason>` as a comment into the
+step, or before the first step for the whole pack; several rules are separated by commas, and names
+do as well as ids. What is an error without `--strict` cannot be accepted that way. The settings
+`select` and `ignore` of `[lint]` choose rules for a whole project, by id, name or the beginning of
+an id (`OP4`).
+"""
+
+FAMILIES = {
+    "OP1": "Structure",
+    "OP2": "Bash",
+    "OP3": "Questions",
+    "OP4": "Attachments",
+    "OP5": "Outputs",
+    "OP6": "Tools",
+    "OP7": "Cost",
+}
 
 _LLMS_HEAD = """\
 # oraclepack
@@ -224,7 +264,7 @@ FILES: list[tuple[str, Callable[[], str]]] = [
     ("src/oraclepack/cli/manifest.json", manifest),
     ("docs/cli.md", cli_page),
     ("docs/settings.md", settings_page),
-    ("docs/rules.md", lambda: rules_page(RULES)),
+    ("docs/rules.md", rules_page),
     ("docs/llms.txt", llms_page),
     ("docs/oraclepack.1", man_page),
     ("docs/data-flow.svg", flow_picture),

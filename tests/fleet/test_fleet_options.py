@@ -314,7 +314,9 @@ def test_watch_ends_when_a_stopped_fleet_has_only_waiting_jobs(shared: FleetWorl
 def test_the_statements_of_the_operations_page_remove_what_is_over(shared: FleetWorld) -> None:
     words = four_packs(shared)
     assert shared.command(*words, "--name", "weekly-2026-46") == 0, shared.log()
-    (block,) = (one.content for one in fences("docs/fleet-operations.md") if one.info == "sql")
+    (block,) = (
+        one.content for one in fences("docs/how-to/run-a-fleet.md") if "update job" in one.content
+    )
     with psycopg.connect(shared.dsn, autocommit=True) as connection:
         before = connection.execute("select count(*), sum(length(archive)) from job").fetchone()
         assert before is not None

@@ -159,38 +159,3 @@ def test_no_command_loads_another(tmp_path: Path) -> None:
 
     commands = {name for name in loaded if name.startswith("oraclepack.cli.commands.")}
     assert commands == {"oraclepack.cli.commands.reference_commands"}
-
-
-COUNT_PATTERNS = """
-import re, sys
-import oraclepack.cli.error_boundary
-of_ours = []
-compiled = re.compile
-def counting(pattern, flags=0):
-    of_ours.append(pattern)
-    return compiled(pattern, flags)
-import markdown_it, platformdirs, tree_sitter_bash
-re.compile = counting
-sys.argv[1:] = {args!r}
-from oraclepack.__main__ import main
-main()
-sys.stderr.write(str(len(of_ours)))
-"""
-
-
-@pytest.mark.parametrize("command", ["list", "validate", "run"])
-def test_a_command_compiles_few_of_the_patterns_of_its_modules(
-    command: str, tmp_path: Path
-) -> None:
-    (tmp_path / "pack.md").write_text(pack_text("# 01) x\ntrue\n"), encoding="utf-8")
-
-    args = [command, "pack.md", *(["--quiet"] if command == "run" else [])]
-    done = subprocess.run(
-        [sys.executable, "-c", COUNT_PATTERNS.format(args=args)],
-        cwd=tmp_path,
-        capture_output=True,
-        check=True,
-        timeout=60,
-    )
-
-    assert int(done.stderr.split()[-1]) <= 30

@@ -1,8 +1,7 @@
-"""The docstring of a rule as documentation: `explain` and `docs/rules.md` are made from it."""
+"""The docstring of a rule as documentation: `explain` and docs/rules.md are made from it."""
 
 import inspect
 import re
-from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from textwrap import fill
 
@@ -42,6 +41,15 @@ class RuleDoc(msgspec.Struct, frozen=True):
     good: str
     only_strict: bool = False
     """It has nothing to say without `--strict`."""
+
+    @property
+    def weight(self) -> str:
+        """How severe it is, without and with `--strict`."""
+        if self.only_strict:
+            return f"{self.strict_severity} with --strict, silent without"
+        if self.severity is self.strict_severity:
+            return self.severity
+        return f"{self.severity}, with --strict {self.strict_severity}"
 
     @property
     def text(self) -> str:
@@ -100,7 +108,7 @@ def doc_text(doc: RuleDoc) -> str:
     """The documentation of one rule for a terminal."""
     return "\n".join(
         [
-            f"{doc.rule} {doc.name}: {_weight(doc)}",
+            f"{doc.rule} {doc.name}: {doc.weight}",
             "",
             _wrapped("", doc.summary),
             "",
@@ -119,14 +127,6 @@ def doc_text(doc: RuleDoc) -> str:
     )
 
 
-def _weight(doc: RuleDoc) -> str:
-    if doc.only_strict:
-        return f"{doc.strict_severity} with --strict, silent without"
-    if doc.severity is doc.strict_severity:
-        return doc.severity
-    return f"{doc.severity}, with --strict {doc.strict_severity}"
-
-
 def _wrapped(label: str, text: str) -> str:
     return fill(label + text, 96, subsequent_indent=" " * len(label), break_on_hyphens=False)
 
@@ -139,67 +139,6 @@ def _allowing(doc: RuleDoc) -> str:
     if not doc.can_be_allowed:
         return "Cannot be allowed by a comment: nothing runs while it is there."
     return f"To accept it in a step: # oraclepack: allow {doc.rule} <reason>"
-
-
-_INTRODUCTION = """\
-# Rules
-
-What `oraclepack validate` looks for. `oraclepack explain OP201` prints the same text. This page is
-made from the program itself by `make docs`; do not edit.
-
-A finding is an *error* (exit code 2), a *warning* or *advice*. `--strict` makes errors of some
-warnings. To accept a finding, write `# oraclepack: allow OP402 <reason>` as a comment into the
-step, or before the first step for the whole pack; several rules are separated by commas, and names
-do as well as ids. What is an error without `--strict` cannot be accepted that way. The settings
-`select` and `ignore` of `[lint]` choose rules for a whole project, by id, name or the beginning of
-an id (`OP4`). In the examples `␍` stands for a carriage return.
-"""
-
-FAMILIES = {
-    "OP1": "Structure",
-    "OP2": "Bash",
-    "OP3": "Questions",
-    "OP4": "Attachments",
-    "OP5": "Outputs",
-    "OP6": "Tools",
-    "OP7": "Cost",
-}
-
-
-def rules_page(rules: Sequence[Rule]) -> str:
-    """`docs/rules.md`: every rule, by family."""
-    docs = [doc_of(rule) for rule in sorted(rules, key=lambda rule: rule.id)]
-    parts = [_INTRODUCTION, _table(docs)]
-    for prefix, title in FAMILIES.items():
-        family = [doc for doc in docs if doc.rule.startswith(prefix)]
-        parts += [f"## {title}\n", *map(_section, family)] if family else []
-    return "\n".join(parts)
-
-
-def _table(docs: Iterable[RuleDoc]) -> str:
-    head = "| rule | name | default | strict | requires |\n|---|---|---|---|---|\n"
-    return head + "".join(
-        f"| {doc.rule} | [{doc.name}](#{doc.rule.lower()}-{doc.name}) | {_default(doc)} |"
-        f" {doc.strict_severity} | {_cell(doc.summary)} |\n"
-        for doc in docs
-    )
-
-
-def _default(doc: RuleDoc) -> str:
-    return "silent" if doc.only_strict else doc.severity
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def _section(doc: RuleDoc) -> str:
-    label = "markdown" if doc.example_kind is ExampleKind.FILE else "bash"
-    return (
-        f"### {doc.rule} {doc.name}\n\n{doc.summary}\n\n*{_weight(doc)}*. {doc.why}\n\n"
-        f"**Fix:** {doc.fix}\n\nBad:\n\n````{label}\n{doc.bad}````\n\n"
-        f"Good:\n\n````{label}\n{doc.good}````\n\n{_allowing(doc)}\n"
-    )
 
 
 class RuleText(msgspec.Struct, frozen=True):
