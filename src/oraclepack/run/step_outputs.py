@@ -100,7 +100,10 @@ def output_content(session: RunSession, step: Step, attempt: int, path: str) -> 
         outcome = call.outcome
         is_mine = call.attempt == attempt and outcome is not None
         if outcome is not None and is_mine and outcome.output_path == place_of(session, path):
-            data = read_blob(run.path, outcome.sha256 or outcome.unmet_sha256)
+            published = outcome.sha256 or outcome.unmet_sha256
+            if now.data is not None and sha256_bytes(now.data) == published:
+                return now  # both runs have published the same answer
+            data = read_blob(run.path, published)
             if data is not None:
                 return Content(data)
     return Content(trouble="another run wrote it")

@@ -309,3 +309,17 @@ def test_two_packs_at_once_do_not_take_each_others_answer(tmp_path: Path, zygote
     assert "`two.txt:1`" in recorded(other_run(project))
     (first,) = (path for path in project.run_dirs if path != other_run(project))
     assert "`one.txt:1`" in recorded(first)
+
+
+def test_two_runs_that_publish_one_answer_both_have_it(tmp_path: Path, zygote: Zygote) -> None:
+    """Also at a path that only the shell knows: the second run finds the file as it would be."""
+    asked = ('for name in a b; do oracle -p "Why?" -f $name --write-output out/$name.md; done',)
+    project = a_project(tmp_path, zygote, step(1, *asked))
+    for name in ("a", "b"):
+        (project.root / name).write_text(name)
+    assert project.run("--no-validate").code == 0
+
+    again = project.run("--no-validate", "--new-run")
+
+    assert (again.code, len(project.oracle.calls)) == (0, 2)
+    assert len([*(project.run_dirs[-1] / "outputs").iterdir()]) == 2
