@@ -144,6 +144,12 @@ def test_a_step_that_takes_too_long_is_stopped(
     assert alive(attempt.token) == []
 
 
+def test_a_step_that_prints_without_end_is_stopped(bench: Bench) -> None:
+    outcome = bench.run(bench.attempt("yes", log_limit=1 << 20))
+
+    assert outcome.reason is AttemptEnd.FLOODED
+
+
 @pytest.mark.parametrize(
     ("level", "body", "code"),
     [

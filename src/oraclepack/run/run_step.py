@@ -322,6 +322,9 @@ def _failure(session: RunSession, attempt: Attempt, outcome: AttemptOutcome) -> 
             limit = attempt.step_timeout or 0.0
             message = f"stopped after {limit:g} s, its --step-timeout"
             return StepError(code="STEP_TIMEOUT", message=message, transient=True)
+        case AttemptEnd.FLOODED:
+            message = f"stopped: it printed more than {attempt.log_limit} bytes; see its log"
+            return StepError(code="LOG_LIMIT", message=message)
         case AttemptEnd.SPAWN_FAILED | AttemptEnd.INCOMPLETE:
             return StepError(code="SPAWN_FAILED", message=outcome.message)
     if outcome.exit_code == 0:

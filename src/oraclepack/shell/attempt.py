@@ -63,6 +63,8 @@ class Attempt(msgspec.Struct, frozen=True):
     """Seconds until the attempt is stopped."""
     idle_timeout: float | None = None
     """Seconds without output until that is reported; the attempt continues."""
+    log_limit: int = 1 << 30
+    """Bytes of a log after which the attempt is stopped: an endless loop would fill the disk."""
     grace: Grace = msgspec.field(default_factory=Grace)
 
 
@@ -72,6 +74,8 @@ class AttemptEnd(StrEnum):
     EXITED = "exited"
     TIMEOUT = "timeout"
     STOPPED = "stopped"
+    FLOODED = "flooded"
+    """A log grew beyond its limit."""
     SPAWN_FAILED = "spawn_failed"
     INCOMPLETE = "incomplete"
     """Only the prelude: it left its shell before its last line, so its state is not known."""

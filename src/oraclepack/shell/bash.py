@@ -102,6 +102,8 @@ def _size(path: str) -> int:
 
 _POLL_SECONDS = 0.1
 """How often a request to stop is checked while answers are awaited."""
+_LOG_SECONDS = 0.5
+"""How often the sizes of the logs are checked."""
 
 
 class _Running(msgspec.Struct, frozen=True):
@@ -210,14 +212,15 @@ class _Limits:
 
     def __init__(self, attempt: Attempt, stop: Stop, watch: AttemptCallbacks, clock: Clock) -> None:
         logs = (attempt.stdout_log, attempt.stderr_log)
+        self._logs, self._log_limit = logs, attempt.log_limit
         self._stop = stop
         self._deadline = _Deadline(clock, attempt.step_timeout)
         self._silence = IdleWatch(logs, attempt.idle_timeout, clock)
         self._watch = watch
 
-    def rest(self) -> float | None:
-        """Milliseconds until it is worth looking again, None for ever."""
-        return _soonest(self._deadline.rest(), self._silence.rest())
+    def rest(self) -> float:
+        """Milliseconds until it is worth looking again."""
+        return _soonest(self._deadline.rest(), self._silence.rest(), _LOG_SECONDS)
 
     def reached(self) -> AttemptEnd | None:
         """Why the attempt has to end now, if it has to. Idleness is only reported."""
@@ -225,6 +228,8 @@ class _Limits:
             return AttemptEnd.STOPPED
         if self.is_late():
             return AttemptEnd.TIMEOUT
+        if any(_size(log) > self._log_limit for log in self._logs):
+            return AttemptEnd.FLOODED
         lasted = self._silence.notice()
         if lasted and self._watch.on_idle:
             self._watch.on_idle(lasted)
@@ -365,10 +370,9 @@ def _poll(*descriptors: int) -> select.poll:
     return poll
 
 
-def _soonest(*seconds: float | None) -> float | None:
+def _soonest(*seconds: float | None) -> float:
     """The nearest of several waits in milliseconds."""
-    known = [one for one in seconds if one is not None]
-    return _milliseconds(min(known)) if known else None
+    return _milliseconds(min(one for one in seconds if one is not None))
 
 
 def _milliseconds(seconds: float) -> int:
