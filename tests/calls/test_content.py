@@ -1,10 +1,13 @@
 """A call is what was sent: its files are compared with its key before it begins and at its end."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.limits import Limit
 from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.shell.attempt import ProcessIdentity
@@ -51,6 +54,59 @@ def versions(office: Office) -> dict[str, bytes | None]:
         office.call(shim, *ABOUT)
         served[version] = None if shim.orders else office.out()
     return served
+
+
+def held_slot(office: Office) -> Callable[[], None]:
+    limit = office.context.options.limits["openai"]
+    slot = office.context.store.limits.acquire("openai", limit, lambda _: True)
+    assert slot is not None
+    return slot.release
+
+
+def held_claim(office: Office) -> Callable[[], None]:
+    """Another command asks the question about version ONE."""
+    first = Office(office.root.parent, run="other")
+    first.call(ScriptedShim(answering()), *ABOUT)
+    key = first.last.key
+    assert key is not None
+    first.cache.remove(key)
+    claim = first.context.store.claims.acquire(key, lambda _: True)
+    assert claim is not None
+    return claim.release
+
+
+def paused(office: Office) -> Callable[[], None]:
+    going_on = threading.Event()
+    context = replace(office.context, is_paused=lambda: not going_on.is_set())
+    office.calls = CallHandler(context)
+    return going_on.set
+
+
+@pytest.mark.parametrize(
+    ("limit", "hold"),
+    [
+        pytest.param(Limit(max_concurrent=1), held_slot, id="for a slot"),
+        pytest.param(Limit(), held_claim, id="for the same question"),
+        pytest.param(Limit(), paused, id="while the run is paused"),
+    ],
+)
+def test_a_file_saved_while_a_call_waits_makes_another_question(
+    tmp_path: Path, limit: Limit, hold: Callable[[Office], Callable[[], None]]
+) -> None:
+    office = Office(tmp_path, limits={"openai": limit})
+    office.put("a.py", b"ONE")
+    free = hold(office)
+
+    class Waiting(SavingShim):
+        def pause(self, seconds: float) -> bool:
+            goes_on = super().pause(seconds)
+            free()
+            return goes_on
+
+    assert office.call(Waiting(office, "while it waits"), *ABOUT) == 0
+
+    assert office.out() == b"## Direct answer\nabout TWO\n"
+    assert versions(office) == {"ONE": None, "TWO": b"## Direct answer\nabout TWO\n"}
 
 
 @pytest.mark.parametrize("moment", ["before it begins", "while it waits"])

@@ -189,3 +189,66 @@ def test_a_short_time_out_of_the_step_pays_once(project: Project, provider: Prov
 
     assert len(provider.requests) == 1, (first, again, more)
     assert more.code == 0
+
+
+HOSTILE = (
+    '"$TOOLS/oracle" ARGS',
+    "./ask.sh",
+    "make -s ask",
+    "python3 -c 'import subprocess; subprocess.run([\"./ask.sh\"])'",
+    'env PATH="$TOOLS:$PATH" oracle ARGS',
+    'env -i PATH="$TOOLS:$PATH" HOME="$HOME" OPENAI_API_KEY="${OPENAI_API_KEY-}" oracle ARGS',
+    'sh -c "PATH=$TOOLS:$PATH; oracle ARGS"',
+    'bash -lc "$TOOLS/oracle ARGS"',
+    "bash --norc ./ask.sh",
+    "$ORACLE ARGS",
+    'echo "$TOOLS/oracle" | xargs -I{} {} ARGS',
+    'nohup "$TOOLS/oracle" ARGS',
+    'setsid -w "$TOOLS/oracle" ARGS',
+    'PATH="$TOOLS:$PATH" command oracle ARGS',
+    'hash -p "$TOOLS/oracle" oracle; oracle ARGS',
+    'oracle() { "$TOOLS/oracle" "$@"; }; oracle ARGS',
+    '(exec "$TOOLS/oracle" ARGS)',
+    'set -a; [ -f .env ] && . ./.env; "$TOOLS/oracle" ARGS',
+    'OPENAI_API_KEY=$(cat ~/key) "$TOOLS/oracle" ARGS',
+    'find . -maxdepth 0 -exec "$TOOLS/oracle" ARGS ";"',
+    '"$TOOLS/oracle" ARGS & wait',
+)
+ASKED = '-m gpt-5.2 --engine api --base-url $BASE_URL -p "Hello there?" --write-output out/x.md'
+
+
+def test_no_rehearsal_asks_a_model(project: Project, provider: Provider) -> None:
+    """Twenty-one ways to a call that does not come by us, and the same one in a real run."""
+    steps = [line.replace("ARGS", ASKED) for line in HOSTILE]
+    write(project, "".join(step(n, f"{line} || true") for n, line in enumerate(steps, 1)))
+    script = f'#!/bin/sh\n"$TOOLS/oracle" {ASKED}\n'
+    (project.root / "ask.sh").write_text(script)
+    (project.root / "ask.sh").chmod(0o755)
+    (project.root / "Makefile").write_text("ask:\n\t./ask.sh\n")
+    (project.root / ".env").write_text("OPENAI_API_KEY=sk-dotenv\n")
+    Path(project.environment["HOME"], "key").write_text("sk-home\n")
+    project.variables.update(ORACLE=str(project.oracle.program), OPENAI_BASE_URL=provider.base_url)
+
+    words = ("--no-validate", "--new-run", "--json")
+    planned = project.start("plan", "pack.md", *words).wait()
+    rehearsed = project.run("--no-validate", "--engine", "rehearsal", "--keep-going")
+
+    assert planned.code == 0, planned
+    assert rehearsed.code in {0, 3}, rehearsed
+    assert provider.requests == []
+    project.run("--no-validate", "--steps", "01", "--allow-unseen-calls")
+    assert len(provider.requests) == 1, "the first of them works"
+
+
+SHARED = sorted((Path(__file__).parents[3] / "shared/packs").glob("*.md"))
+
+
+@pytest.mark.skipif(not SHARED, reason="no ../shared/packs beside us")
+def test_no_plan_of_a_real_pack_asks_a_model(project: Project, provider: Provider) -> None:
+    project.variables.update(OPENAI_BASE_URL=provider.base_url)
+    for pack in SHARED:
+        shutil.copy(pack, project.pack)
+        project.pack.chmod(0o644)
+        project.start("plan", "pack.md", "--no-validate", "--new-run").wait()
+
+    assert provider.requests == []
