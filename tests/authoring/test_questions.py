@@ -41,6 +41,9 @@ def {name}(value, log):
     value = second_step_of_many(value)
     value = third_step_of_many(value)
     value = fourth_step_of_many(value)
+    value = fifth_step_of_many(value)
+    value = sixth_step_of_many(value)
+    value = seventh_step_of_many(value)
 {more}    log.info("the value is %s", value)
     return value
 """
@@ -243,6 +246,62 @@ def test_evidence_gives_a_question(key: str, path: str, text: str, lines: list[i
             + COPY.format(name="second", more="    value = limit(value, 16)\n"),
             id="copies that differ line for line",
         ),
+        pytest.param(
+            "two-copies",
+            "a.py",
+            COPY.format(name="next_value", more="    if value < 0:\n        raise Before(value)\n")
+            + COPY.format(name="prev_value", more="    value = value_before_it(value)\n"),
+            id="functions that mirror each other",
+        ),
+        pytest.param(
+            "two-copies",
+            "a.py",
+            COPY.format(name="first", more="    value = rounded(value, 2)\n    value += one_more\n")
+            + COPY.format(name="second", more="    value = rounded(value, 4)\n"),
+            id="no copy has a check that the other lacks",
+        ),
+        pytest.param(
+            "check-then-act",
+            "a.py",
+            "def f(p):\n    if not os.path.isdir(p):\n        os.makedirs(p)\n",
+            id="a directory made twice is no damage",
+        ),
+        pytest.param(
+            "check-then-act",
+            "a.py",
+            "def f(p):\n    if os.path.exists(p):\n        return open(p).read()\n",
+            id="a file that is only read",
+        ),
+        pytest.param(
+            "dense-function",
+            "a.py",
+            DENSE.replace("def plan", "def main"),
+            id="a function that reads options",
+        ),
+        pytest.param(
+            "round-trip",
+            "a.go",
+            """
+            package a
+
+            func Encode(v T) ([]byte, error) {
+                b, err := marshal(v)
+                if err != nil {
+                    return nil, err
+                }
+                return b, nil
+            }
+
+            func Decode(b []byte) (T, error) {
+                v, err := unmarshal(b)
+                if err != nil {
+                    return v, err
+                }
+                return v, nil
+            }
+            """,
+            id="errors that are handed on",
+        ),
     ],
 )
 def test_a_near_miss_gives_none(key: str, path: str, text: str) -> None:
@@ -329,6 +388,18 @@ def test_two_questions_never_quote_the_same_line() -> None:
     assert len(lines) == len({*lines})
     per_file = [one.candidate.reference for one in selected]
     assert max(per_file.count(path) for path in ("a.py", "b.py")) <= 2
+
+
+def test_a_pair_of_names_is_asked_about_once() -> None:
+    code = (
+        "def encode(x):\n    if x > 9:\n        raise TooLarge(x)\n    return str(x)\n\n\n"
+        "def decode(x):\n    if not x:\n        raise Empty(x)\n    return int(x)\n"
+    )
+    survey = surveyed({"a.py": code, "b.py": code})
+    candidates = [one for one in code_questions(survey) if one.key == "round-trip"]
+
+    assert len(candidates) == 2
+    assert len(select_questions(survey, candidates, QuestionLimits())) == 1
 
 
 def test_what_is_worth_little_is_not_asked() -> None:

@@ -1,5 +1,7 @@
 """Calls that mean something wherever they stand: requests, checks and changes of files."""
 
+import re
+
 from oraclepack.authoring.source_facts import Mark
 
 REQUESTS = {
@@ -28,25 +30,26 @@ WAITING_PROCESSES = frozenset(
     | {"child_process.execSync", "child_process.spawnSync", "execSync", "spawnSync"}
 )
 FILE_CHANGES = frozenset(
-    {"os.rename", "os.replace", "os.unlink", "os.remove", "os.rmdir", "os.makedirs", "os.mkdir"}
-    | {"os.symlink", "os.link", "os.truncate", "shutil.rmtree", "shutil.move", "shutil.copy"}
-    | {"shutil.copyfile", "shutil.copytree", "shutil.copy2", "os.Rename", "os.Remove"}
-    | {"os.RemoveAll", "os.WriteFile", "os.Create", "os.MkdirAll", "os.OpenFile", "os.Mkdir"}
-    | {"ioutil.WriteFile", "fs::write", "fs::rename", "fs::remove_file", "fs::create_dir_all"}
-    | {"std::fs::write", "std::fs::rename", "std::fs::remove_file", "File::create", "fs::copy"}
+    {"os.rename", "os.replace", "os.unlink", "os.remove", "os.rmdir", "os.truncate"}
+    | {"shutil.rmtree", "shutil.move", "os.Rename", "os.Remove", "os.RemoveAll", "os.WriteFile"}
+    | {"os.Create", "ioutil.WriteFile", "fs::write", "fs::rename", "fs::remove_file"}
+    | {"std::fs::write", "std::fs::rename", "std::fs::remove_file", "File::create"}
     | {"File.write", "FileUtils.mv", "FileUtils.rm", "FileUtils.rm_rf", "File.rename"}
-    | {"File.delete", "FileUtils.mkdir_p", "Files.write", "Files.move", "Files.delete"}
-    | {"Files.createDirectories", "unlink", "rename", "fopen", "open", "io.open"}
+    | {"File.delete", "Files.write", "Files.move", "Files.delete", "unlink", "rename"}
 )
+"""Calls that change what is at a path. A directory made twice is an error, not damage."""
+_OPENED = frozenset({"open", "io.open", "fopen"})
 _FILE_METHODS = frozenset(
-    {"write_text", "write_bytes", "unlink", "rmdir", "touch", "symlink_to", "hardlink_to"}
-    | {"writeFile", "writeFileSync", "appendFile", "appendFileSync", "unlinkSync", "renameSync"}
-    | {"mkdirSync", "rmSync", "read_text", "read_bytes", "readFileSync", "mkdir", "rename"}
+    {"write_text", "write_bytes", "unlink", "rmdir", "rename", "writeFile", "writeFileSync"}
+    | {"appendFile", "appendFileSync", "unlinkSync", "renameSync", "rmSync"}
 )
+_FOR_WRITING = re.compile(r"[\"'][wax]b?\+?[\"']")
 EXISTENCE = frozenset(
     {"os.path.exists", "os.path.isfile", "os.path.isdir", "fs.existsSync", "os.Stat", "access"}
     | {"File.exist?", "Files.exists"}
 )
+PLAIN_CALLS = FILE_CHANGES | _OPENED | EXISTENCE
+"""Calls that are about their first argument, not about the object before the dot."""
 _EXISTENCE_METHODS = frozenset({"exists", "is_file", "is_dir", "existsSync"})
 EXIT_HANDLERS = frozenset(
     {"atexit.register", "signal.signal", "process.on", "addShutdownHook", "Signal.trap"}
@@ -76,8 +79,10 @@ def is_unlimited_process(call: Mark) -> bool:
     return call.name in WAITING_PROCESSES and not {"kw:timeout", "kw:**"} & call.flags
 
 
-def is_file_access(call: Mark) -> bool:
-    """Whether a call opens or changes the file or directory that its first argument names."""
+def is_file_change(call: Mark, line: str) -> bool:
+    """Whether a call changes the file or directory that its first argument names."""
+    if call.name in _OPENED:
+        return _FOR_WRITING.search(line) is not None
     return call.name in FILE_CHANGES or (method(call.name) in _FILE_METHODS and "." in call.name)
 
 

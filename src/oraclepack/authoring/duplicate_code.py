@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
 from itertools import combinations
 from typing import NamedTuple
 
@@ -17,6 +17,11 @@ _SHORTEST_LINE = 12
 _IDIOM = 6
 """A line that more functions share is idiom, not a copy."""
 _ALIKE = 0.6
+_FEWEST_SHARED = 8
+_LONG_COPY = 20
+"""Shared lines from which on a copy may lack more than a check."""
+_SIMILAR = 0.7
+"""From this on a line is the other one, changed."""
 _LONGEST_SIGNATURE = 20
 _NAME = re.compile(
     r"\b(?!(?:None|True|False|null|nil|undefined|true|false|not|and|or|in|is|if|else|elif|for|while"
@@ -25,6 +30,18 @@ _NAME = re.compile(
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`[^`]*`")
 _COMMENT = re.compile(r"\s*(?:#|//).*$")
 _LAST_COMMA = re.compile(r",\s*([)\]}])")
+_OPPOSITES = (
+    *(("prev", "next"), ("previous", "next"), ("and", "or"), ("get", "set"), ("min", "max")),
+    *(("up", "down"), ("left", "right"), ("first", "last"), ("start", "stop"), ("read", "write")),
+    *(("encode", "decode"), ("push", "pop"), ("add", "remove"), ("lock", "unlock"), ("any", "all")),
+    *(("begin", "end"), ("before", "after"), ("enable", "disable"), ("send", "receive")),
+)
+"""Functions with such names mirror each other: their differences are their purpose."""
+_GUARD = re.compile(
+    r"[}\s]*(?:(?:else )?if|elif|unless|raise|throw|rescue|except|catch|finally|ensure|assert|await"
+    r"|defer|return (?:err|nil|null|None|false|False|-1)|break|continue)\b"
+)
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _ASYNC = re.compile(r"\b(?:async|await)\s+")
 
 
@@ -112,6 +129,23 @@ def _are_variants(one: _Body, other: _Body) -> bool:
     )
 
 
+def _guards(mine: dict[str, int], yours: dict[str, int]) -> Iterator[str]:
+    """The lines of one copy that check or leave, and that nothing in the other is like."""
+    for own, others in ((mine, yours), (yours, mine)):
+        for text in own:
+            near = get_close_matches(text, others, 1, _SIMILAR)
+            if _GUARD.match(text) and not near:
+                yield text
+
+
+def _are_opposite(one: str, other: str) -> bool:
+    words = [[part.lower() for part in _PARTS.findall(name)] for name in (one, other)]
+    if len(words[0]) != len(words[1]):
+        return False
+    pairs = [{a, b} for a, b in zip(*words, strict=True) if a != b]
+    return len(pairs) == 1 and any(pairs[0] == {*pair} for pair in _OPPOSITES)
+
+
 def _plain(text: str) -> str:
     """Code without the texts of strings, what makes it asynchronous, and commas that end lists."""
     return _LAST_COMMA.sub(r"\1", _ASYNC.sub("", _STRING.sub('""', text)))
@@ -123,7 +157,8 @@ def _compared(one: _Body, other: _Body, count: int) -> QuestionCandidate | None:
         first.line <= second.line <= first.end_line or second.line <= first.line <= second.end_line
     )
     is_overload = one.path == other.path and one.name == other.name
-    if nested or is_overload or count < _ALIKE * max(len(one.lines), len(other.lines)):
+    is_alike = count >= max(_FEWEST_SHARED, _ALIKE * max(len(one.lines), len(other.lines)))
+    if nested or is_overload or not is_alike or _are_opposite(one.name, other.name):
         return None
     mine = {text: n for text, n in one.lines.items() if text not in other.lines}
     yours = {text: n for text, n in other.lines.items() if text not in one.lines}
@@ -131,9 +166,13 @@ def _compared(one: _Body, other: _Body, count: int) -> QuestionCandidate | None:
         return None
     if _are_variants(one, other):
         return None
-    here, there = [*mine.values()][:2], [*yours.values()][:2]
-    if not here or not there:
+    lacking = list(_guards(mine, yours))
+    if not mine or not yours or not (lacking or count >= _LONG_COPY):
         return None
+    # What one copy guards against and the other does not is quoted first.
+    here, there = (
+        sorted([*(own[t] for t in lacking if t in own), *own.values()][:2]) for own in (mine, yours)
+    )
     where = "" if one.path == other.path else f" in {other.path}"
     names = f"{one.name}() and {other.name}(){where}"
     if one.name == other.name:

@@ -31,6 +31,10 @@ _PLATFORM = re.compile(
     r"\b(?:sys\.platform|os\.name|platform\.system\(|process\.platform|runtime\.GOOS"
     r"|RUBY_PLATFORM|cfg!\(|win_platform\?)|getProperty\(\"os\.name"
 )
+_SETUP = re.compile(r"main|init|constructor|initialize|setup|new|parse_?args", re.IGNORECASE)
+"""Functions that read options or fill fields: many decisions, and no rule behind them."""
+_FORWARDS_ERROR = re.compile(r"\b(?:err|error|rc|ret|e)\b\s*(?:[!=]==?|<|\)|$)|\bErr\(|\bis_err\(")
+"""A condition that hands an error on, and says nothing about values."""
 _ARGUMENT = re.compile(r"\(\s*([\w.\[\]\"'/:]+)")
 _PAIRS = (
     *(("encode", "decode"), ("dumps", "loads"), ("dump", "load"), ("serialize", "deserialize")),
@@ -95,7 +99,8 @@ def _check_then_act(
             continue
         for act in called:
             is_after = check.line < act.line <= check.line + _NEAR
-            if is_after and calls.is_file_access(act) and _target(file, act) == target:
+            is_change = calls.is_file_change(act, file.lines[act.line - 1])
+            if is_after and is_change and _target(file, act) == target:
                 yield candidate(
                     "check-then-act",
                     name,
@@ -112,9 +117,7 @@ def _target(file: SurveyedFile, call: Mark) -> str:
     """The expression that a call is about: its object, or its first argument."""
     holder, _, last = call.name.rpartition(".")
     line = file.lines[call.line - 1]
-    is_method = last in {"exists", "is_file", "is_dir"} or call.name not in (
-        calls.FILE_CHANGES | calls.EXISTENCE
-    )
+    is_method = last in {"exists", "is_file", "is_dir"} or call.name not in (calls.PLAIN_CALLS)
     if is_method and holder not in {"os.path", "fs", "fsp", "fs.promises"}:
         return holder.removeprefix("().")
     at = line.find(f"{last}(")
@@ -166,6 +169,7 @@ def _round_trips(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionC
                 for mark in source.marks
                 if mark.kind in {MarkKind.RAISE, MarkKind.BRANCH}
                 and function.line <= mark.line <= function.end_line
+                and not _FORWARDS_ERROR.search(file.lines[mark.line - 1])
             ]
             # Where nothing is decided a library does the work, or a subclass.
             if len(inner) >= _FEW and all(m.name != "NotImplementedError" for m in inner):
@@ -218,7 +222,9 @@ def _densest(file: SurveyedFile) -> Iterator[QuestionCandidate]:
     dense = [
         (function, marks)
         for function, marks in (source.functions if source is not None else ())
-        if function.branches >= _MANY_DECISIONS and function.length >= _LONG
+        if function.branches >= _MANY_DECISIONS
+        and function.length >= _LONG
+        and not _is_setup(source, function)
     ]
     if source is None or not dense:
         return
@@ -237,3 +243,12 @@ def _densest(file: SurveyedFile) -> Iterator[QuestionCandidate]:
             count=most.branches,
             path=file.path,
         )
+
+
+def _is_setup(source: ParsedSource, function: Definition) -> bool:
+    """A constructor carries the name of its class in some languages, a capital in others."""
+    outer = source.definitions[function.owner] if function.owner >= 0 else None
+    is_constructor = outer is not None and outer.name == function.name
+    if source.language in {"JavaScript", "TypeScript"}:
+        is_constructor = function.name[:1].isupper()
+    return is_constructor or _SETUP.fullmatch(function.name.strip("_")) is not None

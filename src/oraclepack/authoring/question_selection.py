@@ -27,6 +27,7 @@ MOST_FILES = 3
 """The reference and two neighbours."""
 _MOST_OF_A_FILE = 2
 _LEAST_WORTH = 36.0
+_MOST_WEIGHT = 40
 _PER_KIND = 0.85
 _PER_FILE = 0.7
 _CALLERS_MATTER = frozenset({"no-timeout", "check-then-act", "option-combinations"})
@@ -72,6 +73,7 @@ def select_questions(
     possible.sort(key=lambda pair: (-pair[0], -pair[1].weight, pair[1].reference, pair[1].evidence))
     chosen: list[SelectedQuestion] = []
     quoted: set[Place] = set()
+    asked: set[tuple[str, str]] = set()
     kinds: Counter[str] = Counter()
     files: Counter[str] = Counter()
     while possible and len(chosen) < limits.count:
@@ -79,6 +81,7 @@ def select_questions(
             (worth * _PER_KIND ** kinds[one.key] * _PER_FILE ** files[one.reference], one)
             for worth, one in possible
             if not quoted & _own_lines(survey, one)
+            and (one.key, one.subject) not in asked
             and (limits.is_focused or files[one.reference] < _most_of_file(survey, one))
         ]
         best = max(left, key=lambda pair: pair[0], default=None)
@@ -95,6 +98,7 @@ def select_questions(
             )
         )
         quoted |= _own_lines(survey, one)
+        asked.add((one.key, one.subject))
         kinds[one.key] += 1
         files[one.reference] += 1
     return sorted(
@@ -130,7 +134,8 @@ def _most_promising(
 def _worth(survey: RepositorySurvey, one: QuestionCandidate) -> float:
     """What a question is worth before others are chosen."""
     path = one.reference
-    return one.text.worth + 4.0 * survey.standing(path) + 5.0 * survey.trouble(path)
+    amount = min(one.weight, _MOST_WEIGHT) / 4
+    return one.text.worth + 4.0 * survey.standing(path) + 5.0 * survey.trouble(path) + amount
 
 
 def _most_of_file(survey: RepositorySurvey, one: QuestionCandidate) -> float:
