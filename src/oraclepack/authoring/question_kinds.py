@@ -224,6 +224,7 @@ def _densest(file: SurveyedFile) -> Iterator[QuestionCandidate]:
         for function, marks in (source.functions if source is not None else ())
         if function.branches >= _MANY_DECISIONS
         and function.length >= _LONG
+        and source is not None
         and not _is_setup(source, function)
     ]
     if source is None or not dense:
