@@ -300,6 +300,32 @@ def test_no_schedule_overspends_leaks_or_gets_stuck() -> None:
 
 
 @pytest.mark.parametrize(
+    ("spent", "reserved", "cut_off", "needed", "expected"),
+    [
+        pytest.param(1, 4, 0, 2, True, id="calls that are being made may free enough"),
+        pytest.param(4, 1, 0, 2, False, id="what is spent leaves too little"),
+        pytest.param(1, 4, 4, 2, False, id="nobody makes the reserved calls any more"),
+        pytest.param(1, 4, 3, 2, False, id="what ended commands may have cost counts"),
+        pytest.param(1, 4, 0, None, False, id="its own cost is not known"),
+    ],
+)
+def test_when_a_call_may_fit_later(
+    spent: int, reserved: int, cut_off: int, needed: int | None, expected: bool
+) -> None:
+    short = Shortfall(
+        scope=BudgetScope.COMMAND,
+        what="cost",
+        limit=Decimal(5),
+        spent=Decimal(spent),
+        reserved=Decimal(reserved),
+        cut_off=Decimal(cut_off),
+        needed=None if needed is None else Decimal(needed),
+    )
+
+    assert short.may_pass is expected
+
+
+@pytest.mark.parametrize(
     ("needed", "said"),
     [
         pytest.param("5", "each command counts from zero", id="it fits a fresh limit"),

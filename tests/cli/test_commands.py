@@ -111,7 +111,7 @@ def test_config_show_tells_what_a_project_may_not_set(
     assert (rows["oracle_bin"]["scope"], rows["oracle_bin"]["value"]) == ("user-only", "")
     assert (rows["max_parallel"]["scope"], rows["max_parallel"]["limit"]) == (
         "tighten-only",
-        "lower is stricter",
+        "lower is stricter, auto comes after 1",
     )
     assert [one["where"] for one in data["ignored"]] == [
         "oraclepack.toml: max_parallel",

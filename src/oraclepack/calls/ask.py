@@ -63,6 +63,7 @@ from oraclepack.tools.oracle_sessions import (
 from oraclepack.tools.printed_ids import PrintedIds, printed_ids
 
 _POLL_SECONDS = 0.5
+_WAITS_FOR_MONEY = "waiting: with the calls that are being made it might exceed the budget"
 
 
 class TryResult(msgspec.Struct, frozen=True):
@@ -101,7 +102,15 @@ def reserved_try(
             return
         options = context.options
         worst = worst_case(prepared, options.budget, options.prices)
-        held = reserve_try(context, call, shim, worst)
+        start, wait = tally.now(), CallWait(call=call.number, reason="what other calls may cost")
+        with recorded_wait(context, call, shim, Wait.BUDGET, _WAITS_FOR_MONEY, wait) as pause:
+            held = reserve_try(context, call, shim, worst)
+            while isinstance(held, StepError) and held.transient:
+                if not pause(_POLL_SECONDS):
+                    yield None
+                    return
+                held = reserve_try(context, call, shim, worst)
+        tally.waited_since(start)
         if isinstance(held, StepError):
             yield held
             return

@@ -132,6 +132,13 @@ class Shortfall(msgspec.Struct, frozen=True, kw_only=True):
         """What may still be spent; None without a limit."""
         return None if self.limit is None else max(self.limit - self.spent - self.reserved, 0)
 
+    @property
+    def may_pass(self) -> bool:
+        """It fits if calls that are being made cost less than their worst case."""
+        if self.limit is None or self.needed is None or self.reserved <= self.cut_off:
+            return False
+        return self.spent + self.cut_off + self.needed <= self.limit
+
 
 def reserve(
     ledger: BudgetLedger,

@@ -192,7 +192,11 @@ def _tolerated(context: "CallContext", step: str) -> Iterator[None]:
 def reserve_try(
     context: "CallContext", call: "LiveCall", shim: "Shim", worst: WorstCase
 ) -> HeldMoney | StepError:
-    """Reserve the worst case of a try; the error of the call where it does not fit."""
+    """Reserve the worst case of a try; the error of the call where it does not fit.
+
+    The error is transient while other calls of this command are being made whose end may free
+    enough.
+    """
     policy, shared = context.options.budget, _shared(context.options.budget)
     request = _request(context, worst)
     allows = worst.subject in context.shared.budget.allowed
@@ -205,7 +209,8 @@ def reserve_try(
         hint = f"; {trouble.hint}" if trouble.hint else ""
         return StepError(code=BUDGET_LEDGER, message=f"not asked: {trouble.message}{hint}")
     if short is not None:
-        return StepError(code=BUDGET, message=refusal_text(short, worst))
+        may_pass = short.may_pass and short.scope not in _SHARED
+        return StepError(code=BUDGET, message=refusal_text(short, worst), transient=may_pass)
     held = _event(call, request, worst.unknown)
     context.record(held)
     return HeldMoney(context, call, request, is_shared=bool(shared))

@@ -18,6 +18,9 @@ from oraclepack.run.run_session import RunSession
 from oraclepack.run.run_step import run_step
 from oraclepack.run.run_steps import ready_for_steps
 
+CONCERNS_ALL = frozenset({"AUTH", "QUOTA", "MODEL_UNAVAILABLE"})
+"""Failures that the next question would meet too: nothing new begins, even with --keep-going."""
+
 
 @contextmanager
 def open_control(session: RunSession) -> Iterator[None]:
@@ -50,4 +53,10 @@ def threads_for(session: RunSession) -> Executor:
     """The executor of a run that is given none."""
     options = session.options
     policy = OnFailure.KEEP_GOING if options.keep_going else OnFailure.STOP
-    return ThreadExecutor(session.control or FixedThrottle(options.max_parallel), policy)
+
+    def concerns_all(step_id: str) -> bool:
+        error = session.record.state.step(step_id).error
+        return error is not None and error.code in CONCERNS_ALL
+
+    throttle = session.control or FixedThrottle(options.max_parallel)
+    return ThreadExecutor(throttle, policy, concerns_all)

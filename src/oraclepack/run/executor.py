@@ -13,6 +13,7 @@ from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import StepId
 from oraclepack.run.planning.plan import Plan, PlannedStep
 from oraclepack.run.planning.schedule import OnFailure, Progress, ready
+from oraclepack.settings.value_kinds import MaxParallel
 from oraclepack.shell.attempt import StopLevel, StopSwitch
 
 Work = Callable[[PlannedStep], Status]
@@ -45,7 +46,7 @@ class Throttle(Protocol):
         """No step is started."""
 
     @property
-    def max_parallel(self) -> int: ...
+    def max_parallel(self) -> MaxParallel: ...
 
     @property
     def changed(self) -> "Future[None]":
@@ -60,7 +61,7 @@ class FixedThrottle:
 
     is_paused = False
 
-    def __init__(self, max_parallel: int) -> None:
+    def __init__(self, max_parallel: MaxParallel) -> None:
         self.max_parallel = max_parallel
         self.changed: Future[None] = Future()
 
@@ -77,9 +78,16 @@ _LOOK_FOR_STOP = 0.2
 class ThreadExecutor:
     """Runs as many steps at a time as the throttle says, each in a thread of a pool."""
 
-    def __init__(self, throttle: Throttle, policy: OnFailure) -> None:
+    def __init__(
+        self,
+        throttle: Throttle,
+        policy: OnFailure,
+        concerns_all: Callable[[StepId], bool] = lambda _: False,
+    ) -> None:
+        """`concerns_all`: the failed step failed for a reason that the others would meet too."""
         self._throttle = throttle
         self._policy = policy
+        self._concerns_all = concerns_all
 
     def run(
         self,
@@ -89,7 +97,7 @@ class ThreadExecutor:
         between: Callable[[], None] = lambda: None,
     ) -> Progress:
         """Run a plan as far as it goes."""
-        progress = Progress()
+        progress, policy = Progress(), self._policy
         trouble: BaseException | None = None
         running: dict[Future[Status], StepId] = {}
         with ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="step") as pool:
@@ -97,7 +105,7 @@ class ThreadExecutor:
                 changed, limit = self._throttle.changed, self._throttle.max_parallel
                 next_steps: tuple[StepId, ...] = ()
                 if trouble is None and stop.level is StopLevel.NONE:
-                    next_steps = ready(plan, progress, limit, self._policy)
+                    next_steps = ready(plan, progress, limit, policy)
                 is_held = bool(next_steps) and self._throttle.is_paused
                 for step_id in () if is_held else next_steps:
                     planned = plan.step(step_id)
@@ -121,6 +129,8 @@ class ThreadExecutor:
                         progress = _stopped(progress, step_id)
                     else:
                         progress = _ended(progress, step_id, status)
+                        if status is Status.FAILED and self._concerns_all(step_id):
+                            policy = OnFailure.STOP
         if trouble is not None:
             raise trouble
         return progress

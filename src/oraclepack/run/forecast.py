@@ -12,6 +12,7 @@ from oraclepack.calls.answer_history import AnswerFigures, AnswerHistory
 from oraclepack.pack.model import StepId
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.schedule import OnFailure, Progress, ready
+from oraclepack.settings.value_kinds import MaxParallel
 from oraclepack.system.printable import quantity
 from oraclepack.tools.oracle_models import input_limit, resolve_model
 from oraclepack.tools.prices import CENT_FRACTION, TokenPrice, price_of
@@ -333,7 +334,7 @@ def savings_of(
 
 
 def simulated(
-    plan: Plan, seconds: Mapping[str, float], limit: int
+    plan: Plan, seconds: Mapping[str, float], limit: MaxParallel
 ) -> tuple[float, tuple[StepId, ...]]:
     """How long the steps take with so many at once, and the chain of steps that ends last."""
     progress = Progress()

@@ -7,7 +7,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from oraclepack.calls.answer_history import answer_history
-from oraclepack.calls.limits import lanes_for
 from oraclepack.journal.run_state import EMPTY, RunState
 from oraclepack.lint.rules.cost_rules import is_pro_for_yes_or_no
 from oraclepack.pack.pack_files import read_pack
@@ -31,10 +30,17 @@ from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.rehearsing import end_killed
 from oraclepack.run.run_pack import RunRequest, preview_run, run_pack
-from oraclepack.run.run_request import cost_limit, limits_of, overrides_of, request_for
+from oraclepack.run.run_request import (
+    cost_limit,
+    lanes_with,
+    limits_of,
+    max_parallel,
+    overrides_of,
+    request_for,
+)
 from oraclepack.settings import call_settings as cs
-from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import Settings
+from oraclepack.settings.value_kinds import AUTO, AUTO_STEPS
 from oraclepack.shell.stop import Stop
 from oraclepack.tools.tool_names import ORACLE
 
@@ -61,10 +67,10 @@ def forecast(
     seconds: dict[str, float] = defaultdict(float)
     for one in priced:
         seconds[one.step_id] += one.seconds
-    parallel = settings[rs.MAX_PARALLEL]
     providers = sorted({call.provider for call in priced if call.provider and call.seconds})
-    lanes = lanes_for(parallel, limits_of(settings), providers) or parallel
-    wall, _ = simulated(planned, seconds, lanes)
+    most = max_parallel(settings)
+    lanes = lanes_with(settings, providers) or (AUTO_STEPS if most == AUTO else most)
+    wall, _ = simulated(planned, seconds, most if most == AUTO and lanes == AUTO_STEPS else lanes)
     _, path = simulated(planned, seconds, _EVERYTHING)
     paid = [call for call in priced if call.fate in {CallFate.ASK, CallFate.ADOPT}]
     repeated = repeated_files(calls, own)
@@ -87,7 +93,7 @@ def forecast(
         too_long=tuple(f"{call.step_id}.{call.call}" for call in paid if call.is_too_long),
         repeated=repeated,
         missing=tuple(_missing(priced, state, steps)),
-        max_parallel=parallel,
+        max_parallel=lanes,
         seconds=max(wall, _paced(paid, settings)),
         critical_path=path,
         assumptions=assumptions_of(priced, history),

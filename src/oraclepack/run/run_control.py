@@ -18,6 +18,7 @@ from oraclepack.errors import Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.events import KnownEvent
 from oraclepack.settings import run_settings as rs
+from oraclepack.settings.value_kinds import MaxParallel
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.stop import StepStop, Stop
 
@@ -56,7 +57,7 @@ class ControlReply(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     hint: str = ""
     paused: bool = False
-    max_parallel: int = 1
+    max_parallel: MaxParallel = 1
 
 
 class _Question(msgspec.Struct):
@@ -78,7 +79,9 @@ class _Settable(msgspec.Struct, frozen=True):
 class RunControl:
     """The state of one running command that requests change. Thread-safe."""
 
-    def __init__(self, stop: Stop, max_parallel: int, *, answers_questions: bool = False) -> None:
+    def __init__(
+        self, stop: Stop, max_parallel: MaxParallel, *, answers_questions: bool = False
+    ) -> None:
         self._stop = stop
         self._max_parallel = max_parallel
         self._lock = threading.Lock()
@@ -98,7 +101,7 @@ class RunControl:
         return self._is_paused
 
     @property
-    def max_parallel(self) -> int:
+    def max_parallel(self) -> MaxParallel:
         """How many steps may run at once."""
         return self._max_parallel
 
@@ -238,7 +241,7 @@ class RunControl:
         self._notify()
         return "set " + ", ".join(f"{name}={value}" for name, value in values.items())
 
-    def _set_parallel(self, value: int) -> None:
+    def _set_parallel(self, value: MaxParallel) -> None:
         self._max_parallel = value
 
     def _check_answer(self, request: ControlRequest) -> Callable[[str], str] | Refusal:

@@ -39,6 +39,7 @@ from oraclepack.settings import run_settings as rs
 from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.notify_settings import NOTIFY
 from oraclepack.settings.registry import ALLOW_PROJECT_PROGRAMS, STRICT, Settings
+from oraclepack.settings.value_kinds import AUTO, AUTO_STEPS, MaxParallel
 from oraclepack.system import environment
 from oraclepack.system.files import HOME
 from oraclepack.system.path_jail import AllowedPath, jail
@@ -181,6 +182,18 @@ def limits_of(settings: Settings) -> dict[str, Limit]:
     }
 
 
+def max_parallel(settings: Settings) -> MaxParallel:
+    """How many steps may run at once: through a browser one, unless the user gave a number."""
+    given = settings[rs.MAX_PARALLEL]
+    return 1 if given == AUTO and settings[cs.ENGINE] == "browser" else given
+
+
+def lanes_with(settings: Settings, providers: Sequence[str]) -> int | None:
+    """How many steps get on at once; None where a limit per minute decides."""
+    most = max_parallel(settings)
+    return lanes_for(AUTO_STEPS if most == AUTO else most, limits_of(settings), providers)
+
+
 class InvalidPackError(InputError):
     """The pack has errors, so nothing is run."""
 
@@ -249,7 +262,7 @@ def request_for(
         min_completion=settings[rs.MIN_COMPLETION],
         check=partial(_refuse_broken, pack, root, settings) if settings[rs.VALIDATE] else None,
         display=display,
-        lanes=partial(lanes_for, settings[rs.MAX_PARALLEL], limits_of(settings)),
+        lanes=partial(lanes_with, settings),
         forecast=None if rehearsal else partial(_forecast, settings),
     )
 
@@ -318,7 +331,7 @@ def _options(
     if isinstance(policy, Refusal):
         raise policy.error()
     return RunOptions(
-        max_parallel=settings[rs.MAX_PARALLEL],
+        max_parallel=max_parallel(settings),
         keep_going=policy is OnFailure.KEEP_GOING,
         strict=settings[STRICT],
         allow_dirty_rerun=settings[rs.ALLOW_DIRTY_RERUN],

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.pack.model import Pack
 from oraclepack.run.recorder import Recorder
+from oraclepack.settings.value_kinds import MaxParallel
 from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import Clock
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:  # a command with nothing to run does without them
 class RunOptions(msgspec.Struct, frozen=True):
     """How steps are run and judged. Durations are seconds."""
 
-    max_parallel: int = 1
+    max_parallel: MaxParallel = 1
     keep_going: bool = False
     strict: bool = False
     """A step that changes files it does not own has failed."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from oraclepack.settings.value_kinds import AUTO
 from oraclepack.system.path_jail import guarded_place, inside
 from oraclepack.tools.argv import refused_flag
 
@@ -84,6 +85,10 @@ PROGRAM = ProjectRule(
     SettingScope.USER_ONLY, _refuse, "unless you set allow_project_programs", unless_allowed=True
 )
 LOWER = _tighten("lower is stricter", lambda value: -value)
+FEWER_AT_ONCE = _tighten(
+    "lower is stricter, auto comes after 1",
+    lambda value: -1.5 if value == AUTO else -value,
+)
 LOWER_OF_LIMITED = _tighten(
     "lower is stricter, 0 means no limit", lambda value: -value if value else float("-inf")
 )

@@ -5,18 +5,31 @@ from typing import Any
 from oraclepack.settings.declaration import Setting
 from oraclepack.settings.project_rules import (
     FALSE,
+    FEWER_AT_ONCE,
     FREE,
     HIGHER,
     INSIDE_PROJECT,
-    LOWER,
     LOWER_OF_LIMITED,
     TRUE,
     ranked,
 )
-from oraclepack.settings.value_kinds import Bool, Choice, Duration, Float, Int, Path
+from oraclepack.settings.value_kinds import (
+    AUTO,
+    Bool,
+    Choice,
+    Duration,
+    Float,
+    MaxParallel,
+    Parallel,
+    Path,
+)
 
-MAX_PARALLEL = Setting(
-    "max_parallel", Int(1, 64), 1, "How many steps may run at once.", project=LOWER
+MAX_PARALLEL: Setting[MaxParallel] = Setting(
+    "max_parallel",
+    Parallel(),
+    AUTO,
+    "Steps at once; auto: up to 4 of those that only ask questions, the others in order.",
+    project=FEWER_AT_ONCE,
 )
 KEEP_GOING = Setting(
     "keep_going",

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Protocol, TypeVar
+from typing import Final, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -65,6 +65,26 @@ class Int(msgspec.Struct, frozen=True):
         if not isinstance(value, int) or isinstance(value, bool):
             raise ValueError("must be a whole number")  # noqa: TRY004 - see Kind
         return int(_bounded(value, self.low, self.high))
+
+
+AUTO: Final = "auto"
+MaxParallel = int | Literal["auto"]
+"""How many steps may run at once; `auto`: of those that only ask questions, `AUTO_STEPS`."""
+AUTO_STEPS = 4
+
+
+class Parallel(msgspec.Struct, frozen=True):
+    """How many steps may run at once: a number, or `auto`."""
+
+    name: str = "int|auto"
+
+    def read(self, raw: object) -> MaxParallel:
+        if raw == AUTO:
+            return AUTO
+        try:
+            return Int(1, 64).read(raw)
+        except ValueError as reason:
+            raise ValueError(f"{reason}, or auto") from None
 
 
 class Float(msgspec.Struct, frozen=True):

@@ -36,7 +36,7 @@ def project(tmp_path: Path, zygote: Zygote) -> Project:
 
 
 def test_a_budget_that_is_reached_stops_the_command_and_loses_nothing(project: Project) -> None:
-    limits = ("--no-validate", "--max-cost", "3.50")
+    limits = ("--no-validate", "--max-parallel", "1", "--max-cost", "3.50")
 
     first = project.run(*limits)
 

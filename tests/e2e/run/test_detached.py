@@ -74,7 +74,7 @@ def test_a_detached_run_is_paused_raised_resumed_and_watched(
     project = a_project(tmp_path, zygote, "".join(HELD))
     gate = Gate(project)
 
-    started = detached(project)
+    started = detached(project, "--max-parallel", "1")
     until(lambda: len(project.oracle.calls) == 1)
     watchers = [project.start("runs", "watch", "--json") for _ in range(2)]
     assert runs(project, "pause", started["name"]).code == 0
@@ -257,7 +257,7 @@ def test_a_call_that_does_not_fit_the_budget_waits_for_a_person(
 ) -> None:
     bash = "".join(step(n, ask(f"Question {n}?", f"out/{n}.md", *API)) for n in (1, 2))
     project = a_project(tmp_path, zygote, bash)
-    started = detached(project, "--max-calls", "1")
+    started = detached(project, "--max-calls", "1", "--max-parallel", "1")
 
     until(lambda: status(project)["status"] == "needs_decision")
     (needed,) = api.runs(project.root).status("latest").decisions

@@ -17,6 +17,7 @@ def planned(
     needs: Iterable[str] = (),
     after: Iterable[str] = (),
     barrier: bool = False,
+    only_asks: bool = False,
     decision: Decision = Decision.RUN,
 ) -> PlannedStep:
     return PlannedStep(
@@ -27,6 +28,7 @@ def planned(
         needs=ids(*needs),
         after=ids(*after),
         barrier=barrier,
+        only_asks=only_asks,
     )
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from oraclepack.pack.model import StepId
-from oraclepack.run.planning.edges import edges_of, is_barrier
+from oraclepack.run.planning.edges import edges_of, is_barrier, only_asks
 from tests.packs import a_pack, a_strict_pack, some_steps
 
 
@@ -68,3 +68,25 @@ def test_the_questions_of_a_usual_pack_do_not_wait_for_each_other() -> None:
 )
 def test_barriers(body: str, expected: bool) -> None:
     assert is_barrier(a_pack(some_steps([body])).steps[0]) is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(ask("a.md", "src/x.py"), True, id="one question"),
+        pytest.param(f"mkdir -p out\n{ask('out/a.md')}\necho done", True, id="a folder, a word"),
+        pytest.param(f"topic=x\n{ask('a.md')} 2>/dev/null", True, id="a variable, no errors"),
+        pytest.param(f"{ask('a.md')}\n{ask('b.md')}", True, id="two questions"),
+        pytest.param(f"timeout 60 {ask('a.md')}", True, id="by way of timeout"),
+        pytest.param("oracle -e browser -p 'Why?' --write-output a.md", False, id="a browser"),
+        pytest.param("make test", False, id="a command of its own"),
+        pytest.param(f"{ask('a.md')}\nmake test", False, id="a question and a command"),
+        pytest.param(f"{ask('a.md')}\necho x > b.md", False, id="a question and a file"),
+        pytest.param("codex exec 'Do it'", False, id="another tool"),
+        pytest.param(f"{ask('a.md')}\ncodex exec 'Do it'", False, id="with another tool"),
+    ],
+)
+def test_what_only_asks_questions(body: str, expected: bool) -> None:
+    (step,) = a_pack(some_steps([body])).steps
+
+    assert only_asks(step) is expected

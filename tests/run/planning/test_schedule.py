@@ -9,11 +9,14 @@ from oraclepack.errors import Refusal
 from oraclepack.pack.model import StepId
 from oraclepack.run.planning.plan import Decision, Plan
 from oraclepack.run.planning.schedule import OnFailure, Progress, on_failure, ready
+from oraclepack.settings.value_kinds import MaxParallel
 from tests.run.planning.plans import a_plan, ids, planned, progress
 
 FREE = a_plan(planned("01"), planned("02"), planned("03"), planned("04"))
 CHAIN = a_plan(planned("01"), planned("02", needs=["01"]), planned("03"), planned("04"))
 WALL = a_plan(planned("01"), planned("02", barrier=True), planned("03"))
+SIX = tuple(planned(f"0{number}", only_asks=True) for number in range(1, 7))
+MIXED = a_plan(*SIX[:2], planned("03"), *SIX[3:])
 GAPS = a_plan(
     planned("01", decision=Decision.DONE),
     planned("02", needs=["01"]),
@@ -39,9 +42,21 @@ GAPS = a_plan(
         pytest.param(WALL, progress(["01", "02"]), 4, ["03"], id="what is behind it comes after"),
         pytest.param(GAPS, progress(), 4, ["02", "04"], id="what does not run delays no step"),
         pytest.param(FREE, progress([], ["01"], ["02"]), 4, [], id="a failure starts nothing new"),
+        pytest.param(FREE, progress(), "auto", ["01"], id="auto: what is no question, in order"),
+        pytest.param(
+            a_plan(*SIX), progress(), "auto", ["01", "02", "03", "04"], id="auto: four questions"
+        ),
+        pytest.param(MIXED, progress(), "auto", ["01", "02"], id="auto: a step between questions"),
+        pytest.param(MIXED, progress(["01"], [], ["02"]), "auto", [], id="auto: waits for all"),
+        pytest.param(MIXED, progress(["01", "02"]), "auto", ["03"], id="auto: then runs alone"),
+        pytest.param(
+            MIXED, progress(["01", "02", "03"]), "auto", ["04", "05", "06"], id="auto: go on"
+        ),
     ],
 )
-def test_what_starts_now(plan: Plan, now: Progress, limit: int, expected: list[str]) -> None:
+def test_what_starts_now(
+    plan: Plan, now: Progress, limit: MaxParallel, expected: list[str]
+) -> None:
     assert list(ready(plan, now, limit)) == expected
 
 

@@ -11,6 +11,7 @@ from posixpath import normpath
 import msgspec
 
 from oraclepack.pack.model import Step, StepId
+from oraclepack.pack.tree_policy import TreePolicy, policy_of
 from oraclepack.tools.tool_names import ORACLE
 
 _EXPANSION = re.compile(r"\$(?:\w+|\{[^}]*\})")
@@ -58,6 +59,27 @@ def _some(named: Sequence["Paths"]) -> set[int]:
 def is_barrier(step: Step) -> bool:
     """Nothing may run at the same time: it may change anything, or its writes are not known."""
     return step.writes_unknown or any(tool != ORACLE for tool in step.tools)
+
+
+_HARMLESS = frozenset({"mkdir", "echo", "printf", "set", "export", "readonly", "true", ":"})
+"""Commands beside a question that change nothing another step could see, but empty folders."""
+
+
+def only_asks(step: Step) -> bool:
+    """It asks questions over an API and does nothing else, as far as its text shows.
+
+    A browser answers one question at a time, so its questions gain nothing by company.
+    """
+    asked = step.oracle_calls
+    browser = any(word.value == "browser" for call in asked for word in call.values("--engine"))
+    if not asked or browser or is_barrier(step) or policy_of(step) is not TreePolicy.READ_ONLY:
+        return False
+    return all(
+        not command.words
+        or any(call.span.contains(command.span) for call in asked)
+        or (command.name in _HARMLESS and not any(one.writes for one in command.redirects))
+        for command in step.script.commands
+    )
 
 
 class Paths(msgspec.Struct, frozen=True):

@@ -54,6 +54,8 @@ class PlannedStep(msgspec.Struct, frozen=True):
     """Earlier steps that must end before it begins, whatever their outcome."""
     barrier: bool = False
     """No other step runs at the same time."""
+    only_asks: bool = False
+    """It does nothing but ask questions over an API, as far as its text shows."""
     skip_reason: str | None = None
     """For the journal, when it is skipped: `tool_missing: codex`."""
     warnings: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ from oraclepack.pack.missing_files import missing_files
 from oraclepack.pack.model import Pack, Step, command_hash
 from oraclepack.pack.questions import short_title
 from oraclepack.pack.script import Enclosure
-from oraclepack.run.planning.edges import Edges, edges_of, is_barrier
+from oraclepack.run.planning.edges import Edges, edges_of, is_barrier, only_asks
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep, listed
 from oraclepack.run.planning.selection import Rerun, ResolvedSelection, Selection, choose
 from oraclepack.tools.tool_names import ORACLE
@@ -189,6 +189,7 @@ def _planned(case: _Case, chosen: ResolvedSelection, edges: Edges) -> PlannedSte
         needs=edges.needs,
         after=edges.after,
         barrier=is_barrier(case.step),
+        only_asks=only_asks(case.step),
         skip_reason=skip_reason,
         warnings=tuple(warnings),
         title=short_title(case.step),

@@ -2,7 +2,7 @@
 
 Pure: the engine passes what is finished, failed and running, and asks again whenever
 something ends. With a limit of one the steps run exactly in the order of their ids;
-a larger limit changes the time, never the results.
+a larger limit changes the time, never the results. `auto` runs only questions at the same time.
 """
 
 from collections.abc import Iterable
@@ -13,6 +13,7 @@ import msgspec
 from oraclepack.errors import Refusal
 from oraclepack.pack.model import StepId
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
+from oraclepack.settings.value_kinds import AUTO, AUTO_STEPS, MaxParallel
 
 
 class OnFailure(StrEnum):
@@ -57,7 +58,7 @@ def on_failure(
 
 
 def ready(
-    plan: Plan, progress: Progress, limit: int, policy: OnFailure = OnFailure.STOP
+    plan: Plan, progress: Progress, limit: MaxParallel, policy: OnFailure = OnFailure.STOP
 ) -> tuple[StepId, ...]:
     """The steps to start now, in the order of their ids; none means wait, or the end."""
     if _is_stopped(progress, policy):
@@ -71,11 +72,13 @@ def ready(
     settled = progress.started - progress.running | _blocked(planned, progress, held)
     waiting = [step for step in planned if step.step_id not in settled]
     running = len(progress.running)
+    most, in_order = (AUTO_STEPS, True) if limit == AUTO else (limit, False)
     starting: list[StepId] = []
     for place, step in enumerate(waiting):
-        if running >= limit:
+        if running >= most:
             break
-        if step.step_id not in progress.running and not _waits(step, waiting[:place]):
+        is_next = not _waits(step, waiting[:place], in_order=in_order)
+        if step.step_id not in progress.running and is_next:
             running += 1
             starting.append(step.step_id)
     return tuple(starting)
@@ -100,12 +103,20 @@ def _blocked(
     return blocked
 
 
-def _waits(step: PlannedStep, earlier: Iterable[PlannedStep]) -> bool:
+def _waits(step: PlannedStep, earlier: Iterable[PlannedStep], *, in_order: bool) -> bool:
     """Whether one of the earlier steps, none of them settled, must end before this one may start.
 
-    A barrier waits for all of them, and all that come later wait for a barrier.
+    A barrier waits for all of them, and all that come later wait for a barrier. `in_order` makes
+    one of every step that does more than asking questions.
     """
+
+    def is_alone(one: PlannedStep) -> bool:
+        return one.barrier or (in_order and not one.only_asks)
+
     return any(
-        step.barrier or other.barrier or other.step_id in step.needs or other.step_id in step.after
+        is_alone(step)
+        or is_alone(other)
+        or other.step_id in step.needs
+        or other.step_id in step.after
         for other in earlier
     )

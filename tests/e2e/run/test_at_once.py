@@ -1,0 +1,41 @@
+"""How many steps run at the same time when nobody says so."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.calls.office import Gate, ask, step, until
+from tests.e2e.run.project import Zygote, a_project
+
+API = ("-e", "api", "-m", "gpt-5.2")
+
+
+def questions(count: int, fault: str) -> str:
+    named = [ask(f"Question {n}? [[fault={fault}]]", f"out/{n}.md", *API) for n in range(count)]
+    return "".join(step(n + 1, text) for n, text in enumerate(named))
+
+
+def test_four_questions_are_asked_at_once(tmp_path: Path, zygote: Zygote) -> None:
+    project = a_project(tmp_path, zygote, questions(6, "hold"))
+    gate = Gate(project)
+
+    running = project.start("run", "pack.md", "--json")
+    until(lambda: len(project.oracle.calls) == 4)
+    gate.open_until(lambda: len(project.oracle.calls) == 6)
+    gate.open_until(lambda: len(list((project.root / "out").glob("*.md"))) == 6)
+
+    assert running.wait().code == 0
+    assert project.statuses() == ["ok"] * 6
+
+
+@pytest.mark.parametrize("fault", ["auth", "quota"])
+def test_what_every_question_would_meet_ends_the_command(
+    fault: str, tmp_path: Path, zygote: Zygote
+) -> None:
+    project = a_project(tmp_path, zygote, questions(8, fault))
+
+    ran = project.run("--keep-going")
+
+    assert ran.code == 3, ran.err
+    assert len(project.oracle.calls) <= 4
+    assert project.statuses().count("pending") >= 4
