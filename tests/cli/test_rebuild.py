@@ -12,7 +12,7 @@ from oraclepack.journal.statuses import Status
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.report.schemas import schema_of
 from oraclepack.system import locks
-from oraclepack.view.manifest_files import write_manifests
+from oraclepack.view.manifests import write_manifests
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.events import created, numbered, session

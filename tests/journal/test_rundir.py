@@ -11,7 +11,7 @@ from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import JournalFile
 from oraclepack.journal.run_dir import RunDir, RunSummary, choose_run, log_names, run_ids, summaries
 from oraclepack.journal.run_state import fold
-from oraclepack.view.manifest_files import write_manifests
+from oraclepack.view.manifests import write_manifests
 from tests import events as e
 from tests.clocks import SteppingClock
 

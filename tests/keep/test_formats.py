@@ -13,7 +13,7 @@ from oraclepack.journal import events, statuses
 from oraclepack.shell import attempt
 from oraclepack.system import machine
 from oraclepack.tools import usage
-from oraclepack.view import legacy_files, manifests
+from oraclepack.view import legacy_files, manifests, run, step
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/formats.md").read_text(encoding="utf-8")
 EVENTS = {event.__struct_config__.tag: event for event in get_args(events.KnownEvent)}
@@ -31,13 +31,13 @@ PARTS = {
 }
 
 SECTIONS: dict[str, list[type[msgspec.Struct]]] = {
-    "run.json": [manifests.RunManifest, manifests.SessionEntry, manifests.Notice],
+    "run.json": [manifests.RunManifest, run.SessionEntry, run.Notice],
     "steps.json": [
         manifests.StepsManifest,
-        manifests.StepEntry,
-        manifests.OutputEntry,
-        manifests.InvocationEntry,
-        manifests.ChangeEntry,
+        step.StepEntry,
+        step.OutputEntry,
+        step.InvocationEntry,
+        step.ChangeEntry,
     ],
     "State and report": [
         legacy_files.LegacyState,
@@ -91,7 +91,7 @@ def test_a_file_is_documented_with_all_its_fields(section: str) -> None:
     ("section", "shape"),
     [
         pytest.param("run.json", manifests.RunManifest, id="run.json"),
-        pytest.param("steps.json", manifests.StepEntry, id="a step of steps.json"),
+        pytest.param("steps.json", step.StepEntry, id="a step of steps.json"),
         pytest.param("The cache", CacheEntry, id="an entry of the cache"),
     ],
 )

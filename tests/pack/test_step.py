@@ -2,10 +2,10 @@
 
 import pytest
 
-from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
 from oraclepack.pack.questions import short_title, title_of
 from oraclepack.view.manifests import steps_manifest
+from oraclepack.view.run import RunView
 from oraclepack.view.step_listing import listing
 from oraclepack.work.load_answers import question_of
 from tests.packs import a_pack
@@ -17,7 +17,7 @@ Named = tuple[str | None, str | None]
 
 def everywhere(pack: Pack) -> set[Named]:
     """Category and reference of the only step, as each of its readers has them."""
-    listed, recorded = listing(pack).steps[0], steps_manifest(pack, RunState()).steps[0]
+    listed, recorded = listing(pack).steps[0], steps_manifest(RunView(pack=pack)).steps[0]
     asked = question_of(pack.steps[0])
     return {(one.category, one.reference) for one in (listed, recorded, asked)}
 

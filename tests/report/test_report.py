@@ -422,7 +422,7 @@ def test_what_a_running_command_asks_is_shown(tmp_path: Path) -> None:
     with locked(run.path):
         data = gather_report(run)
 
-    assert data.status == "running"
+    assert data.status == "needs_decision"
     assert [one.message for one in data.attention if one.kind is AttentionKind.DECISION] == [
         "The run waits for a person: Was it paid for? (retry, fail)"
     ]

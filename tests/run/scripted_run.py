@@ -10,7 +10,7 @@ from oraclepack.journal.statuses import Status
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.locks import Holder, RunLock, acquire
-from oraclepack.view.manifest_files import write_manifests
+from oraclepack.view.manifests import write_manifests
 from tests import events as e
 from tests.clocks import SteppingClock
 

@@ -15,6 +15,7 @@ from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.system.digests import canonical_file
 from oraclepack.view.legacy_files import legacy_report, legacy_state
 from oraclepack.view.manifests import RunManifest, StepsManifest, run_manifest, steps_manifest
+from oraclepack.view.run import RunView
 from tests.e2e.run.project import asking
 from tests.torture.checker import left
 from tests.torture.ground import Ground, a_ground
@@ -180,12 +181,13 @@ def unfolded(journal: Written) -> Iterator[Broken]:
     for known in range(len(journal.events) + 1):
         state = fold(journal.events[:known])
         try:
-            steps = steps_manifest(journal.pack, state)
+            view = RunView(state=state, pack=journal.pack)
+            steps = steps_manifest(view)
             again = msgspec.json.decode(canonical_file(steps), type=StepsManifest)
-            run = run_manifest(state)
+            run = run_manifest(view)
             if run is not None:
                 msgspec.json.decode(canonical_file(run), type=RunManifest)
-                legacy_state(steps, state, "run"), legacy_report(steps, state, "run")
+                legacy_state(view), legacy_report(view)
         except Exception as problem:  # noqa: BLE001 - that it raises is the finding
             yield Broken(Promise.ENDING, f"the first {known} lines cannot be folded: {problem!r}")
             continue

@@ -1,6 +1,7 @@
 """The manifests of a run."""
 
 import json
+from pathlib import Path
 
 import jsonschema
 import msgspec
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from oraclepack.journal import events as j
 from oraclepack.journal.line_format import Unknown
+from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Cache, Status
 from oraclepack.pack.model import Attribute, Header, Pack, PromptMeta, Step, StepId
@@ -17,17 +19,13 @@ from oraclepack.pack.script import Span
 from oraclepack.system.digests import canonical_file, sha256_text
 from oraclepack.tools.usage import Usage
 from oraclepack.view.legacy_files import LegacyReport, LegacyState, legacy_report, legacy_state
-from oraclepack.view.manifests import (
-    RunManifest,
-    StepsManifest,
-    output_hash,
-    run_manifest,
-    steps_manifest,
-)
+from oraclepack.view.manifests import RunManifest, StepsManifest, run_manifest, steps_manifest
+from oraclepack.view.run import RunView
+from oraclepack.view.step import output_hash
 from tests import events as e
 
 PLACE = Span.at(1)
-RUN_DIR = ".oraclepack/runs/x"
+RUN = RunDir(Path("/project"), "x")
 
 
 UNPRICED = {
@@ -97,7 +95,7 @@ def as_json(value: object) -> dict[str, object]:
 
 
 def test_run_json() -> None:
-    manifest = as_json(run_manifest(a_run()))
+    manifest = as_json(run_manifest(RunView(state=a_run())))
 
     assert list(manifest) == sorted(manifest)
     assert manifest == {
@@ -144,7 +142,9 @@ def test_run_json() -> None:
 
 
 def test_events_of_a_newer_program_are_reported() -> None:
-    manifest = run_manifest(fold([*e.numbered(e.created("01")), Unknown(kind="dreamt", seq=2)]))
+    manifest = run_manifest(
+        RunView(state=fold([*e.numbered(e.created("01")), Unknown(kind="dreamt", seq=2)]))
+    )
 
     assert manifest is not None
     assert [notice.code for notice in manifest.warnings] == ["unknown_value", "unknown_event"]
@@ -153,7 +153,7 @@ def test_events_of_a_newer_program_are_reported() -> None:
 
 def test_a_warning_of_two_attempts_is_listed_once() -> None:
     said = j.WarningRecorded(message="a.md:1 is doubtful", step="01", code="doubtful")
-    manifest = run_manifest(fold(e.numbered(e.created("01"), said, said)))
+    manifest = run_manifest(RunView(state=fold(e.numbered(e.created("01"), said, said))))
 
     assert manifest is not None
     assert [notice.message for notice in manifest.warnings[1:]] == ["a.md:1 is doubtful"]
@@ -164,20 +164,19 @@ def test_waits_for_a_slot_are_left_to_the_journal() -> None:
         j.WarningRecorded(message=f"waits for a slot, {n}", step="01", code="slot")
         for n in range(9)
     ]
-    manifest = run_manifest(
-        fold(e.numbered(e.created("01"), *waits, j.WarningRecorded(message="other")))
-    )
+    events = e.numbered(e.created("01"), *waits, j.WarningRecorded(message="other"))
+    manifest = run_manifest(RunView(state=fold(events)))
 
     assert manifest is not None
     assert [notice.message for notice in manifest.warnings[1:]] == ["other"]
 
 
 def test_a_journal_without_a_beginning_has_no_run_json() -> None:
-    assert run_manifest(fold(e.numbered(e.session()))) is None
+    assert run_manifest(RunView(state=fold(e.numbered(e.session())))) is None
 
 
 def test_steps_json() -> None:
-    steps = as_json(steps_manifest(PACK, a_run()))["steps"]
+    steps = as_json(steps_manifest(RunView(state=a_run(), pack=PACK)))["steps"]
 
     assert isinstance(steps, list)
     assert [(s["step_id"], s["status"]) for s in steps] == [
@@ -259,7 +258,7 @@ def test_steps_json() -> None:
 
 
 def test_without_the_pack_the_journal_still_tells_the_steps() -> None:
-    steps = steps_manifest(None, a_run()).steps
+    steps = steps_manifest(RunView(state=a_run())).steps
 
     assert [(step.step_id, step.title) for step in steps] == [
         ("01", None),
@@ -271,7 +270,7 @@ def test_without_the_pack_the_journal_still_tells_the_steps() -> None:
 def test_a_prelude_that_called_a_tool_is_no_step() -> None:
     state = fold(e.numbered(e.created("01"), e.output("prelude")))
 
-    assert [step.step_id for step in steps_manifest(None, state).steps] == ["01"]
+    assert [step.step_id for step in steps_manifest(RunView(state=state)).steps] == ["01"]
 
 
 def test_the_hash_of_several_outputs_does_not_depend_on_their_order() -> None:
@@ -286,19 +285,19 @@ def test_the_hash_of_several_outputs_does_not_depend_on_their_order() -> None:
 
 def test_the_state_file_knows_running_and_succeeded() -> None:
     state = a_run()
-    legacy = legacy_state(steps_manifest(PACK, state), state, RUN_DIR)
+    legacy = legacy_state(RunView(state=state, pack=PACK, run=RUN))
 
     assert {key: step.status for key, step in legacy.steps.items()} == {
         "01": "succeeded",
         "02": "failed",
         "03": "running",
     }
-    assert legacy.steps["01"].stdout_log == f"{RUN_DIR}/logs/01.1.stdout.log"
+    assert legacy.steps["01"].stdout_log == f"{RUN.relative}/logs/01.1.stdout.log"
 
 
 def test_the_report_counts() -> None:
     state = a_run()
-    report = legacy_report(steps_manifest(PACK, state), state, RUN_DIR)
+    report = legacy_report(RunView(state=state, pack=PACK, run=RUN))
 
     assert report.counts == {
         "total": 3,
@@ -322,12 +321,12 @@ def test_every_file_has_a_schema(shape: type[msgspec.Struct]) -> None:
 @given(st.lists(e.any_event, max_size=20))
 def test_any_journal_has_manifests_that_fit_their_schemas(events: list[j.Event]) -> None:
     state = fold(e.numbered(*events))
-    steps = steps_manifest(PACK, state)
+    view = RunView(state=state, pack=PACK, run=RUN)
     for value in (
-        run_manifest(state),
-        steps,
-        legacy_state(steps, state, RUN_DIR),
-        legacy_report(steps, state, RUN_DIR),
+        run_manifest(view),
+        steps_manifest(view),
+        legacy_state(view),
+        legacy_report(view),
     ):
         if value is not None:
             assert msgspec.json.decode(canonical_file(value), type=type(value)) == value

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import fold
-from oraclepack.view.past_runs import worked_ms
+from oraclepack.view.run import worked_ms
 from tests import events as e
 
 

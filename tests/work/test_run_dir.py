@@ -12,6 +12,7 @@ from oraclepack.journal.statuses import Move, Status
 from oraclepack.system import locks
 from oraclepack.system.digests import canonical_file, sha256_text
 from oraclepack.view.manifests import run_manifest, steps_manifest
+from oraclepack.view.run import RunView
 from oraclepack.work.actionize import ActionizeRequest, actionize_request
 from oraclepack.work.backlog import Export, WorkStatus
 from tests.events import finished, numbered, started
@@ -113,7 +114,8 @@ def test_an_answer_that_is_gone_or_changed_is_reported(project: Project) -> None
 def test_without_its_pack_a_run_is_what_it_recorded(project: Project) -> None:
     project.answer("01", FIX)
     state = fold(numbered(*project.events))
-    (project.run / "steps.json").write_bytes(canonical_file(steps_manifest(project.pack, state)))
+    view = RunView(state=state, pack=project.pack)
+    (project.run / "steps.json").write_bytes(canonical_file(steps_manifest(view)))
     (project.root / "pack.md").write_text("other")
 
     done = project.actionize()
@@ -125,8 +127,9 @@ def test_without_its_pack_a_run_is_what_it_recorded(project: Project) -> None:
 def test_without_its_journal_a_run_is_its_manifests(project: Project) -> None:
     project.answer("01", FIX)
     state = fold(numbered(*project.events))
-    (project.run / "run.json").write_bytes(canonical_file(run_manifest(state)))
-    (project.run / "steps.json").write_bytes(canonical_file(steps_manifest(project.pack, state)))
+    (project.run / "run.json").write_bytes(canonical_file(run_manifest(RunView(state=state))))
+    view = RunView(state=state, pack=project.pack)
+    (project.run / "steps.json").write_bytes(canonical_file(steps_manifest(view)))
     request = ActionizeRequest(run_dir=str(project.run))
 
     done = actionize_request(request, project.root)
@@ -268,7 +271,10 @@ def test_every_way_to_have_no_answer_is_reported(project: Project) -> None:
 def test_manifests_with_forged_names_are_refused(project: Project, name: str, said: str) -> None:
     project.answer("01", FIX)
     state = fold(numbered(*project.events))
-    run, steps = run_manifest(state), steps_manifest(project.pack, state)
+    run, steps = (
+        run_manifest(RunView(state=state)),
+        steps_manifest(RunView(state=state, pack=project.pack)),
+    )
     assert run is not None
     texts = {
         "run.json": (canonical_file(run), run.pack_hash.encode()),

@@ -282,11 +282,11 @@ if TYPE_CHECKING:
     from oraclepack.view.past_runs import CallTimes as CallTimes
     from oraclepack.view.past_runs import RunDetails as RunDetails
     from oraclepack.view.past_runs import RunListEntry as RunListEntry
-    from oraclepack.view.past_runs import StepDetails as StepDetails
     from oraclepack.view.run_status import CallInFlight as CallInFlight
     from oraclepack.view.run_status import DecisionRequest as DecisionRequest
     from oraclepack.view.run_status import RunStatus as RunStatus
     from oraclepack.view.run_status import StepStatus as StepStatus
+    from oraclepack.view.step import StepView as StepView
     from oraclepack.view.step_listing import ListedStep as ListedStep
     from oraclepack.view.step_listing import StepList as StepList
     from oraclepack.work.actionize import ActionizeOutcome as ActionizeOutcome
@@ -473,7 +473,8 @@ _MODULES = {
     "oraclepack.run.explain_steps": ("WhyReport",),
     "oraclepack.run.forecast": ("CostForecast", "CostRange", "PlannedStepCost"),
     "oraclepack.view.pack_overview": ("PackEntry",),
-    "oraclepack.view.past_runs": ("CallTimes", "RunDetails", "RunListEntry", "StepDetails"),
+    "oraclepack.view.past_runs": ("CallTimes", "RunDetails", "RunListEntry"),
+    "oraclepack.view.step": ("StepView",),
     "oraclepack.run.plan_token": ("PlanSubject", "RunPlan"),
     "oraclepack.run.planning.plan": ("Decision",),
     "oraclepack.run.planning.selection": ("Existing", "RunArguments"),

@@ -25,7 +25,6 @@ from oraclepack.system.environment import environment
 from oraclepack.system.printable import readable_record
 from oraclepack.system.secrets import Redactor
 from oraclepack.system.text_limits import ANSWER
-from oraclepack.view.manifests import run_manifest
 from oraclepack.work.backlog import AnsweredStep, Record, WorkStatus
 from oraclepack.work.citations import check
 from oraclepack.work.evidence import Evidence
@@ -53,20 +52,20 @@ def comparison_page(comparison: RunComparison) -> str:
 
 def compared_run(gathered: GatheredRun) -> ComparedRun:
     """The values of a run that a comparison uses."""
-    manifest = run_manifest(gathered.state)
+    view = gathered.view
     records = gathered.work.records if gathered.work else ()
     tasks: dict[str, list[Record]] = {}
     for record in records:
         if record.status is WorkStatus.ACTIONABLE and record.same_as is None:
             tasks.setdefault(record.step_id, []).append(record)
     return ComparedRun(
-        name=gathered.run.name,
-        pack_path=gathered.state.created.pack_path if gathered.state.created else "",
-        pack_hash=gathered.state.created.pack_hash if gathered.state.created else "",
-        status=gathered.listing.status,
-        models=manifest.models if manifest else (),
-        worked_ms=gathered.listing.duration_ms,
-        cost=gathered.state.cost(),
+        name=view.name,
+        pack_path=view.created.pack_path if view.created else "",
+        pack_hash=view.created.pack_hash if view.created else "",
+        status=view.status,
+        models=view.models,
+        worked_ms=view.duration_ms,
+        cost=view.cost,
         questions=tuple(
             _question(step, tasks.get(step.question.step_id, ()), gathered)
             for step in (gathered.answers.steps if gathered.answers else ())
@@ -78,7 +77,7 @@ def _question(
     step: AnsweredStep, records: Iterable[Record], gathered: GatheredRun
 ) -> ComparedQuestion:
     question = step.question
-    state = gathered.state.step(question.step_id)
+    state = gathered.view.state.step(question.step_id)
     calls = (call.outcome or call.intent for call in state.invocations)
     parts = [part.text for part in step.parts]
     known = {file.path: file for file in step.attached} if step.attached is not None else None

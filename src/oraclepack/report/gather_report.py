@@ -15,25 +15,24 @@ from msgspec.structs import replace
 from oraclepack import __version__
 from oraclepack.answers.answer_reader import open_sections
 from oraclepack.answers.statements import body_lines
-from oraclepack.errors import InputError, OraclePackError
+from oraclepack.errors import InputError
 from oraclepack.journal import events as j
-from oraclepack.journal import run_dir
 from oraclepack.journal.activity import open_decisions
 from oraclepack.journal.costs import total_cost
 from oraclepack.journal.line_format import AnyEvent
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.journal.run_state import RunState, fold
+from oraclepack.journal.run_state import RunState
 from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.lint.engine import lint
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.rule import Subject
 from oraclepack.lint.rule_registry import RULES
 from oraclepack.pack.answer_sections import Section
-from oraclepack.pack.model import PRELUDE, Pack
-from oraclepack.pack.pack_files import read_pack
+from oraclepack.pack.model import Pack
 from oraclepack.report.attention import attention_of, is_capture
 from oraclepack.report.call_times import RunTime, calls_of, sessions_of
 from oraclepack.report.report_data import (
+    REPORT_VERSION,
     ForecastRow,
     LogExcerpt,
     MoneyRow,
@@ -51,8 +50,8 @@ from oraclepack.system.path_jail import plain_file
 from oraclepack.system.printable import readable_record
 from oraclepack.system.secrets import Redactor
 from oraclepack.system.text_limits import ANSWER
-from oraclepack.view.manifests import Notice, StepEntry, run_manifest, steps_manifest
-from oraclepack.view.past_runs import InspectedRun, RunListEntry, listing_of, step_word
+from oraclepack.view.run import RunView, read_view
+from oraclepack.view.step import StepView, shaped
 from oraclepack.work.actionize import FOLDER, earlier_backlog
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, Record
 from oraclepack.work.engine_actionize import WorkItems, actionize
@@ -68,49 +67,26 @@ MOST_LOG_BYTES = 200_000
 class GatheredRun(msgspec.Struct, frozen=True):
     """A run as it was read: what the journal says, and what its answers contain."""
 
-    run: RunDir
-    state: RunState
-    events: tuple[AnyEvent, ...]
-    listing: RunListEntry
-    pack: Pack | None
-    answers: PackAnswers | None
-    work: WorkItems | None
+    view: RunView
+    answers: PackAnswers | None = None
+    work: WorkItems | None = None
     warnings: tuple[str, ...] = ()
 
 
 def read_run(run: RunDir) -> GatheredRun:
     """Everything a report or a comparison needs of a run."""
-    try:
-        examined = run_dir.examine(run)
-    except InputError as trouble:
-        looked = InspectedRun(run, damage=trouble.message)
-        return GatheredRun(run, looked.state, (), listing_of(looked), None, None, None)
-    damage = examined.reading.damage
-    state = fold(examined.reading.events)
-    looked = InspectedRun(
-        run,
-        state,
-        f"line {damage.line}: {damage.reason}" if damage else None,
-        len(examined.reading.events),
-        examined.foreign,
-    )
-    listing = listing_of(looked)
-    pack, note = _pack_of(run.root, state)
-    warnings: tuple[str, ...] = (note,) if note else ()
-    answers, work = None, None
+    view = read_view(run, with_pack=True)
+    if view.created is None and view.damage is not None:
+        return GatheredRun(view)
+    warnings = (view.pack_note,) if view.pack_note else ()
     try:
         loaded = answers_of_state(
-            run.path, run.root, state, is_foreign=examined.foreign is not None
+            run.path, run.root, view.state, is_foreign=view.foreign is not None
         )
     except InputError as trouble:
-        warnings += (trouble.message,)
-    else:
-        answers = loaded.answers
-        work = actionize(answers)
-        warnings += tuple(one for one in loaded.warnings if one not in warnings)
-    return GatheredRun(
-        run, state, tuple(examined.reading.events), listing, pack, answers, work, warnings
-    )
+        return GatheredRun(view, warnings=(*warnings, trouble.message))
+    more = (one for one in loaded.warnings if one not in warnings)
+    return GatheredRun(view, loaded.answers, actionize(loaded.answers), (*warnings, *more))
 
 
 def gather_report(run: RunDir) -> ReportData:
@@ -122,64 +98,39 @@ def gather_report(run: RunDir) -> ReportData:
 
 
 def _data(gathered: GatheredRun) -> ReportData:
-    state, listing = gathered.state, gathered.listing
-    manifest = run_manifest(state)
-    clock = RunTime.of(gathered.events)
-    created = state.created
-    data = ReportData(
+    view = gathered.view
+    clock = RunTime.of(view.events)
+    data = shaped(
+        ReportData,
+        view,
+        view.created,
+        version=REPORT_VERSION,
         program=__version__,
-        run_id=gathered.run.run_id,
-        run_name=gathered.run.name,
-        pack_path=created.pack_path if created else "",
-        pack_hash=created.pack_hash if created else "",
-        status=listing.status,
-        created_at=listing.created_at,
-        finished_at=listing.finished_at,
-        worked_ms=listing.duration_ms,
+        run_name=view.name,
+        pack_path=view.created.pack_path if view.created else "",
+        pack_hash=view.created.pack_hash if view.created else "",
+        worked_ms=view.duration_ms,
         span_ms=clock.span_ms,
-        git_sha=created.git_sha if created else None,
-        git_dirty=created.git_dirty if created else None,
-        engine=created.engine if created else None,
-        oraclepack_version=created.oraclepack_version if created else None,
-        oracle_version=created.oracle_version if created else None,
-        models=manifest.models if manifest else (),
-        providers=manifest.providers if manifest else (),
-        is_rehearsal=listing.rehearsal or bool(gathered.answers and gathered.answers.rehearsal),
-        foreign=listing.foreign,
-        damage=listing.damage,
-        is_held=listing.holder is not None,
-        steps=tuple(_Steps(gathered, clock).all()),
+        is_rehearsal=view.rehearsal or _rehearsed(gathered),
+        foreign=view.foreign.reason if view.foreign else None,
+        is_held=view.locked_by is not None,
+        steps=tuple(map(_Steps(gathered, clock).step, view.steps)),
         records=_records(gathered.work),
         issues=gathered.work.issues if gathered.work else (),
         ticked=_ticked(gathered),
-        sessions=sessions_of(state, clock),
-        cost=state.cost(),
-        by_model=_money(state, "model"),
-        by_provider=_money(state, "provider"),
-        forecasts=_forecasts(state),
-        reserved=_reserved(gathered.events),
-        decisions=_decisions(gathered),
-        settings=_settings(state),
-        warnings=(*gathered.warnings, *_notices(manifest.warnings if manifest else ())),
-        pack_text=gathered.pack.text if gathered.pack else "",
-        pack_note="" if gathered.pack else next(iter(gathered.warnings), "the pack is not known"),
-        findings=_findings(gathered.pack),
+        sessions=sessions_of(view.state, clock),
+        by_model=_money(view.state, "model"),
+        by_provider=_money(view.state, "provider"),
+        forecasts=_forecasts(view),
+        reserved=_reserved(view.events),
+        decisions=_decisions(view),
+        settings=_settings(view.state),
+        warnings=(*gathered.warnings, *_notices(view)),
+        pack_text=view.pack.text if view.pack else "",
+        pack_note="" if view.pack else next(iter(gathered.warnings), "the pack is not known"),
+        findings=_findings(view.pack),
     )
     return replace(data, attention=attention_of(data))
-
-
-def _pack_of(root: Path, state: RunState) -> tuple[Pack | None, str]:
-    """The pack of a run, if it is still what it was; else why not."""
-    if state.created is None:
-        return None, ""
-    path = state.created.pack_path
-    try:
-        pack = read_pack(root / path)
-    except OraclePackError as trouble:
-        return None, f"the pack is not read: {trouble.message}"
-    if pack.pack_hash != state.created.pack_hash:
-        return None, f"{path} was edited since the run; what the run recorded is used"
-    return pack, ""
 
 
 def _records(work: WorkItems | None) -> tuple[Record, ...]:
@@ -189,9 +140,9 @@ def _records(work: WorkItems | None) -> tuple[Record, ...]:
 
 def _ticked(gathered: GatheredRun) -> tuple[str, ...]:
     """Tasks that a person ticked; a foreign backlog is not read."""
-    if gathered.listing.foreign is not None:
+    if gathered.view.foreign is not None:
         return ()
-    return tuple(sorted(read_ticks(earlier_backlog(gathered.run.path / FOLDER))))
+    return tuple(sorted(read_ticks(earlier_backlog(gathered.view.run.path / FOLDER))))
 
 
 def _money(state: RunState, attribute: str) -> tuple[MoneyRow, ...]:
@@ -206,17 +157,14 @@ def _money(state: RunState, attribute: str) -> tuple[MoneyRow, ...]:
     return tuple(row for row in rows if row.cost.calls or row.cost.saved_calls)
 
 
-def _forecasts(state: RunState) -> tuple[ForecastRow, ...]:
+def _forecasts(view: RunView) -> tuple[ForecastRow, ...]:
     """The forecast of each command beside its cost: up to the next one, or up to now."""
-    made = [session.forecast for session in state.sessions if session.forecast is not None]
-    ends = [*(forecast.spent_before for forecast in made[1:]), state.cost().cost]
+    made = [session.forecast for session in view.state.sessions if session.forecast is not None]
+    ends = [*(forecast.spent_before for forecast in made[1:]), view.cost.cost]
     return tuple(
-        ForecastRow(
-            at=forecast.at,
-            to_ask=forecast.to_ask,
-            low=forecast.low,
-            likely=forecast.likely,
-            high=forecast.high,
+        shaped(
+            ForecastRow,
+            forecast,
             actual=None if end is None else end - (forecast.spent_before or 0),
         )
         for forecast, end in zip(made, ends, strict=False)
@@ -230,12 +178,12 @@ def _reserved(events: Sequence[AnyEvent]) -> Decimal | None:
     return sum(known, Decimal(0)) if known else None
 
 
-def _decisions(gathered: GatheredRun) -> tuple[OpenDecision, ...]:
+def _decisions(view: RunView) -> tuple[OpenDecision, ...]:
     """What the command that works on the run asks a person."""
-    if gathered.listing.holder is None:
+    if view.locked_by is None:
         return ()
     return tuple(
-        OpenDecision(one.step, one.question, one.options) for one in open_decisions(gathered.events)
+        OpenDecision(one.step, one.question, one.options) for one in open_decisions(view.events)
     )
 
 
@@ -248,8 +196,8 @@ def _display_path(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _notices(notices: Sequence[Notice]) -> Iterator[str]:
-    for one in notices:
+def _notices(view: RunView) -> Iterator[str]:
+    for one in view.warnings if view.created else ():
         yield f"step {one.step_id}: {one.message}" if one.step_id else one.message
 
 
@@ -257,15 +205,7 @@ def _findings(pack: Pack | None) -> tuple[ReportFinding, ...]:
     """What the rules say of the text of the pack; nothing outside of it is asked."""
     findings = lint(Subject(pack, Facts()), RULES) if pack is not None else ()
     return tuple(
-        ReportFinding(
-            rule=one.rule,
-            severity=one.severity,
-            line=one.span.line,
-            message=one.message,
-            hint=one.hint,
-            step_id=one.step,
-        )
-        for one in findings
+        shaped(ReportFinding, one, line=one.span.line, step_id=one.step) for one in findings
     )
 
 
@@ -273,50 +213,34 @@ class _Steps:
     """Makes the steps of a report."""
 
     def __init__(self, gathered: GatheredRun, clock: RunTime) -> None:
+        view = gathered.view
         self._found = gathered
+        self._view = view
         self._answered = {
             step.question.step_id: step
             for step in (gathered.answers.steps if gathered.answers else ())
         }
-        self._calls = calls_of(gathered.events, gathered.state, clock)
+        self._calls = calls_of(view.events, view.state, clock)
         self._sources = SourceReader(
-            gathered.run.root, quotes=gathered.listing.foreign is None and not _rehearsed(gathered)
+            view.run.root, quotes=view.foreign is None and not _rehearsed(gathered)
         )
         self._log_bytes = MOST_LOG_BYTES
 
-    def all(self) -> Iterator[ReportStep]:
-        entries = steps_manifest(self._found.pack, self._found.state).steps
-        for entry in entries:
-            if entry.step_id != PRELUDE:
-                yield self._step(entry)
-
-    def _step(self, entry: StepEntry) -> ReportStep:
-        state = self._found.state.step(entry.step_id)
-        held = self._found.listing.holder is not None
+    def step(self, entry: StepView) -> ReportStep:
         answered = self._answered.get(entry.step_id)
-        step = self._found.pack.step(entry.step_id) if self._found.pack else None
+        step = self._view.pack.step(entry.step_id) if self._view.pack else None
         prompts = (call.prompt.text for call in step.calls if call.prompt) if step else ()
         error = entry.last_error
         question = answered.question if answered else None
         check = entry.verification
-        return ReportStep(
-            step_id=entry.step_id,
+        return shaped(
+            ReportStep,
+            entry,
             title=(question.title if question else "") or entry.title or "",
             question=question.text if question else "",
             prompts=tuple(dict.fromkeys(text for text in prompts if text.strip())),
-            question_id=entry.question_id,
-            category=entry.category,
-            reference=entry.reference,
-            roi=entry.roi,
-            effort=entry.effort,
-            state=step_word(self._found.state, entry.step_id, held=held),
             reason=(error.message if error else "") or entry.skip_reason or "",
             error_code=error.code if error else "",
-            attempts=entry.attempts,
-            started_at=entry.started_at,
-            finished_at=entry.finished_at,
-            duration_ms=entry.duration_ms,
-            imported=entry.imported,
             is_checked=check is not None,
             failures=check.failures if check else (),
             doubts=check.doubts if check else (),
@@ -325,11 +249,10 @@ class _Steps:
             attached=tuple(one.path for one in answered.attached or ()) if answered else (),
             changed_files=entry.changes.files if entry.changes else (),
             calls=self._calls.get(entry.step_id, ()),
-            logs=tuple(self._logs(entry, state)),
-            cost=entry.cost,
+            logs=tuple(self._logs(entry, self._view.state.step(entry.step_id))),
         )
 
-    def _answers(self, entry: StepEntry, answered: AnsweredStep) -> Iterator[ReportAnswer]:
+    def _answers(self, entry: StepView, answered: AnsweredStep) -> Iterator[ReportAnswer]:
         recorded = {output.path: output for output in entry.outputs}
         for part in answered.parts:
             data = part.text.encode()
@@ -359,10 +282,10 @@ class _Steps:
         issues = work.issues if work else ()
         return next((one.cut for one in issues if one.step_id == step_id), "")
 
-    def _logs(self, entry: StepEntry, state: StepState) -> Iterator[LogExcerpt]:
+    def _logs(self, entry: StepView, state: StepState) -> Iterator[LogExcerpt]:
         wanted = FAILED_LOG_BYTES if state.has_bad_attempt else LOG_BYTES
         for path in filter(None, (entry.stdout_log, entry.stderr_log)):
-            place = plain_file(self._found.run.path, path)
+            place = plain_file(self._view.run.path, path)
             tail = _tail(place, min(wanted, self._log_bytes)) if place is not None else None
             if tail is None or not tail[0]:
                 continue

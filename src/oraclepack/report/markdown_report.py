@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from oraclepack.journal.costs import cost_text
 from oraclepack.report.figures import cost_cell, duration, moment
-from oraclepack.report.page_views import QuestionView, RunView, TaskView, view_of
+from oraclepack.report.page_views import PageView, QuestionView, TaskView, view_of
 from oraclepack.report.report_data import ReportData
 from oraclepack.system.markdown_text import code_span, escape, escape_keeping_code
 from oraclepack.system.printable import quantity
@@ -23,7 +23,7 @@ def markdown_report(data: ReportData) -> str:
     return "".join(parts)
 
 
-def _head(view: RunView) -> Iterator[str]:
+def _head(view: PageView) -> Iterator[str]:
     data = view.data
     yield f"# {escape(data.pack_path or data.run_id)}\n\n"
     verb = "rehearsed" if data.is_rehearsal else "answered"
@@ -55,7 +55,7 @@ def _attention(data: ReportData) -> Iterator[str]:
     yield from _more(len(data.attention) - MOST_ATTENTION, "- ")
 
 
-def _work(view: RunView) -> Iterator[str]:
+def _work(view: PageView) -> Iterator[str]:
     tasks = [task for task in view.tasks if task.record.status is WorkStatus.ACTIONABLE]
     if not tasks:
         return
@@ -86,7 +86,7 @@ def _more(number: int, lead: str) -> Iterator[str]:
         yield f"{lead}and {number} more\n"
 
 
-def _answers(view: RunView) -> Iterator[str]:
+def _answers(view: PageView) -> Iterator[str]:
     yield "\n## Answers\n\n| | question | state | answer |\n|---|---|---|---|\n"
     for question in view.questions:
         yield _answer(question)

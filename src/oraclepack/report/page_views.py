@@ -90,7 +90,7 @@ class QuestionView(msgspec.Struct, frozen=True):
         return self.badges[0].look if self.badges else "plain"
 
 
-class RunView(msgspec.Struct, frozen=True):
+class PageView(msgspec.Struct, frozen=True):
     """A run as its page shows it."""
 
     data: ReportData
@@ -131,7 +131,7 @@ def task_anchor(task_id: str) -> str:
     return "t" + "-".join(task_id.split("-")[-2:])
 
 
-def view_of(data: ReportData) -> RunView:
+def view_of(data: ReportData) -> PageView:
     """The page of a run."""
     answers = {step.step_id: tuple(_answers(step)) for step in data.steps}
     by_path = {view.answer.path: view for views in answers.values() for view in views}
@@ -156,7 +156,7 @@ def view_of(data: ReportData) -> RunView:
         )
         for step in data.steps
     )
-    return RunView(data, questions, tasks)
+    return PageView(data, questions, tasks)
 
 
 def _title(step: ReportStep, issue_title: str, *, redacted: bool) -> str:

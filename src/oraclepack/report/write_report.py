@@ -16,7 +16,8 @@ from oraclepack.report.report_data import ReportData, redacted_data
 from oraclepack.report.trace_report import trace_report
 from oraclepack.system import files
 from oraclepack.system.environment import project_of, refuse_to_write_out
-from oraclepack.view.past_runs import age, inspect_run, listing_of, named_run
+from oraclepack.view.past_runs import age, listing_of, named_run
+from oraclepack.view.run import read_view
 
 STDOUT = "-"
 GENERATOR = "oraclepack"
@@ -165,7 +166,7 @@ def _of_pack(root: Path, path: Path) -> RunDir:
 
 
 def _ran(run: RunDir, root: Path, written: Path) -> bool:
-    created = inspect_run(run).state.created
+    created = read_view(run).state.created
     return created is not None and (root / created.pack_path).resolve() == written
 
 
@@ -175,7 +176,7 @@ def _newest(runs: tuple[RunDir, ...] | list[RunDir], none: str, hint: str = "") 
         raise InputError(none, hint=hint or "`oraclepack run PACK` makes one")
     if len(runs) == 1:
         return runs[0]
-    listed = [(listing_of(inspect_run(run)), run) for run in runs]
+    listed = [(listing_of(read_view(run)), run) for run in runs]
     return max(listed, key=lambda pair: (not pair[0].rehearsal, age(pair[0])))[1]
 
 

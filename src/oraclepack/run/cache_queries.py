@@ -26,7 +26,8 @@ from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.ownership import ForeignError
 from oraclepack.system.path_jail import CACHE
 from oraclepack.tools.tool_names import ORACLE
-from oraclepack.view.past_runs import inspect_run, list_runs, named_run
+from oraclepack.view.past_runs import list_runs, named_run
+from oraclepack.view.run import read_view
 
 
 def list_cache(root: Path) -> CacheList:
@@ -57,7 +58,7 @@ def show_cached(root: Path, beginning: str) -> CacheDetails:
 def explain_step(root: Path, step: str, run_name: str | None = None) -> CacheExplanation:
     """The calls of a step in its last run (or a named one), against what the cache has now."""
     run = named_run(root, run_name) if run_name else _last_run(root)
-    state = inspect_run(run).state
+    state = read_view(run).state
     if step not in state.steps:
         known = ", ".join(sorted(state.steps)) or "none"
         raise NotFoundError(f"step {step} was not run in {run.run_id}", hint=f"steps run: {known}")

@@ -8,7 +8,7 @@ from oraclepack.calls.cache import CallExplanation
 from oraclepack.errors import NotFoundError
 from oraclepack.run.cache_queries import explain_calls
 from oraclepack.run.run_report import StepReport, plan_report
-from oraclepack.view.past_runs import inspect_run
+from oraclepack.view.run import read_view
 
 if TYPE_CHECKING:
     from oraclepack.run.open_run import SelectedRun
@@ -42,7 +42,7 @@ def why_step(
         raise NotFoundError(f"there is no step {step}", hint=f"the pack has the steps {known}")
     planned = next(step for step in plan.steps if step.step_id == step_id)
     # A rehearsal starts over, and so plans against nothing; the last one can still be compared.
-    last = inspect_run(selected.run).state if request.wish.rehearsal else selected.state
+    last = read_view(selected.run).state if request.wish.rehearsal else selected.state
     state = last.step(step_id)
     fields = {name: getattr(one, name) for name in one.__struct_fields__}
     return plan.why(step_id) or one.reason, WhyReport(

@@ -26,7 +26,7 @@ from oraclepack.system.digests import keyed_digest, same_digest, sha256_bytes
 from oraclepack.system.ownership import foreign_folder, tracked
 from oraclepack.system.path_jail import REHEARSALS, RUNS
 from oraclepack.tools.tool_names import ORACLE
-from oraclepack.view.past_runs import InspectedRun, inspect_run, listing_of
+from oraclepack.view.run import RunView, read_view
 
 _GOING = ".pruned-"
 
@@ -263,14 +263,14 @@ class _Pruning:
         self._root = root
         self._clock = clock
         self._dry_run = dry_run
-        self._inspected = {run.name: inspect_run(run) for run in run_dir.every_run(root)}
+        self._inspected = {run.name: read_view(run) for run in run_dir.every_run(root)}
         self._cached = _cached_hashes(root)
         self._copies: set[str] = set()
         """What stays: the SHA-256 of answers in runs that are kept."""
 
     def prune(self, before: str | None, keep: int | None) -> RunsPruneReport:
         waiting = Counter(entry.run_id for entry in find_quarantined(self._root))
-        facts = [_facts(inspected, waiting) for inspected in self._inspected.values()]
+        facts = [_facts(view, waiting) for view in self._inspected.values()]
         entry = reasons_to_keep(facts, before=before, keep=keep)
         continued = continued_ones(facts)
         for run_id in entry:
@@ -278,15 +278,15 @@ class _Pruning:
         removed: list[RemovedRun] = []
         # The newest first: of several runs with the same answer the newest one keeps it.
         for run_id in (run.run_id for run in newest_first(facts) if run.run_id not in entry):
-            inspected = self._inspected[run_id]
-            size = size_of(inspected.run.path)
-            reason = self._reason(inspected, is_continued=run_id in continued)
-            reason = reason or (None if self._dry_run else self._remove(inspected))
+            view = self._inspected[run_id]
+            size = size_of(view.run.path)
+            reason = self._reason(view, is_continued=run_id in continued)
+            reason = reason or (None if self._dry_run else self._remove(view))
             if reason is None:
                 removed.append(RemovedRun(run_id=run_id, bytes=size))
             else:
                 entry[run_id] = reason
-                self._keep(inspected)
+                self._keep(view)
         return RunsPruneReport(
             removed=tuple(sorted(removed, key=lambda one: one.run_id)),
             kept=tuple(RetainedRun(run_id=name, reason=entry[name]) for name in sorted(entry)),
@@ -294,66 +294,64 @@ class _Pruning:
             dry_run=self._dry_run,
         )
 
-    def _keep(self, inspected: InspectedRun) -> None:
-        if inspected.foreign is None and inspected.run.folder == RUNS:
+    def _keep(self, view: RunView) -> None:
+        if view.foreign is None and view.run.folder == RUNS:
             with suppress(InputError):  # what cannot be read is no copy
-                self._copies |= {
-                    sha256_bytes(data) for _, data in _contents(inspected.run, _COPIES)
-                }
+                self._copies |= {sha256_bytes(data) for _, data in _contents(view.run, _COPIES)}
 
-    def _reason(self, inspected: InspectedRun, *, is_continued: bool) -> str | None:
+    def _reason(self, view: RunView, *, is_continued: bool) -> str | None:
         """Why a finished run is retained."""
-        strange = strange_names(inspected.run)
+        strange = strange_names(view.run)
         if strange:
             return f"it holds {strange[0]}, which oraclepack did not make"
-        if _has_own_words(inspected.run):
+        if _has_own_words(view.run):
             return "its backlog holds text of yours"
-        if is_continued and (reason := unpaid_again(inspected.state, self._cached)) is not None:
+        if is_continued and (reason := unpaid_again(view.state, self._cached)) is not None:
             return reason
         try:
-            return self._only_copy(inspected)
+            return self._only_copy(view)
         except InputError as trouble:
             return f"it cannot be read: {trouble.message}"
 
-    def _only_copy(self, inspected: InspectedRun) -> str | None:
-        elsewhere = self._cached | self._copies | _in_project(self._root, inspected)
+    def _only_copy(self, view: RunView) -> str | None:
+        elsewhere = self._cached | self._copies | _in_project(self._root, view)
         # Nothing that a rehearsal answered was paid for.
-        folders = _COPIES if inspected.run.folder == RUNS else _REPLACED
-        for path, data in _contents(inspected.run, folders):
+        folders = _COPIES if view.run.folder == RUNS else _REPLACED
+        for path, data in _contents(view.run, folders):
             if sha256_bytes(data) not in elsewhere:
-                return f"the only copy of {path.relative_to(inspected.run.path).as_posix()}"
+                return f"the only copy of {path.relative_to(view.run.path).as_posix()}"
         return None
 
-    def _remove(self, inspected: InspectedRun) -> str | None:
+    def _remove(self, view: RunView) -> str | None:
         """Remove a run under its lock; why not, if not."""
-        held = locks.acquire(inspected.run.path, locks.this_process("runs prune", self._clock))
+        held = locks.acquire(view.run.path, locks.this_process("runs prune", self._clock))
         if isinstance(held, locks.Holder):
             return f"in use by {held}"
         with held:
-            now = inspect_run(inspected.run)
-            if now.foreign is not None or now.events != inspected.events:
+            now = read_view(view.run)
+            if now.foreign is not None or len(now.events) != len(view.events):
                 return "another command has worked on it meanwhile"
             try:
-                remove_run(inspected.run)
+                remove_run(view.run)
             except MachineError as trouble:
                 return trouble.message
         return None
 
 
-def _facts(inspected: InspectedRun, waiting: Counter[str]) -> RunFacts:
-    state, created = inspected.state, inspected.state.created
+def _facts(view: RunView, waiting: Counter[str]) -> RunFacts:
+    state, created = view.state, view.state.created
     calls = (call for step in state.steps.values() for call in step.invocations)
     return RunFacts(
-        run_id=inspected.run.name,
-        is_rehearsal=inspected.run.folder != RUNS,
+        run_id=view.run.name,
+        is_rehearsal=view.run.folder != RUNS,
         pack_path=created.pack_path if created else "",
-        pack_hash=created.pack_hash if created else inspected.run.run_id,
-        status=listing_of(inspected).status,
+        pack_hash=created.pack_hash if created else view.run.run_id,
+        status=view.status,
         last_at=state.last_at or "",
         has_open_calls=any(call.is_open for call in calls),
         is_rolling_back=state.rollback is not None
         and state.rollback.status is not RollbackStatus.COMPLETED,
-        quarantined=waiting[inspected.run.run_id],
+        quarantined=waiting[view.run.run_id],
     )
 
 
@@ -365,10 +363,10 @@ def _cached_hashes(root: Path) -> frozenset[str]:
     return frozenset(one.entry.sha256 for one in cache.entries() if one.state == GOOD)
 
 
-def _in_project(root: Path, inspected: InspectedRun) -> frozenset[str]:
+def _in_project(root: Path, view: RunView) -> frozenset[str]:
     """The SHA-256 of the run's outputs that stand unchanged where the pack asked for them."""
     hashes: set[str] = set()
-    for step in inspected.state.steps.values():
+    for step in view.state.steps.values():
         for output in step.outputs:
             declared = output.declared_path
             path = (root / declared).resolve() if declared else None

@@ -17,9 +17,10 @@ from oraclepack.system.digests import canonical_file
 from oraclepack.system.path_jail import RUNS
 from oraclepack.system.secrets import Redactor
 from oraclepack.view.legacy_files import names_for
-from oraclepack.view.manifest_files import write_manifests
-from oraclepack.view.manifests import StepsManifest, steps_manifest, with_pack_fields
-from oraclepack.view.past_runs import inspect_run, named_run, pack_of
+from oraclepack.view.manifests import StepsManifest, steps_manifest, write_manifests
+from oraclepack.view.past_runs import named_run
+from oraclepack.view.run import RunView, pack_of, read_view
+from oraclepack.view.step import with_pack_fields
 
 
 class RebuildStatus(StrEnum):
@@ -70,7 +71,7 @@ def rebuild(root: Path, run_id: str | None = None) -> RebuildReport:
 
 
 def _rebuild(root: Path, run: RunDir) -> RunRebuild:
-    foreign = inspect_run(run).foreign  # before its lock is written to
+    foreign = read_view(run).foreign  # before its lock is written to
     if foreign is not None:
         return _run_rebuild(run, RebuildStatus.FOREIGN, problem=foreign.reason)
     held = locks.acquire(run.path, locks.this_process("doctor --rebuild", SystemClock()))
@@ -94,7 +95,7 @@ def _compute(root: Path, run: RunDir, reading: JournalContent) -> RunRebuild:
         return _run_rebuild(
             run, RebuildStatus.EMPTY, reading, problem="it was stopped before it began"
         )
-    pack = pack_of(root, created.pack_path, created.pack_hash)
+    pack, _ = pack_of(root, created.pack_path, created.pack_hash)
     before = _steps_before(run) if pack is None else None
     legacy = run.folder == RUNS and state.has_legacy_files and _is_latest(root, run, state)
     redactor = Redactor.of(environment.environment())
@@ -103,7 +104,7 @@ def _compute(root: Path, run: RunDir, reading: JournalContent) -> RunRebuild:
     if pack is None:
         notices.append(f"{created.pack_path} is gone or has changed; {_backup(before)}")
     if before is not None:
-        _put_back(run, steps_manifest(None, state), before)
+        _put_back(run, steps_manifest(RunView(state=state)), before)
     written = [f"{run.relative}/run.json", f"{run.relative}/steps.json"]
     written += names_for(root, created.pack_path) if legacy else ()
     return _run_rebuild(run, RebuildStatus.REBUILT, reading, written=written, notices=notices)
@@ -135,8 +136,8 @@ def _is_latest(root: Path, run: RunDir, state: RunState) -> bool:
     """The state file in the project root belongs to the run of the pack that was last at work."""
     assert state.created is not None
     for run_id in run_dir.run_ids(root):
-        inspected = inspect_run(RunDir(root, run_id))
-        other = inspected.state if inspected.foreign is None else EMPTY
+        view = read_view(RunDir(root, run_id))
+        other = view.state if view.foreign is None else EMPTY
         same = other.created is not None and other.created.pack_path == state.created.pack_path
         if same and (other.last_at or "", run_id) > (state.last_at or "", run.run_id):
             return False

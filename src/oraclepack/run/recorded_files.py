@@ -25,7 +25,7 @@ from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.files import Content
 from oraclepack.system.path_jail import AllowedPath, content_at, jail, read_content
 from oraclepack.system.printable import quantity
-from oraclepack.view.past_runs import inspect_run
+from oraclepack.view.run import read_view
 
 _FEW_FILES = 3
 """A message names so many files; of more it has the number."""
@@ -263,22 +263,20 @@ def _recorders(root: Path, there: Mapping[str, str]) -> Iterator[tuple[str, j.Ru
     Journals are read only where there is a file to ask about.
     """
     for run_id in run_dir.run_ids(root) if there else ():
-        inspected = inspect_run(RunDir(root, run_id))
-        created = inspected.state.created
-        if created is None or inspected.foreign is not None or is_rehearsal(created.engine):
+        view = read_view(RunDir(root, run_id))
+        created = view.state.created
+        if created is None or view.foreign is not None or is_rehearsal(created.engine):
             continue
-        steps = inspected.state.steps
+        steps = view.state.steps
         known = {
-            (_place(root, path), sha)
-            for one in steps
-            for path, sha in _outputs(inspected.state, one)
+            (_place(root, path), sha) for one in steps for path, sha in _outputs(view.state, one)
         }
         # A short answer that a person corrected since is still the answer of that run.
         unmet = {
             _place(root, path)
             for one in steps
-            if inspected.state.step(one).misses_contract
-            for path, _ in _outputs(inspected.state, one)
+            if view.state.step(one).misses_contract
+            for path, _ in _outputs(view.state, one)
         }
         yield from (
             (run_id, created, path)

@@ -12,7 +12,7 @@ from oraclepack.journal.journal_file import JournalFile
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
-from oraclepack.view.manifest_files import refresh_manifests, write_manifests
+from oraclepack.view.manifests import refresh_manifests, write_manifests
 
 Observer = Callable[[KnownEvent, RunState], None]
 """An observer of every event: a display, a log. It must not raise."""

@@ -28,16 +28,16 @@ from oraclepack.system.clock import SystemClock
 from oraclepack.system.ownership import ForeignError, tracked_files
 from oraclepack.system.path_jail import stays_inside
 from oraclepack.system.secrets import Redactor
-from oraclepack.view.past_runs import InspectedRun, inspect_run
+from oraclepack.view.run import RunView, read_view
 
 
 def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineList:
     """Everything in quarantine, or what belongs to the runs of one pack."""
-    runs = [inspect_run(RunDir(root, run_id)) for run_id in run_dir.run_ids(root)]
+    runs = [read_view(RunDir(root, run_id)) for run_id in run_dir.run_ids(root)]
     reasons = {
         move.target: event.reason
-        for inspected in runs
-        for step in inspected.state.steps.values()
+        for view in runs
+        for step in view.state.steps.values()
         for event in step.quarantined
         for move in event.moves
         if event.reason
@@ -48,14 +48,12 @@ def list_quarantine(root: Path, pack: Pack | None = None) -> QuarantineList:
 
 def find(root: Path, pack: Pack | None = None) -> tuple[QuarantineFile, ...]:
     """The files in quarantine; the journals name their directories."""
-    runs = [inspect_run(RunDir(root, run_id)) for run_id in run_dir.run_ids(root)]
-    foreign = {inspected.run.run_id for inspected in runs if inspected.foreign is not None}
-    runs = [inspected for inspected in runs if inspected.foreign is None]
-    own = [inspected for inspected in runs if pack is None or _is_of(inspected, pack, root)]
-    others = {inspected.run.run_id for inspected in runs} - {
-        inspected.run.run_id for inspected in own
-    }
-    folders = {folder for inspected in own for folder in _folders(root, inspected)}
+    runs = [read_view(RunDir(root, run_id)) for run_id in run_dir.run_ids(root)]
+    foreign = {view.run.run_id for view in runs if view.foreign is not None}
+    runs = [view for view in runs if view.foreign is None]
+    own = [view for view in runs if pack is None or _is_of(view, pack, root)]
+    others = {view.run.run_id for view in runs} - {view.run.run_id for view in own}
+    folders = {folder for view in own for folder in _folders(root, view)}
     if pack is not None and pack.out_dir is not None:
         folders.add(failed_folder(root, pack.out_dir, root))
     by_path = {file.path: file for folder in folders for file in listed(folder)}
@@ -207,17 +205,17 @@ def _entry_of(root: Path, file: QuarantineFile, reasons: Mapping[str, str]) -> Q
     )
 
 
-def _is_of(inspected: InspectedRun, pack: Pack, root: Path) -> bool:
-    created = inspected.state.created
+def _is_of(view: RunView, pack: Pack, root: Path) -> bool:
+    created = view.state.created
     if created is None:
         return False
     same_file = (root / created.pack_path).resolve() == Path(pack.path).resolve()
     return same_file or created.pack_hash == pack.pack_hash
 
 
-def _folders(root: Path, inspected: InspectedRun) -> Iterator[Path]:
-    yield inspected.run.failed
-    for target in _targets(inspected.state):
+def _folders(root: Path, view: RunView) -> Iterator[Path]:
+    yield view.run.failed
+    for target in _targets(view.state):
         parts = PurePosixPath(target).parts
         if FOLDER in parts and ".." not in parts:
             yield root.joinpath(*parts[: parts.index(FOLDER) + 1])

@@ -17,7 +17,7 @@ from oraclepack.run.planning.plan import Decision
 from oraclepack.run.run_display import Display, RunPreview, StepPreview
 from oraclepack.shell.log_tail import log_end
 from oraclepack.system import locks
-from oraclepack.view.past_runs import pack_of
+from oraclepack.view.run import pack_of
 
 EVERY = 0.25
 """Seconds between two looks at the files."""
@@ -86,7 +86,7 @@ def watch_events(
 def preview_of(run: RunDir, state: RunState) -> RunPreview:
     """What the last command is about to do, as far as the journal and the pack show."""
     created = state.created
-    pack = pack_of(run.root, created.pack_path, created.pack_hash) if created else None
+    pack = pack_of(run.root, created.pack_path, created.pack_hash)[0] if created else None
     titles = {str(step.id): short_title(step) for step in pack.steps} if pack else {}
     steps = tuple(
         StepPreview(step_id, titles.get(step_id, ""), _decision(state, step_id))

@@ -11,11 +11,11 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from oraclepack.errors import InputError, StepError
-from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Status, Verification
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_text
-from oraclepack.view.manifests import StepEntry, StepsManifest
+from oraclepack.view.run import RunView
+from oraclepack.view.step import StepView, shaped
 
 SCHEMA_VERSION = 1
 
@@ -192,59 +192,59 @@ def _names(stem: str) -> tuple[str, str]:
     return f"{stem}.state.json", f"{stem}.report.json"
 
 
-def legacy_state(manifest: StepsManifest, state: RunState, run_dir: str) -> LegacyState:
-    """The state file; paths in it are relative to the project root, like `run_dir`."""
+def legacy_state(view: RunView) -> LegacyState:
+    """The state file; paths in it are relative to the project root."""
+    created, statuses = view.created, _statuses(view)
     return LegacyState(
         schema_version=SCHEMA_VERSION,
-        pack_path=state.created.pack_path if state.created else "",
-        pack_hash=state.created.pack_hash if state.created else "",
-        run_dir=run_dir,
+        pack_path=created.pack_path if created else "",
+        pack_hash=created.pack_hash if created else "",
+        run_dir=view.run_dir,
         steps={
-            entry.step_id: LegacyStep(
-                status=_WORDS[state.step(entry.step_id).status],
-                started_at=entry.started_at,
-                finished_at=entry.finished_at,
-                exit_code=entry.exit_code,
-                verification=entry.verification,
-                stdout_log=_under(run_dir, entry.stdout_log),
-                stderr_log=_under(run_dir, entry.stderr_log),
+            step.step_id: shaped(
+                LegacyStep,
+                step,
+                status=_WORDS[status],
+                stdout_log=_under(view.run_dir, step.stdout_log),
+                stderr_log=_under(view.run_dir, step.stderr_log),
                 outputs={
-                    one.declared_path: one.sha256 for one in entry.outputs if one.declared_path
+                    one.declared_path: one.sha256 for one in step.outputs if one.declared_path
                 },
             )
-            for entry in manifest.steps
+            for step, status in statuses
         },
-        start_time=state.created.at if state.created else None,
+        start_time=view.created_at,
         step_statuses={
-            entry.step_id: GoStatus(
-                status=_GO_WORDS[state.step(entry.step_id).status],
-                exit_code=entry.exit_code or 0,
-                started_at=entry.started_at,
-                ended_at=entry.finished_at,
-                error=entry.last_error.message if entry.last_error else None,
+            step.step_id: GoStatus(
+                status=_GO_WORDS[status],
+                exit_code=step.exit_code or 0,
+                started_at=step.started_at,
+                ended_at=step.finished_at,
+                error=step.last_error.message if step.last_error else None,
             )
-            for entry in manifest.steps
+            for step, status in statuses
         },
     )
 
 
-def legacy_report(manifest: StepsManifest, state: RunState, run_dir: str) -> LegacyReport:
-    """The report file; paths in it are relative to the project root, like `run_dir`."""
-    statuses = [state.step(entry.step_id).status for entry in manifest.steps]
-    pack_path = state.created.pack_path if state.created else ""
-    took = sum(entry.duration_ms or 0 for entry in manifest.steps)
+def legacy_report(view: RunView) -> LegacyReport:
+    """The report file; paths in it are relative to the project root."""
+    created = view.created
+    pack_path, pack_hash = (created.pack_path, created.pack_hash) if created else ("", "")
+    statuses = [status for _, status in _statuses(view)]
+    took = sum(step.duration_ms or 0 for step in view.steps)
     return LegacyReport(
         schema_version=SCHEMA_VERSION,
-        pack_path=state.created.pack_path if state.created else "",
-        pack_hash=state.created.pack_hash if state.created else "",
-        run_dir=run_dir,
-        status=state.status,
-        started_at=state.created.at if state.created else None,
-        finished_at=state.finished_at,
+        pack_path=pack_path,
+        pack_hash=pack_hash,
+        run_dir=view.run_dir,
+        status=view.state.status,
+        started_at=view.created_at,
+        finished_at=view.finished_at,
         duration_ms=took,
         counts={"total": len(statuses)}
         | {word: statuses.count(status) for status, word in _WORDS.items()},
-        steps=tuple(_result(entry, state, run_dir) for entry in manifest.steps),
+        steps=tuple(_result(step, status, view.run_dir) for step, status in _statuses(view)),
         summary=GoSummary(
             total_steps=len(statuses),
             success_count=statuses.count(Status.OK),
@@ -253,33 +253,30 @@ def legacy_report(manifest: StepsManifest, state: RunState, run_dir: str) -> Leg
             total_duration=took * 1_000_000,
             total_duration_ms=took,
         ),
-        pack_info=GoPackInfo(
-            name=PurePosixPath(pack_path).name,
-            hash=state.created.pack_hash if state.created else "",
-        ),
-        generated_at=state.last_at,
+        pack_info=GoPackInfo(name=PurePosixPath(pack_path).name, hash=pack_hash),
+        generated_at=view.state.last_at,
     )
 
 
-def _result(entry: StepEntry, state: RunState, run_dir: str) -> LegacyResult:
-    return LegacyResult(
-        step_id=entry.step_id,
-        title=entry.title,
-        result=_WORDS[state.step(entry.step_id).status],
-        skip_reason=entry.skip_reason,
-        attempts=entry.attempts,
-        exit_code=entry.exit_code,
-        duration_ms=entry.duration_ms,
-        error=entry.last_error,
-        verification=entry.verification,
-        outputs=tuple(output.declared_path or output.path for output in entry.outputs),
-        changed_files=entry.changes.files if entry.changes else (),
-        stdout_log=_under(run_dir, entry.stdout_log),
-        stderr_log=_under(run_dir, entry.stderr_log),
-        id=entry.step_id,
-        status=_GO_WORDS[state.step(entry.step_id).status],
-        duration=(entry.duration_ms or 0) * 1_000_000,
-        accepted=tuple(one.path for one in entry.accepted),
+def _statuses(view: RunView) -> list[tuple[StepView, Status]]:
+    """Each step with its recorded status: these files know `running`."""
+    return [(step, view.state.step(step.step_id).status) for step in view.steps]
+
+
+def _result(step: StepView, status: Status, run_dir: str) -> LegacyResult:
+    return shaped(
+        LegacyResult,
+        step,
+        result=_WORDS[status],
+        error=step.last_error,
+        outputs=tuple(output.declared_path or output.path for output in step.outputs),
+        changed_files=step.changes.files if step.changes else (),
+        stdout_log=_under(run_dir, step.stdout_log),
+        stderr_log=_under(run_dir, step.stderr_log),
+        id=step.step_id,
+        status=_GO_WORDS[status],
+        duration=(step.duration_ms or 0) * 1_000_000,
+        accepted=tuple(one.path for one in step.accepted),
     )
 
 

@@ -1,30 +1,25 @@
 """Queries of runs: all of a project, one in full, and the status of a pack's steps."""
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from itertools import zip_longest
 from pathlib import Path
 
 import msgspec
 
-from oraclepack.errors import InputError, NotFoundError, OraclePackError, UsageError
+from oraclepack.errors import NotFoundError, UsageError
 from oraclepack.journal import run_dir
-from oraclepack.journal.activity import RUNNING, activity_word
 from oraclepack.journal.costs import NO_COST, CostTotal
-from oraclepack.journal.line_format import AnyEvent, JournalContent
-from oraclepack.journal.run_dir import RunDir, choose_run, hash_in, is_rehearsal
-from oraclepack.journal.run_state import EMPTY, RunState, fold
+from oraclepack.journal.line_format import AnyEvent
+from oraclepack.journal.run_dir import RunDir, choose_run, hash_in
 from oraclepack.journal.statuses import Status
 from oraclepack.journal.timeline import SegmentKind, call_timelines
 from oraclepack.pack.model import Pack
-from oraclepack.pack.pack_files import read_pack
 from oraclepack.pack.tree_policy import mutates
-from oraclepack.system import environment, git, locks
-from oraclepack.system.ownership import Foreign
+from oraclepack.system import environment, git
 from oraclepack.system.paging import Paged
 from oraclepack.system.path_jail import REHEARSALS
-from oraclepack.view.manifests import RunManifest, StepEntry, run_manifest, steps_manifest
+from oraclepack.view.manifests import RunManifest, run_manifest
+from oraclepack.view.run import RunView, read_view
+from oraclepack.view.step import StepView, shaped, step_word
 
 
 class RunListEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,12 +65,6 @@ class RunList(Paged, frozen=True, kw_only=True):
     runs: tuple[RunListEntry, ...]
 
 
-class StepDetails(StepEntry, frozen=True, kw_only=True):
-    """A step of `steps.json`; its status may also be `running` or `interrupted`."""
-
-    state: str
-
-
 class CallTimes(msgspec.Struct, frozen=True, kw_only=True):
     """What one call of a tool spent its time on."""
 
@@ -99,45 +88,9 @@ class RunDetails(msgspec.Struct, frozen=True, kw_only=True):
     run_dir: str
     manifest: RunManifest | None
     """As in `run.json`; null when the journal does not say which run it is."""
-    steps: tuple[StepDetails, ...]
+    steps: tuple[StepView, ...]
     calls: tuple[CallTimes, ...] = ()
     """All calls in the order in which they arrived, with what they waited for."""
-
-
-def listed(
-    run_id: str,
-    run_dir: str,
-    state: RunState,
-    holder: str | None,
-    damage: str | None,
-    foreign: Foreign | None = None,
-    activity: str = RUNNING,
-) -> RunListEntry:
-    """A run at a glance; without a holder, what says that it runs was killed.
-
-    `activity` is what it is called while a command works on it.
-    """
-    created = state.created
-    statuses = [state.step(step_id).status for step_id in state.step_ids]
-    return RunListEntry(
-        run_id=run_id,
-        pack_path=created.pack_path if created else None,
-        git_sha=created.git_sha if created else None,
-        status="foreign" if foreign else _status(state, holder, damage, activity),
-        ok=statuses.count(Status.OK),
-        accepted=sum(state.step(step_id).is_accepted for step_id in state.step_ids),
-        total=len(statuses),
-        created_at=created.at if created else None,
-        finished_at=state.finished_at,
-        duration_ms=worked_ms(state),
-        holder=holder,
-        damage=damage,
-        foreign=foreign.reason if foreign else None,
-        rehearsal=run_dir.startswith(REHEARSALS)
-        or (created is not None and is_rehearsal(created.engine)),
-        run_dir=run_dir,
-        cost=state.cost(),
-    )
 
 
 def age(run: RunListEntry) -> tuple[str, str]:
@@ -150,13 +103,10 @@ def call_times(events: Iterable[AnyEvent], now: str | None) -> Iterator[CallTime
     for one in call_timelines(events):
         waits = [part for part in one.segments if part.kind is SegmentKind.WAIT]
         reasons = sorted({part.reason for part in waits})
-        yield CallTimes(
+        yield shaped(
+            CallTimes,
+            one,
             step_id=one.step,
-            attempt=one.attempt,
-            call=one.call,
-            tool=one.tool,
-            ok=one.ok,
-            cache_hit=one.cache_hit,
             tries=len({part.number for part in one.segments if part.kind is SegmentKind.TRY}),
             duration_ms=one.milliseconds(now),
             waits={
@@ -166,119 +116,37 @@ def call_times(events: Iterable[AnyEvent], now: str | None) -> Iterator[CallTime
         )
 
 
-def details_of(
-    run: RunListEntry, state: RunState, pack: Pack | None, events: Iterable[AnyEvent] = ()
-) -> RunDetails:
-    steps = steps_manifest(pack, state).steps
-    held = run.holder is not None
-    return RunDetails(
-        run=run,
-        run_dir=run.run_dir,
-        manifest=run_manifest(state),
-        steps=tuple(_step(entry, state, held=held) for entry in steps),
-        calls=tuple(call_times(events, state.last_at)),
-    )
-
-
-def step_word(state: RunState, step_id: str, *, held: bool) -> str:
-    """The status of a step: one that never ended, in a run that is not in use, was interrupted."""
-    step = state.step(step_id)
-    return "interrupted" if step.status is Status.RUNNING and not held else step.word
-
-
-def worked_ms(state: RunState) -> int:
-    """How long commands have worked on a run: a killed one until its last event."""
-    total = 0
-    times: list[str] | None = None
-    for session, later in zip_longest(state.sessions, state.sessions[1:]):
-        began, ended = session.started.at, session.finished
-        if ended is not None:
-            took = ended.duration_ms
-            total += _between(began, ended.at) if took is None else took
-        elif later is None:
-            total += _between(began, state.last_at or began)
-        else:
-            times = _event_times(state) if times is None else times
-            before = bisect_left(times, later.started.at)
-            total += _between(began, times[before - 1] if before else began)
-    return total
-
-
-def _event_times(state: RunState) -> list[str]:
-    """When something happened to steps and calls, in order."""
-    calls = (call for step in state.steps.values() for call in step.invocations)
-    times = [event.at for call in calls for event in (call.intent, call.outcome) if event]
-    times += [
-        at for step in state.steps.values() for at in (step.started_at, step.finished_at) if at
-    ]
-    return sorted(times)
-
-
-def _between(began: str, ended: str) -> int:
-    try:
-        span = datetime.fromisoformat(ended) - datetime.fromisoformat(began)
-    except ValueError:
-        return 0
-    # The clock of a machine may have been set back in between.
-    return max(0, round(span.total_seconds() * 1000))
-
-
-def _step(entry: StepEntry, state: RunState, *, held: bool) -> StepDetails:
-    fields = {name: getattr(entry, name) for name in entry.__struct_fields__}
-    return StepDetails(**fields, state=step_word(state, entry.step_id, held=held))
-
-
-def _status(state: RunState, holder: str | None, damage: str | None, activity: str) -> str:
-    if damage is not None:
-        return "damaged"
-    if holder is not None:
-        return activity
-    if state.created is None:
-        return "empty"
-    return "interrupted" if state.status == "running" else state.status
-
-
-class InspectedRun(msgspec.Struct, frozen=True):
-    """A run as recorded in its journal, as far as that is signed and intact."""
-
-    run: RunDir
-    state: RunState = EMPTY
-    damage: str | None = None
-    events: int = 0
-    foreign: Foreign | None = None
-    all_events: tuple[AnyEvent, ...] = ()
-
-
-def inspect_run(run: RunDir) -> InspectedRun:
-    """Read a run; damage is reported in the result, not raised."""
-    try:
-        examined = run_dir.examine(run)
-    except InputError as trouble:
-        return InspectedRun(run, damage=trouble.message)
-    reading = examined.reading
-    state = fold(reading.events)
-    return InspectedRun(
-        run, state, _damage(reading), len(reading.events), examined.foreign, reading.events
-    )
-
-
-def _damage(reading: JournalContent) -> str | None:
-    damage = reading.damage
-    return None if damage is None else f"line {damage.line}: {damage.reason}"
-
-
 def list_runs(root: Path) -> RunList:
     """Every run and rehearsal of the project, the newest first."""
-    listings = [listing_of(inspect_run(run)) for run in run_dir.every_run(root)]
+    listings = [listing_of(read_view(run)) for run in run_dir.every_run(root)]
     return RunList(runs=tuple(sorted(listings, key=age, reverse=True)))
+
+
+def listing_of(view: RunView) -> RunListEntry:
+    """A run as `runs list` shows it."""
+    steps = [view.state.step(step_id) for step_id in view.state.step_ids]
+    return shaped(
+        RunListEntry,
+        view,
+        pack_path=view.created.pack_path if view.created else None,
+        git_sha=view.created.git_sha if view.created else None,
+        ok=sum(step.status is Status.OK for step in steps),
+        accepted=sum(step.is_accepted for step in steps),
+        total=len(steps),
+        foreign=view.foreign.reason if view.foreign else None,
+    )
 
 
 def show_run(root: Path, name: str) -> RunDetails:
     """One run in full; damaged ones too, up to the damage."""
-    inspected = inspect_run(named_run(root, name))
-    created = inspected.state.created
-    pack = pack_of(root, created.pack_path, created.pack_hash) if created else None
-    return details_of(listing_of(inspected), inspected.state, pack, inspected.all_events)
+    view = read_view(named_run(root, name), with_pack=True)
+    return RunDetails(
+        run=listing_of(view),
+        run_dir=view.run_dir,
+        manifest=run_manifest(view),
+        steps=view.steps,
+        calls=tuple(call_times(view.events, view.state.last_at)),
+    )
 
 
 LATEST = "latest"
@@ -325,15 +193,6 @@ def _last_change(run: RunDir) -> tuple[int, str]:
         return 0, run.run_id
 
 
-def pack_of(root: Path, path: str, pack_hash: str) -> Pack | None:
-    """The pack of a run, if it is still there with the same content."""
-    try:
-        pack = read_pack(root / path)
-    except OraclePackError:
-        return None
-    return pack if pack.pack_hash == pack_hash else None
-
-
 def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]]:
     """The status of each step in the run that a command would continue; its name, if there is one.
 
@@ -348,23 +207,9 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
     choice = choose_run(runs, pack.pack_hash, sha, mutating=mutates(pack), rehearsal=False)
     if choice.run is None:
         return None, {}
-    inspected = inspect_run(RunDir(root, choice.run.run_id))
-    held = locks.holder_of(inspected.run.path) is not None
-    words = {str(step.id): step_word(inspected.state, step.id, held=held) for step in pack.steps}
+    view = read_view(RunDir(root, choice.run.run_id))
+    words = {
+        str(step.id): step_word(view.state.step(step.id), is_locked=view.locked_by is not None)
+        for step in pack.steps
+    }
     return choice.run.run_id, words
-
-
-def listing_of(inspected: InspectedRun) -> RunListEntry:
-    """A run as `runs list` shows it."""
-    # A foreign run is never in use by us, so its lock is not read.
-    holder = locks.holder_of(inspected.run.path) if inspected.foreign is None else None
-    holder_text = None if holder is None else str(holder)
-    return listed(
-        inspected.run.run_id,
-        inspected.run.relative,
-        inspected.state,
-        holder_text,
-        inspected.damage,
-        inspected.foreign,
-        activity_word(inspected.all_events) if holder is not None else RUNNING,
-    )

@@ -1,11 +1,11 @@
 """The status of a run now: what its calls do, what they wait for, what a person must decide."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from oraclepack.journal.activity import is_paused, open_decisions, waiting_for_run
-from oraclepack.journal.costs import NO_COST, CostTotal, total_cost
+from oraclepack.journal.costs import NO_COST, CostTotal
 from oraclepack.journal.line_format import AnyEvent
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
@@ -17,9 +17,9 @@ from oraclepack.journal.timeline import (
     milliseconds_between,
 )
 from oraclepack.pack.questions import short_title
-from oraclepack.system import locks
 from oraclepack.system.clock import Clock, SystemClock, rfc3339
-from oraclepack.view.past_runs import inspect_run, listing_of, pack_of, step_word
+from oraclepack.view.run import RunView, read_view
+from oraclepack.view.step import shaped
 
 
 class CallInFlight(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,30 +94,25 @@ class RunStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_status(run: RunDir, clock: Clock | None = None) -> RunStatus:
     """Read a run; also a foreign one is shown. Changes nothing."""
-    inspected = inspect_run(run)
-    listing = listing_of(inspected)
-    events = inspected.all_events
-    holder = locks.holder_of(run.path) if inspected.foreign is None else None
+    view = read_view(run, with_pack=True)
     now = rfc3339((clock or SystemClock()).now())
-    alive = holder is not None
-    pid = holder.pid if holder else None
-    return RunStatus(
-        run_id=run.run_id,
-        name=run.name,
-        run_dir=run.relative,
-        state=listing.status,
+    locked = view.locked_by
+    alive = locked is not None
+    events = view.events if alive else ()
+    return shaped(
+        RunStatus,
+        view,
+        state=view.status,
         alive=alive,
-        pid=pid,
-        host=holder.host if holder else None,
-        waiting_for=waiting_for_run(events) if alive else None,
-        paused=alive and is_paused(events),
-        steps=_steps(run, inspected.state, now, alive=alive),
-        calls=tuple(_calls(events, inspected.state, now)) if alive else (),
-        decisions=decisions(events) if alive else (),
-        cost=listing.cost,
-        console_log=console_log(run, pid) if pid is not None else None,
-        foreign=listing.foreign,
-        damage=listing.damage,
+        pid=locked.pid if locked else None,
+        host=locked.host if locked else None,
+        waiting_for=waiting_for_run(events),
+        paused=is_paused(events),
+        steps=tuple(_steps(view, now)),
+        calls=tuple(_calls(events, view.state, now)),
+        decisions=decisions(events),
+        console_log=console_log(run, locked.pid) if locked and locked.pid is not None else None,
+        foreign=view.foreign.reason if view.foreign else None,
     )
 
 
@@ -134,13 +129,7 @@ def console_name(pid: int) -> str:
 
 def decisions(events: Iterable[AnyEvent]) -> tuple[DecisionRequest, ...]:
     return tuple(
-        DecisionRequest(
-            step_id=one.step,
-            call=one.call,
-            question=one.question,
-            options=one.options,
-            since=one.at,
-        )
+        shaped(DecisionRequest, one, step_id=one.step, since=one.at)
         for one in open_decisions(events)
     )
 
@@ -158,16 +147,14 @@ def _calls(events: Sequence[AnyEvent], state: RunState, now: str) -> Iterable[Ca
             ),
             None,
         )
-        yield CallInFlight(
+        yield shaped(
+            CallInFlight,
+            timeline,
+            segment,
             step_id=timeline.step,
-            attempt=timeline.attempt,
-            call=timeline.call,
-            tool=timeline.tool,
             provider=intent.provider if intent else None,
             model=intent.model if intent else None,
             doing=segment.kind,
-            reason=segment.reason,
-            detail=segment.detail,
             since=segment.start,
             elapsed_ms=timeline.milliseconds(now),
             tries=_tries(timeline),
@@ -178,27 +165,18 @@ def _tries(timeline: CallTimeline) -> int:
     return max((one.number for one in timeline.segments if one.kind is SegmentKind.TRY), default=0)
 
 
-def _steps(run: RunDir, state: RunState, now: str, *, alive: bool) -> tuple[StepStatus, ...]:
-    created = state.created
-    pack = pack_of(run.root, created.pack_path, created.pack_hash) if created else None
-    titles = {str(step.id): short_title(step) for step in pack.steps} if pack else {}
-    return tuple(
-        _step(state, step_id, titles.get(step_id, ""), now, alive=alive)
-        for step_id in state.step_ids
-    )
-
-
-def _step(state: RunState, step_id: str, title: str, now: str, *, alive: bool) -> StepStatus:
-    step = state.step(step_id)
-    elapsed = step.duration_ms
-    if alive and step.status is Status.RUNNING and step.started_at:
-        elapsed = milliseconds_between(step.started_at, now)
-    return StepStatus(
-        step_id=step_id,
-        title=title,
-        state=step_word(state, step_id, held=alive),
-        attempts=step.attempts,
-        elapsed_ms=elapsed,
-        error=f"{step.error.code}: {step.error.message}" if step.error else None,
-        cost=total_cost(step.invocations),
-    )
+def _steps(view: RunView, now: str) -> Iterator[StepStatus]:
+    titles = {str(step.id): short_title(step) for step in view.pack.steps} if view.pack else {}
+    for step in view.steps:
+        recorded = view.state.step(step.step_id)
+        elapsed = step.duration_ms
+        if view.locked_by and recorded.status is Status.RUNNING and step.started_at:
+            elapsed = milliseconds_between(step.started_at, now)
+        error = step.last_error
+        yield shaped(
+            StepStatus,
+            step,
+            title=titles.get(step.step_id, ""),
+            elapsed_ms=elapsed,
+            error=f"{error.code}: {error.message}" if error else None,
+        )

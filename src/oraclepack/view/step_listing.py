@@ -14,6 +14,7 @@ from oraclepack.pack.questions import questions_of, short_title
 from oraclepack.system.environment import has_runs
 from oraclepack.system.paging import Paged
 from oraclepack.view.past_runs import last_statuses
+from oraclepack.view.step import declared
 
 
 class ListedOutput(msgspec.Struct, frozen=True):
@@ -82,18 +83,9 @@ def listing(
 def _listed(step: Step, status: str | None) -> ListedStep:
     texts = {name: step.attribute(name) for name in HEADER_FIELDS}
     return ListedStep(
+        **declared(step) | {"title": short_title(step)},
         step_id=step.id,
-        title=short_title(step),
         line=step.header.span.line,
-        roi=step.number("ROI"),
-        impact=step.number("impact"),
-        confidence=step.number("confidence"),
-        effort=step.number("effort"),
-        horizon=step.attribute("horizon"),
-        category=step.category,
-        reference=step.reference,
-        question_id=step.meta.question_id,
-        tools=step.tools,
         calls=len(step.calls),
         questions=questions_of(step),
         outputs=_outputs(step),

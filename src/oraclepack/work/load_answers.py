@@ -32,14 +32,13 @@ from oraclepack.system.path_jail import (
     stays_inside,
 )
 from oraclepack.view.manifests import (
-    OutputEntry,
     RunManifest,
-    StepEntry,
     StepsManifest,
     run_manifest,
     steps_manifest,
-    with_pack_fields,
 )
+from oraclepack.view.run import RunView, pack_of
+from oraclepack.view.step import OutputEntry, StepEntry, with_pack_fields
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, StepQuestion
 from oraclepack.work.evidence import QuestionFile
 
@@ -247,13 +246,13 @@ def answers_of_state(
 
     A foreign run may name any file as attached, so none of them is looked up.
     """
-    run = run_manifest(state) or _decoded(directory / "run.json", RunManifest)
+    run = run_manifest(RunView(state=state)) or _decoded(directory / "run.json", RunManifest)
     if run is None:
         raise InputError(
             f"{directory} is not a run directory: it has neither journal nor run.json",
             hint="`oraclepack runs list` shows the runs",
         )
-    pack, warnings = _pack_of(run, root)
+    pack, note = pack_of(root, run.pack_path, run.pack_hash)
     entries = _entries(directory, pack, state)
     _refuse_odd_names(directory, run, entries)
     attachments = None if is_foreign else AttachmentLookup(root)
@@ -267,7 +266,7 @@ def answers_of_state(
         rehearsal=is_rehearsal(run.engine) or _rehearsed(steps),
         commit=run.git_sha,
     )
-    return LoadedAnswers(answers, (*warnings, *reader.warnings))
+    return LoadedAnswers(answers, ((note,) if note else ()) + tuple(reader.warnings))
 
 
 def _refuse_odd_names(directory: Path, run: RunManifest, entries: Iterable[StepEntry]) -> None:
@@ -321,23 +320,12 @@ def _decoded(path: Path, shape: type[Shape]) -> Shape | None:
         ) from None
 
 
-def _pack_of(run: RunManifest, root: Path) -> tuple[Pack | None, tuple[str, ...]]:
-    """The pack of a run, if it was not edited since."""
-    try:
-        pack = read_pack(root / run.pack_path)
-    except InputError as error:
-        return None, (f"the pack is not read: {error.message}",)
-    if pack.pack_hash != run.pack_hash:
-        return None, (f"{run.pack_path} was edited since the run; what the run recorded is used",)
-    return pack, ()
-
-
 def _entries(directory: Path, pack: Pack | None, state: RunState) -> tuple[StepEntry, ...]:
     """The steps of a run: as the journal knows them, with the fields of `steps.json`."""
     written = _decoded(directory / "steps.json", StepsManifest)
     if state.created is None:
         return written.steps if written is not None else ()
-    entries = steps_manifest(pack, state).steps
+    entries = steps_manifest(RunView(state=state, pack=pack)).steps
     if pack is not None or written is None:
         return entries
     by_id: Mapping[str, StepEntry] = {entry.step_id: entry for entry in written.steps}

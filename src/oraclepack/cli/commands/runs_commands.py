@@ -195,7 +195,7 @@ def _call(call: api.CallTimes) -> tuple[str, ...]:
     )
 
 
-def _step(step: api.StepDetails) -> tuple[str, ...]:
+def _step(step: api.StepView) -> tuple[str, ...]:
     more = f" (+{len(step.outputs) - 1})" if len(step.outputs) > 1 else ""
     return (
         step.step_id,
