@@ -1,5 +1,7 @@
 """The fold of a journal."""
 
+import time
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -82,6 +84,27 @@ def test_an_intent_without_outcome_is_open() -> None:
     state = fold(e.numbered(e.started("01"), intent(1), intent(2), outcome(1))).step("01")
 
     assert {call.call: call.is_open for call in state.invocations} == {1: False, 2: True}
+
+
+def seconds_for(calls: int) -> float:
+    """Processor time for the state of a step with so many calls, waits and attempts."""
+    warning = j.WarningRecorded(step="01", message="waiting for a slot")
+    made = [
+        event
+        for number in range(calls)
+        for event in (e.started("01", number + 1), intent(number), warning, outcome(number))
+    ]
+    events = e.numbered(e.created(*THREE), *made)
+    begun = time.process_time()
+    fold(events)
+    return time.process_time() - begun
+
+
+@pytest.mark.slow
+def test_the_state_of_a_long_journal_takes_linear_time() -> None:
+    small, large = (min(seconds_for(calls) for _ in range(3)) for calls in (5_000, 20_000))
+
+    assert large < 8 * small, "four times the events; sixteen times the time would be quadratic"
 
 
 def test_usage_sums_what_is_known() -> None:
