@@ -38,7 +38,7 @@ OWNED = (
     r"home/\.local(/|$)",
 )
 """What oraclepack, a declared output or the tool itself may change, from the ground's folder."""
-_PRIVATE = re.compile(r"\.oraclepack/runs/[^/]+/calls/[^/]+/out/(.+)")
+_PRIVATE = re.compile(r"/\.oraclepack/runs/[^/]+/calls/[^/]+/out/(.+)")
 _TEMPORARY = re.compile(r"\.oraclepack-.*\.tmp")
 _PATIENCE = 5.0
 
@@ -212,9 +212,10 @@ def good_answers(ground: Ground) -> dict[str, set[bytes]]:
 
 def place_of(ground: Ground, call: dict[str, Any]) -> str:
     """Where an answer was wanted, from the project root: tools write to paths of their calls."""
-    path = os.path.relpath(Path(call["cwd"], call["output"]), ground.root)
-    private = _PRIVATE.fullmatch(path)
-    return private[1] if private else path
+    path = Path(call["cwd"], call["output"])
+    private = _PRIVATE.search(str(path))
+    # The call may have been made in the ground that this one is a copy of.
+    return private[1] if private else os.path.relpath(path, ground.root)
 
 
 def _accepted(run_dir: Path) -> Iterator[dict[str, Any]]:

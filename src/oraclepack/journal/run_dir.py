@@ -288,9 +288,12 @@ class RunDir(msgspec.Struct, frozen=True):
         for directory in (
             self.root,
             own_folder,
+            own_folder / "published",
             self.path,
+            self.path / "blobs",
             self.outputs,
             answers,
+            answers / "unmet",
             *backups,
             *others,
         ):
