@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from oraclepack.calls.limits import Limit
 from oraclepack.calls.live_call import ToolEnd, ToolRun
@@ -47,15 +48,16 @@ def test_an_answer(tmp_path: Path) -> None:
 
 AZURE = (
     *("-p", "why?", "-m", "gpt-5.5-pro", "--write-output", OUT, "--provider", "azure"),
-    *("--azure-endpoint", "https://unit.example/", "--azure-deployment", "d"),
+    *("--azure-endpoint", "http://127.0.0.1:9/", "--azure-deployment", "d"),
 )
+NATIVE = CallIdentity(provider="openai", endpoint="https://api.openai.com/v1")
 SCHEDULED = "API scheduled background response resp_0a (status=queued). Monitoring up to 60"
 
 
 @pytest.mark.parametrize(
     ("argv", "said", "identity"),
     [
-        pytest.param(ASK, "Session: why-1\n", CallIdentity(session="why-1"), id="its session"),
+        pytest.param(ASK, "Session: why-1\n", replace(NATIVE, session="why-1"), id="its session"),
         pytest.param(
             AZURE,
             f"Session: why-1\n{SCHEDULED} minutes\n",
@@ -63,7 +65,7 @@ SCHEDULED = "API scheduled background response resp_0a (status=queued). Monitori
                 session="why-1",
                 response="resp_0a",
                 provider="azure",
-                endpoint="https://unit.example/openai/v1",
+                endpoint="http://127.0.0.1:9/openai/v1",
             ),
             id="a background response",
         ),
@@ -73,11 +75,11 @@ SCHEDULED = "API scheduled background response resp_0a (status=queued). Monitori
             CallIdentity(session="why-1"),
             id="chat completions have no responses",
         ),
-        pytest.param(ASK, "\nAnswer:\nSession: x\n", None, id="only before the answer"),
+        pytest.param(ASK, "\nAnswer:\nSession: x\n", NATIVE, id="only before the answer"),
     ],
 )
 def test_the_names_that_the_tool_prints_are_recorded(
-    tmp_path: Path, argv: tuple[str, ...], said: str, identity: CallIdentity | None
+    tmp_path: Path, argv: tuple[str, ...], said: str, identity: CallIdentity
 ) -> None:
     office, shim = Office(tmp_path), ScriptedShim(saying(ToolEnd(1, f"{said}ERROR: no\n")))
 

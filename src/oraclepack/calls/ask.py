@@ -1,6 +1,6 @@
 """Asking: a call is tried until its answer is verified, or another try cannot help."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import msgspec
@@ -9,11 +9,20 @@ from msgspec.structs import replace
 from oraclepack.calls import answer_files, decisions, ledger
 from oraclepack.calls.adoption_rules import OnUnknown, answer_in_log
 from oraclepack.calls.answer_history import AnswerFigures, note_answer, project_mark
+from oraclepack.calls.call import STOPPED, STOPPED_EXIT, Call, Ended, Found, Held
 from oraclepack.calls.call_budget import HeldMoney, reserve_try
 from oraclepack.calls.call_folder import CallFolder
 from oraclepack.calls.context import CallContext
-from oraclepack.calls.earlier_answers import session_in
-from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
+from oraclepack.calls.interrupted import (
+    RESPONSE_CANCELLED,
+    cancel_response,
+    identity_of,
+    look_beyond,
+    session_in,
+    stay_with,
+    still_running,
+)
+from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.calls.overrides import effective_argv
 from oraclepack.calls.prepare import (
     AttachmentsChangedError,
@@ -23,30 +32,28 @@ from oraclepack.calls.prepare import (
 )
 from oraclepack.calls.publication import publish
 from oraclepack.calls.retry import RetryAfter, cause, waiting_note
-from oraclepack.calls.store import Claim
 from oraclepack.calls.stored_answers import keep, keep_unmet, missing_in
 from oraclepack.calls.truth import CallEvidence, judge
 from oraclepack.calls.unmet_answers import (
-    PaidAnswer,
     acceptance,
     is_an_answer,
     next_retry,
     record_acceptance,
 )
 from oraclepack.calls.waiting import WaitDeadline, recorded_wait, wait_for_slot
-from oraclepack.calls.worst_case import worst_case
+from oraclepack.calls.worst_case import WorstCase, worst_case
 from oraclepack.errors import SIGNALLED, ExitCode, OraclePackError, Refusal, StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import (
+    AWAITED,
     BUDGET,
     DETACHED,
-    INTERRUPTED,
     NO_SPACE,
     OUTPUT_PATH,
+    UNDECIDED,
     UNMET,
     Cache,
     CallWait,
-    OutputRetry,
     Wait,
 )
 from oraclepack.shell.attempt import ProcessIdentity
@@ -55,15 +62,15 @@ from oraclepack.tools.oracle_config import oracle_home
 from oraclepack.tools.oracle_failures import Failure, FailureClass
 from oraclepack.tools.oracle_models import resolve_model
 from oraclepack.tools.oracle_sessions import (
-    UNFINISHED,
     OracleSessions,
     SessionRecord,
-    worker_is_alive,
 )
 from oraclepack.tools.printed_ids import PrintedIds, printed_ids
 
 _POLL_SECONDS = 0.5
 _WAITS_FOR_MONEY = "waiting: with the calls that are being made it might exceed the budget"
+_OPEN = frozenset({AWAITED, DETACHED, UNDECIDED})
+"""Codes of calls whose answer may still come: the next command looks for it."""
 
 
 class TryResult(msgspec.Struct, frozen=True):
@@ -81,120 +88,11 @@ class TryResult(msgspec.Struct, frozen=True):
         return self.answers[0] if len(self.answers) == 1 else None
 
 
-@contextmanager
-def reserved_try(
-    context: CallContext, prepared: PreparedCall, shim: Shim, tally: ledger.Tally
-) -> Iterator[HeldMoney | StepError | None]:
-    """Wait for a slot and reserve the worst case of a try.
-
-    None when the call is given up before that, an error when it fits neither budget nor disk.
-    """
-    start, call = tally.now(), prepared.call
-    slot = wait_for_slot(context, call, shim, prepared.limit)
-    tally.waited_since(start)
-    if slot is None:
-        yield None
-        return
-    with slot:
-        lack = answer_files.lack_of_room(context) or answer_files.lack_of_access(prepared.outputs)
-        if lack is not None:
-            yield lack
-            return
-        options = context.options
-        worst = worst_case(prepared, options.budget, options.prices)
-        start, wait = tally.now(), CallWait(call=call.number, reason="what other calls may cost")
-        with recorded_wait(context, call, shim, Wait.BUDGET, _WAITS_FOR_MONEY, wait) as pause:
-            held = reserve_try(context, call, shim, worst)
-            while isinstance(held, StepError) and held.transient:
-                if not pause(_POLL_SECONDS):
-                    yield None
-                    return
-                held = reserve_try(context, call, shim, worst)
-        tally.waited_since(start)
-        if isinstance(held, StepError):
-            yield held
-            return
-        with held:
-            check_attached(context, prepared, shim)
-            yield held
-
-
-def paid_try(
-    context: CallContext,
-    prepared: PreparedCall,
-    shim: Shim,
-    tally: ledger.Tally,
-    claim: Claim | None,
-    held: HeldMoney,
-    *,
-    force: bool,
-) -> TryResult:
-    """Call the tool, and settle its cost."""
-    call = prepared.call
-    tally.started_ns = 0
-    tally.attempts += 1
-    tally.tries += 1
-    ledger.begin_try(context, call, tally.tries)
-    folder = CallFolder.make(context, call, tally.tries, prepared.outputs)
-    tally.private = folder.name
-    argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
-    order = ToolRun(
-        call.tool,
-        folder.argv(parse_argv(table_of(call.tool), argv), argv, call.cwd),
-        call.cwd,
-        call.env,
-        context.options.call_timeout,
-        outlives_caller=True,
-        is_paid=True,
-        folder=folder.path,
-        on_output=_IdReader(context, prepared, claim),
-    )
-
-    has_begun = False
-
-    def started(process: ProcessIdentity) -> None:
-        nonlocal has_begun
-        if changed_file(prepared) is not None:
-            raise AttachmentsChangedError("an attached file was changed")
-        tally.reservation = held.name
-        ledger.intend(context, prepared, argv, process, claim=claim, tally=tally)
-        # After the journal, which names it: killed in between, nothing was paid for.
-        held.open()
-        tally.started_ns = tally.now()
-        has_begun = True
-
-    try:
-        end = shim.run(order, started)
-    except OraclePackError:
-        if claim is not None and not has_begun:
-            claim.withdraw()
-        raise
-    if end.trouble:
-        failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
-        return TryResult(end, None, (), failure, folder)
-    record = session_in(OracleSessions(oracle_home(call.env)), folder)
-    tried = read_result(context, prepared, end, record, folder)
-    if tried.failure is not None and tried.failure.code == DETACHED:
-        # The worker goes on asking, so the slot stays taken.
-        tried = _attach(context, prepared, shim, tried)
-    code = tried.failure.code if tried.failure is not None else None
-    if code == DETACHED:
-        held.leave_open()
-    usage = ledger.with_cost(context, prepared, tried.record.usage if tried.record else None)
-    held.settle(usage, code)
-    model = resolve_model(prepared.model)
-    if code is None and model is not None and usage is not None and usage.output_tokens:
-        seconds = round((tally.now() - tally.started_ns) / 1e9, 3)
-        size, project = usage.input_tokens, project_mark(context.root)
-        note_answer(AnswerFigures(model, usage.output_tokens, seconds, size, project))
-    return tried
-
-
 class _IdReader:
     """Writes down what the tool prints about itself, as soon as it does."""
 
-    def __init__(self, context: CallContext, prepared: PreparedCall, claim: Claim | None) -> None:
-        self._context, self._prepared, self._claim = context, prepared, claim
+    def __init__(self, call: Call) -> None:
+        self._call = call
         self._ids = PrintedIds()
 
     def __call__(self, head: str) -> bool:
@@ -203,7 +101,7 @@ class _IdReader:
             self._ids = ids
             # An error here would end the tool. Its own log has the names too.
             with suppress(OraclePackError):
-                ledger.identify(self._context, self._prepared, ids, self._claim)
+                ledger.identify(self._call.context, self._call.prepared, ids, self._call.claim)
         return ids.response is None and not ids.is_over
 
 
@@ -242,101 +140,42 @@ def read_result(
     return TryResult(end, record, answers, judge(proof), folder)
 
 
-def _attach(
-    context: CallContext, prepared: PreparedCall, shim: Shim, tried: TryResult
-) -> TryResult:
-    """Wait for a worker that the tool detached, until it ends or the time is over."""
-    record = tried.record
-    if record is None or record.worker_pid is None:
-        return tried
-    note = "the tool left its question to a worker; waiting for its answer"
-    wait = still_running(prepared.call, record.worker_pid, "worker of the tool")
-    with recorded_wait(context, prepared.call, shim, Wait.EARLIER_CALL, note, wait) as pause:
-        ended = stay_with(prepared, pause, WaitDeadline(context), record)
-    if ended is None:
-        return replace(tried, end=replace(tried.end, stopped=True))
-    return read_result(context, prepared, tried.end, ended, tried.folder)
-
-
-def still_running(call: LiveCall, pid: int | None, what: str = "earlier call") -> CallWait:
-    """The wait for a process that may still write the answer."""
-    reason = f"{what} still running" + (f", pid {pid}" if pid is not None else "")
-    return CallWait(call=call.number, reason=reason, pid=pid)
-
-
-def stay_with(
-    prepared: PreparedCall,
-    pause: Callable[[float], bool],
-    patience: WaitDeadline,
-    record: SessionRecord,
-) -> SessionRecord | None:
-    """The record of a detached session once its worker has ended; None when given up."""
-    sessions = OracleSessions(oracle_home(prepared.call.env))
-    now = record
-    while now.status in UNFINISHED and worker_is_alive(now.worker_pid or 0):
-        if patience.is_at_its_end:
-            return now
-        if not pause(_POLL_SECONDS):
-            return None
-        now = sessions.record(record.id) or now
-    return sessions.record(record.id) or now
-
-
-STOPPED = StepError(code=INTERRUPTED, message="stopped before its end", transient=True)
-STOPPED_EXIT = int(ExitCode.INTERRUPTED)
-
-
 class OracleAsk:
     """One call of oracle and its tries. Used by one thread."""
 
-    def __init__(
-        self,
-        context: CallContext,
-        prepared: PreparedCall,
-        shim: Shim,
-        claim: Claim | None = None,
-        retry: OutputRetry | None = None,
-        because: str = "",
-    ) -> None:
-        self._context = context
-        self._prepared = prepared
-        self._shim = shim
-        self._claim = claim
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._context = context = call.context
+        self._shim = call.shim
         self._tally = ledger.Tally(context)
-        self._tally.retry = retry
-        self._tally.because = because
-        self._cache = Cache.MISS if prepared.key_value and context.options.use_cache else Cache.OFF
+        self._tally.retry = call.retry
+        self._tally.because = call.because
+        has_key = call.prepared.key_value is not None
+        self._cache = Cache.MISS if has_key and context.options.use_cache else Cache.OFF
         self.is_open = False
-        """The outcome of the question is unknown when the call has ended: a detached worker goes
-        on, or the tool was cancelled while it asked."""
+        """The outcome of the question is unknown when the call has ended: a detached worker or the
+        provider goes on, or the tool was cancelled while it asked."""
         self.has_tried = False
         """Some try was made, and has ended."""
 
+    @property
+    def _prepared(self) -> PreparedCall:
+        return self._call.prepared
+
     def intend(self) -> None:
         """Record that the tool is about to be called, and as which retry."""
-        prepared, tally = self._prepared, self._tally
-        ledger.intend(self._context, prepared, prepared.argv, claim=self._claim, tally=tally)
+        prepared, claim = self._prepared, self._call.claim
+        ledger.intend(self._context, prepared, prepared.argv, claim=claim, tally=self._tally)
 
-    def ask(self, *, force: bool = False) -> int:
+    def ask(self) -> int:
         """Call the tool, again if that may help; the exit code for the step.
 
         The caller records the intent first.
         """
+        force = self._call.force
         while True:
-            with reserved_try(self._context, self._prepared, self._shim, self._tally) as held:
-                tried = (
-                    paid_try(
-                        self._context,
-                        self._prepared,
-                        self._shim,
-                        self._tally,
-                        self._claim,
-                        held,
-                        force=force,
-                    )
-                    if isinstance(held, HeldMoney)
-                    else held
-                )
+            with self._reserved() as held:
+                tried = self._try(held, force=force) if isinstance(held, HeldMoney) else held
             if tried is None:
                 return self._stopped(STOPPED_EXIT)
             if isinstance(tried, StepError):
@@ -349,9 +188,9 @@ class OracleAsk:
             self._check_key()
             if tried.failure is None:
                 return self._succeeded(tried)
-            if tried.failure.code == DETACHED:
-                return self._left_to_a_worker(tried, tried.failure)
-            if tried.end.stopped:
+            if tried.failure.code in _OPEN:
+                return self._left_open(tried, tried.failure)
+            if tried.end.stopped and tried.failure.code != RESPONSE_CANCELLED:
                 # Its folder stays: the next call of the question looks there for an answer.
                 return self._cancelled(tried.end.exit_code or STOPPED_EXIT)
             exit_code = self._after(tried, tried.failure, forced=force)
@@ -361,6 +200,154 @@ class OracleAsk:
             # What was ended by force is still marked running, and would block its own repetition.
             killed = tried.end.timed_out or tried.end.exit_code > SIGNALLED
             force = force or killed or tried.failure.kind is FailureClass.DUPLICATE
+
+    @contextmanager
+    def _reserved(self) -> Iterator[HeldMoney | StepError | None]:
+        """Wait for a slot and reserve the worst case of a try.
+
+        None when the call is given up before that, an error when it fits neither budget nor disk.
+        """
+        context, prepared = self._context, self._prepared
+        start = self._tally.now()
+        slot = wait_for_slot(context, prepared.call, self._shim, prepared.limit)
+        self._tally.waited_since(start)
+        if slot is None:
+            yield None
+            return
+        with slot:
+            lack = answer_files.lack_of_room(context)
+            lack = lack or answer_files.lack_of_access(prepared.outputs)
+            if lack is not None:
+                yield lack
+                return
+            worst = worst_case(prepared, context.options.budget, context.options.prices)
+            held = self._reserve(worst)
+            if held is None or isinstance(held, StepError):
+                yield held
+                return
+            with held:
+                check_attached(context, prepared, self._shim)
+                yield held
+
+    def _reserve(self, worst: WorstCase) -> HeldMoney | StepError | None:
+        """The money of a try, after a wait for that of calls that are being made."""
+        context, call, shim = self._context, self._prepared.call, self._shim
+        start, wait = (
+            self._tally.now(),
+            CallWait(call=call.number, reason="what other calls may cost"),
+        )
+        with recorded_wait(context, call, shim, Wait.BUDGET, _WAITS_FOR_MONEY, wait) as pause:
+            held = reserve_try(context, call, shim, worst)
+            while isinstance(held, StepError) and held.transient:
+                if not pause(_POLL_SECONDS):
+                    return None
+                held = reserve_try(context, call, shim, worst)
+        self._tally.waited_since(start)
+        return held
+
+    def _try(self, held: HeldMoney, *, force: bool) -> TryResult:
+        """Call the tool, look for the answer where it has none, and settle the cost."""
+        context, prepared, tally = self._context, self._prepared, self._tally
+        call, claim = prepared.call, self._call.claim
+        tally.started_ns = 0
+        tally.attempts += 1
+        tally.tries += 1
+        ledger.begin_try(context, call, tally.tries)
+        folder = CallFolder.make(context, call, tally.tries, prepared.outputs)
+        tally.private = folder.name
+        argv = effective_argv(table_of(call.tool), prepared.argv, force=force)
+        order = ToolRun(
+            call.tool,
+            folder.argv(parse_argv(table_of(call.tool), argv), argv, call.cwd),
+            call.cwd,
+            call.env,
+            context.options.call_timeout,
+            outlives_caller=True,
+            is_paid=True,
+            folder=folder.path,
+            on_output=_IdReader(self._call),
+        )
+        deadline = WaitDeadline(context)
+
+        def started(process: ProcessIdentity) -> None:
+            if changed_file(prepared) is not None:
+                raise AttachmentsChangedError("an attached file was changed")
+            tally.reservation = held.name
+            ledger.intend(context, prepared, argv, process, claim=claim, tally=tally)
+            # After the journal, which names it: killed in between, nothing was paid for.
+            held.open()
+            tally.started_ns = tally.now()
+
+        try:
+            end = self._shim.run(order, started)
+        except OraclePackError:
+            if not tally.started_ns:
+                claim.withdraw()
+            raise
+        if end.trouble:
+            failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
+            return TryResult(end, None, (), failure, folder)
+        record = session_in(OracleSessions(oracle_home(call.env)), folder)
+        tried = read_result(context, prepared, end, record, folder)
+        # The worker or the provider goes on meanwhile, so the slot stays taken.
+        if tried.failure is not None and tried.failure.code == DETACHED:
+            tried = self._attach(tried)
+        elif tried.failure is not None and tried.failure.code not in UNMET:
+            tried = self._look_beyond(tried, deadline)
+        code = tried.failure.code if tried.failure is not None else None
+        if code in _OPEN:
+            held.leave_open()
+        usage = ledger.with_cost(context, prepared, tried.record.usage if tried.record else None)
+        held.settle(usage, code)
+        model = resolve_model(prepared.model)
+        if code is None and model is not None and usage is not None and usage.output_tokens:
+            seconds = round((tally.now() - tally.started_ns) / 1e9, 3)
+            size, project = usage.input_tokens, project_mark(context.root)
+            note_answer(AnswerFigures(model, usage.output_tokens, seconds, size, project))
+        return tried
+
+    def _attach(self, tried: TryResult) -> TryResult:
+        """Wait for a worker that the tool detached, until it ends or the time is over."""
+        context, prepared, record = self._context, self._prepared, tried.record
+        if record is None or record.worker_pid is None:
+            return tried
+        note = "the tool left its question to a worker; waiting for its answer"
+        wait = still_running(prepared.call, record.worker_pid, "worker of the tool")
+        with recorded_wait(
+            context, prepared.call, self._shim, Wait.EARLIER_CALL, note, wait
+        ) as pause:
+            ended = stay_with(prepared, pause, WaitDeadline(context), record)
+        if ended is None:
+            return replace(tried, end=replace(tried.end, stopped=True))
+        return read_result(context, prepared, tried.end, ended, tried.folder)
+
+    def _look_beyond(self, tried: TryResult, deadline: WaitDeadline) -> TryResult:
+        """What the provider or the browser has of an answer that the tool does not have."""
+        call, failure = self._call, tried.failure
+        place = (self._prepared.call.attempt, self._prepared.call.number)
+        calls = self._context.journal.state.step(self._prepared.call.step).invocations
+        intent = next((one.intent for one in calls if (one.attempt, one.call) == place), None)
+        identity = identity_of(self._context, intent)
+        if tried.end.stopped:
+            gone = cancel_response(call, identity) if identity.response else None
+            return tried if gone is None else replace(tried, failure=gone)
+        found = look_beyond(call, identity, tried.record, deadline, intent.at if intent else "")
+        match found:
+            case Found(missing=missing):
+                failure = None
+                if missing:
+                    message = f"the answer lacks {', '.join(missing)}"
+                    failure = Failure("CONTRACT", FailureClass.FINAL, message)
+                answers = (found.data,)
+                return replace(tried, answers=answers, record=found.record, failure=failure)
+            case Held(error=error) if error == STOPPED:
+                return replace(tried, end=replace(tried.end, stopped=True))
+            case Held(error=error):
+                open_end = Failure(error.code, FailureClass.FINAL, error.message)
+                return replace(tried, failure=open_end)
+            case Ended(verdict=verdict) if verdict is not None:
+                return replace(tried, failure=verdict)
+        return tried
 
     def _is_raised(self, short: StepError) -> bool:
         """Whether a person answers, in a detached run, that they have raised the budget."""
@@ -394,12 +381,12 @@ class OracleAsk:
             "later questions about this file"
         )
         call = self._prepared.call
-        self._say(message)
+        self._call.say(message)
         self._context.record(
             j.WarningRecorded(step=call.step, code="changed_while_asked", message=message)
         )
         why = Refusal(f"{changed} was changed while it was asked")
-        self._prepared = replace(self._prepared, key=why, attached=())
+        self._call.prepared = replace(self._prepared, key=why, attached=())
 
     def _after(self, tried: TryResult, failure: Failure, *, forced: bool) -> int | None:
         """The exit code when nothing more can be done; None when another try is due."""
@@ -445,7 +432,7 @@ class OracleAsk:
                     pass
                 case _:
                     return self._failed(tried, failure, "")
-        self._say(f"{failure.message}; asking again")
+        self._call.say(f"{failure.message}; asking again")
         self._tally.retry = retry
         self.intend()
         # A stop may have waited for this answer.
@@ -470,8 +457,7 @@ class OracleAsk:
         missing = missing_in(self._context, self._prepared, data)
         if missing:
             event = acceptance(data, missing, "accepted while the run waited for a decision")
-            paid = PaidAnswer(data, accepted=True, acceptance=event)
-            record_acceptance(self._context, self._prepared, paid)
+            record_acceptance(self._context, self._prepared, data, event)
         self._conclude(replace(tried, end=replace(tried.end, exit_code=0), answers=(data,)))
         return 0
 
@@ -484,7 +470,7 @@ class OracleAsk:
             self._publish(tried)
         except OraclePackError as trouble:
             message = f"the answer is kept, but cannot be written: {trouble.message}"
-            self._say(f"{OUTPUT_PATH}: {message}; the same command continues")
+            self._call.say(f"{OUTPUT_PATH}: {message}; the same command continues")
             failed = replace(tried, end=replace(tried.end, exit_code=int(ExitCode.STEP_FAILED)))
             self._conclude(failed, StepError(code=OUTPUT_PATH, message=message))
             return failed.end.exit_code
@@ -498,22 +484,22 @@ class OracleAsk:
                 mode = tried.folder.mode(output)
                 publish(self._context, self._prepared.call, output, data, mode)
 
-    def _left_to_a_worker(self, tried: TryResult, failure: Failure) -> int:
-        """It goes on asking: the next command takes its answer."""
+    def _left_open(self, tried: TryResult, failure: Failure) -> int:
+        """A worker, a provider or nobody known goes on: the next command looks for the answer."""
         self.is_open = True
-        self._say(f"{failure.code}: {failure.message}; run again to wait for its answer")
+        self._call.say(f"{failure.code}: {failure.message}; run again to wait for its answer")
         self._conclude(tried, failure.error())
         return STOPPED_EXIT if tried.end.stopped else 1
 
     def _failed(self, tried: TryResult, failure: Failure, reason: str) -> int:
         why = f" ({reason})" if reason and self._tally.attempts > 1 else ""
-        self._say(f"{failure.code}: {failure.message}{why}")
+        self._call.say(f"{failure.code}: {failure.message}{why}")
         self._conclude(tried, failure.error())
         return tried.end.exit_code or 1
 
     def _not_made(self, error: StepError) -> int:
         """The next try does not fit the budget or the disk, so it is not made."""
-        self._say(f"{error.code}: {error.message}")
+        self._call.say(f"{error.code}: {error.message}")
         exit_code = int(
             ExitCode.STEP_FAILED if error.code in {NO_SPACE, OUTPUT_PATH} else ExitCode.BUDGET
         )
@@ -558,7 +544,5 @@ class OracleAsk:
             answer=tried.answer if error is None else None,
             usage=self._tally.usage(self._prepared),
             unmet=tried.answer if error is not None and error.code in UNMET else None,
+            cancelled=self.is_open,
         )
-
-    def _say(self, text: str) -> None:
-        self._shim.write_stderr(self._context.redactor.clean(f"oraclepack: {text}\n"))

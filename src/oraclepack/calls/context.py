@@ -165,6 +165,8 @@ class CallContext(msgspec.Struct, frozen=True):
     """Where questions to a person wait for an answer from elsewhere."""
     is_paused: Callable[[], bool] = lambda: False
     """The run was paused: what runs goes on, no tool is started."""
+    cancels: Callable[[str], bool] = lambda _: False
+    """Whether a step is to be stopped with `runs stop --now`, which cancels at providers, too."""
     shared: SharedCallState = msgspec.field(default_factory=SharedCallState)
     own_files: OwnFiles = OwnFiles()
     """What no pattern of an attachment takes in."""

@@ -1,29 +1,21 @@
 """One call of a tool in a step, from the shim's request to its exit code.
 
-A question is answered from the cache, else by adopting the call of a command that was killed, else
-by asking. `CallHandler.answer` holds that order; each stage is a function below it.
+A question is answered with what was paid for before (`sources.py` has the list), else by asking
+(`ask.py`).
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from oraclepack.calls import ledger
-from oraclepack.calls.adopt import (
-    AdoptionResult,
-    adopt,
-    close_earlier,
-    settle_earlier,
-    take_over,
-)
-from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.calls.answer_files import back_up_existing
-from oraclepack.calls.ask import STOPPED, STOPPED_EXIT, OracleAsk
+from oraclepack.calls.ask import OracleAsk
+from oraclepack.calls.call import STOPPED, STOPPED_EXIT, Call, Held
 from oraclepack.calls.context import CallContext
-from oraclepack.calls.decisions import RETRY, decide
+from oraclepack.calls.interrupted import settle_earlier
 from oraclepack.calls.key import InvocationKey
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.other_calls import (
@@ -46,22 +38,14 @@ from oraclepack.calls.prepare import (
 from oraclepack.calls.publication import publish
 from oraclepack.calls.rehearse import refused_replacing, rehearse
 from oraclepack.calls.several_models import calls_by_model, exit_code_of, publish_manifest
+from oraclepack.calls.sources import find
 from oraclepack.calls.store import Claim, StoreError
-from oraclepack.calls.stored_answers import find_stored, is_held_back, keep_unmet
-from oraclepack.calls.unmet_answers import (
-    PaidAnswer,
-    accepted_answer,
-    interrupted_retry,
-    next_retry,
-    paid_answer,
-    paid_elsewhere,
-    record_acceptance,
-    unmet_answer,
-)
+from oraclepack.calls.stored_answers import keep_unmet
+from oraclepack.calls.unmet_answers import interrupted_retry
 from oraclepack.calls.waiting import asking_alone
 from oraclepack.calls.worst_case import most_tokens
 from oraclepack.errors import InputError, Refusal, StepError
-from oraclepack.journal.statuses import OUTPUT_PATH, UNDECIDED, Cache, OutputRetry
+from oraclepack.journal.statuses import OUTPUT_PATH
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.path_jail import AllowedPath, leads_out
 from oraclepack.tools.argv import parse_argv, table_of
@@ -73,15 +57,9 @@ from oraclepack.tools.oracle_question import (
     read_question,
     reads_stdin,
 )
-from oraclepack.tools.oracle_sessions import SessionRecord
 from oraclepack.tools.providers import OF_TOOL
 from oraclepack.tools.tool_names import ORACLE
 
-_HELD_BACK = StepError(
-    code="UNSIGNED_ANSWER",
-    message="the cache has an answer to this question, or a call of it, that is not signed; "
-    "`oraclepack trust --cache` takes it over, --on-unknown retry asks again",
-)
 _READINGS = 4
 """How often a question is read again whose files change while it waits."""
 _DOTENV = "PROJECT_ENV"
@@ -128,12 +106,13 @@ class CallHandler:
                     with asking_alone(context, prepared, shim) as claim:
                         if claim is None:
                             return _end(context, prepared, STOPPED, STOPPED_EXIT)
-                        unanswered = _unanswered(context, prepared, shim, claim)
-                        if isinstance(unanswered, int):
-                            return unanswered
-                        asking, force = unanswered
+                        question = Call(context, prepared, shim, claim)
+                        exit_code = _found(question)
+                        if exit_code is not None:
+                            return exit_code
+                        asking = begin_asking(question)
                         with _settled(asking, claim):
-                            return asking.ask(force=force)
+                            return asking.ask()
                 except AttachmentsChangedError as change:
                     shim.write_stderr(f"oraclepack: {change.message}; reading them again\n")
                 except StoreError as trouble:
@@ -152,21 +131,17 @@ class CallHandler:
             return REFUSED_EXIT
 
 
-def _unanswered(
-    context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim
-) -> tuple[OracleAsk, bool] | int:
-    """Answer from the cache or an earlier call; else the question, and whether it is forced."""
-    exit_code = cached(context, prepared, shim, claim)
-    if exit_code is not None:
-        settle_earlier(context, prepared, claim.open_call)
-        return exit_code
-    unanswered = adopted(context, prepared, shim, claim)
-    if isinstance(unanswered, int):
-        return unanswered
-    asking = begin_asking(context, prepared, shim, claim, unanswered)
-    if asking is None:
-        return _end(context, prepared, _HELD_BACK, 1)
-    return asking, unanswered.adoption.force
+def _found(call: Call) -> int | None:
+    """Answer a question with what was paid for before; None when it is to be asked."""
+    call.retry = interrupted_retry(call.context, call.prepared, call.claim.open_call)
+    found = find(call)
+    if found is None:
+        return None
+    if isinstance(found, Held):
+        return call.end(found.error, found.exit_code)
+    exit_code = call.take(found)
+    settle_earlier(call)
+    return exit_code
 
 
 @contextmanager
@@ -270,140 +245,20 @@ def _with_key(
     )
 
 
-def cached(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim) -> int | None:
-    """Answer with an accepted, stored or paid answer; None when there is none."""
-    accepted = accepted_answer(context, prepared)
-    if accepted is not None:
-        return _accept_unmet(context, prepared, shim, accepted)
-    stored = find_stored(context, prepared, shim)
-    if stored is not None:
-        publish(context, prepared.call, prepared.outputs[0], stored.data)
-        shim.write_stderr(f"oraclepack: answered before, {prepared.output_path} is written\n")
-        ledger.conclude(
-            context,
-            prepared,
-            ledger.Tally(context),
-            cache=Cache.HIT,
-            answer=stored.data,
-            saved=stored.usage,
-        )
-        claim.settle()
-        return 0
-    # A call that a kill cut off may have a better answer: it is adopted first.
-    paid = paid_answer(context, prepared) if claim.open_call is None else None
-    return None if paid is None else _accept_unmet(context, prepared, shim, paid)
-
-
-class Unanswered(msgspec.Struct, frozen=True):
-    """No earlier call has answered the question; what is known of them."""
-
-    adoption: AdoptionResult
-    short: PaidAnswer | None
-    """The last answer, which missed its contract: it is asked for again."""
-    retry: OutputRetry | None
-
-
-def adopted(
-    context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim
-) -> int | Unanswered:
-    """Answer with the result of a call of a killed command, if it has one."""
-    retry = interrupted_retry(context, prepared, claim.open_call)
-    adoption = adopt(context, prepared, shim, claim.open_call)
-    if adoption.stopped:
-        return _end(context, prepared, STOPPED, STOPPED_EXIT)
-    if adoption.undecided:
-        message = "it is unknown whether an earlier call of this question was paid for"
-        return _end(context, prepared, StepError(code=UNDECIDED, message=message), 1)
-    short = adoption.unmet
+def begin_asking(call: Call) -> OracleAsk:
+    """Record that the question is about to be asked."""
+    short = call.short
     if short is not None:
-        retry = _after_short(retry, adoption)
-    elif adoption.answer is None:
-        short = unmet_answer(context, prepared, retry) if retry else None
-        short = short or paid_elsewhere(context, prepared)
-    is_over = retry is None or retry.number > context.options.output_retries
-    if short is not None and (is_over or not short.missing):
-        exit_code = _accept_unmet(context, prepared, shim, short, adoption.record)
-        close_earlier(context, prepared, adoption)
-    elif adoption.answer is not None:
-        shim.write_stderr(
-            f"oraclepack: an earlier call was answered; {prepared.output_path} is its\n"
-        )
-        exit_code = take_over(context, prepared, shim, adoption)
-    else:
-        return Unanswered(adoption, short, retry)
-    claim.settle()
-    return exit_code
-
-
-def begin_asking(
-    context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim, unanswered: Unanswered
-) -> OracleAsk | None:
-    """Record that the question is about to be asked; None when that may pay for it twice."""
-    if not _may_pay_again(context, prepared, shim, claim):
-        return None
-    short = unanswered.short
-    if short is not None:
-        keep_unmet(context, prepared, shim, short.data)
-        publish(context, prepared.call, prepared.outputs[0], short.data)
-        lacks = ", ".join(short.missing)
-        shim.write_stderr(f"oraclepack: the answer lacks {lacks}; asking again\n")
-    because = ""
-    if claim.open_call is not None:
-        because = unanswered.adoption.decided or "the earlier call has ended without an answer"
-    asking = OracleAsk(context, prepared, shim, claim, unanswered.retry, because)
+        keep_unmet(call.context, call.prepared, call.shim, short.data)
+        publish(call.context, call.prepared.call, call.prepared.outputs[0], short.data)
+        call.say(f"the answer lacks {', '.join(short.missing)}; asking again")
+    if call.claim.open_call is not None:
+        call.because = call.because or "the earlier call has ended without an answer"
+    asking = OracleAsk(call)
     asking.intend()
-    close_earlier(context, prepared, unanswered.adoption)
+    if short is not None and short.earlier is not None:
+        call.close(short.earlier, short.record, ledger.TAKEN_OVER)
     return asking
-
-
-def _accept_unmet(
-    context: CallContext,
-    prepared: PreparedCall,
-    shim: Shim,
-    paid: PaidAnswer,
-    record: SessionRecord | None = None,
-) -> int:
-    """An answer that missed its contract: corrected or accepted since, or still short of it."""
-    publish(context, prepared.call, prepared.outputs[0], paid.data)
-    tally, path = ledger.Tally(context), prepared.output_path
-    if not paid.missing:
-        how = "was accepted" if paid.accepted else "meets its contract now"
-        where = f" (answer of run {paid.run_id})" if paid.run_id else ""
-        shim.write_stderr(f"oraclepack: {path} {how}{where}; nothing was asked\n")
-        record_acceptance(context, prepared, paid)
-        ledger.conclude(
-            context, prepared, tally, answer=paid.data, adopted=True, source_run=paid.run_id
-        )
-        return 0
-    lacks = f"the answer lacks {', '.join(paid.missing)}"
-    shim.write_stderr(f"oraclepack: CONTRACT: {lacks}; it was paid for and is not asked again\n")
-    keep_unmet(context, prepared, shim, paid.data, record)
-    ledger.conclude(
-        context,
-        prepared,
-        tally,
-        error=StepError(code="CONTRACT", message=lacks),
-        exit_code=1,
-        unmet=paid.data,
-        session=record.id if record else None,
-        source_run=paid.run_id,
-    )
-    return 1
-
-
-def _may_pay_again(context: CallContext, prepared: PreparedCall, shim: Shim, claim: Claim) -> bool:
-    """Whether to ask although the cache has an unsigned answer or call."""
-    if not claim.is_unsigned and not is_held_back(context, prepared):
-        return True
-    match context.options.on_unknown:
-        case OnUnknown.RETRY:
-            return True
-        case OnUnknown.ASK:
-            question = f"{_HELD_BACK.message}. Ask again (it may be paid for twice)?"
-            if decide(context, prepared.call, shim, question) == RETRY:
-                return True
-    shim.write_stderr(f"oraclepack: {_HELD_BACK.message}\n")
-    return False
 
 
 def _end(context: CallContext, prepared: PreparedCall, error: StepError, exit_code: int) -> int:
@@ -441,12 +296,3 @@ def _linked(context: CallContext, call: LiveCall, question: OracleQuestion) -> s
                 "would be sent; attach the file itself by its own path, or put a copy there"
             )
     return ""
-
-
-def _after_short(retry: OutputRetry | None, adoption: AdoptionResult) -> OutputRetry | None:
-    """The retry that is due after the short answer of an interrupted call."""
-    if adoption.unmet is None:
-        return retry
-    before = adoption.call.intent.retry if adoption.call and adoption.call.intent else None
-    after = next_retry(before, adoption.unmet.data, adoption.record)
-    return retry if retry is not None and retry.number > after.number else after

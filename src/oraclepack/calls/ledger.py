@@ -40,6 +40,9 @@ _NOT_MADE = frozenset(
 """The codes of calls that were refused before they were made."""
 
 
+TAKEN_OVER = "its answer was taken over by a later call"
+
+
 class Tally:
     """How often a call was tried, and how long it waited."""
 
@@ -139,25 +142,31 @@ def intend(
             question=question,
             reservation=tally.reservation if tally else None,
             private=tally.private if tally and process is not None else None,
+            identity=_identity(prepared, PrintedIds()) if process is not None else None,
         )
     )
     if claim is not None and isinstance(recorded, j.InvocationIntent):
         claim.note(recorded)
 
 
+def _identity(prepared: PreparedCall, ids: PrintedIds) -> CallIdentity:
+    """What a tool has printed about itself, and where a response of it can be asked for."""
+    route = prepared.route
+    if route is None or not route.responses:
+        return CallIdentity(session=ids.session)
+    return CallIdentity(
+        session=ids.session,
+        response=ids.response,
+        provider=route.provider,
+        endpoint=route.responses,
+    )
+
+
 def identify(
     context: CallContext, prepared: PreparedCall, ids: PrintedIds, claim: Claim | None
 ) -> None:
     """The tool has printed under which names its call can be found again."""
-    call, route = prepared.call, prepared.route
-    identity = CallIdentity(session=ids.session)
-    if ids.response is not None and route is not None and route.responses:
-        identity = CallIdentity(
-            session=ids.session,
-            response=ids.response,
-            provider=route.provider,
-            endpoint=route.responses,
-        )
+    call, identity = prepared.call, _identity(prepared, ids)
     context.record(
         j.CallIdentified(step=call.step, attempt=call.attempt, call=call.number, identity=identity)
     )
@@ -311,9 +320,8 @@ def intend_other(
         claim.note(recorded)
 
 
-def close(context: CallContext, intent: j.InvocationIntent, *, adopted: bool) -> None:
+def close(context: CallContext, intent: j.InvocationIntent, why: str = "") -> None:
     """Record the end of an interrupted call, now that it is known."""
-    message = "the call was cut off; it was asked again"
     context.record(
         j.InvocationOutcome(
             step=intent.step,
@@ -325,10 +333,10 @@ def close(context: CallContext, intent: j.InvocationIntent, *, adopted: bool) ->
             provider=intent.provider,
             model=intent.model,
             output_path=intent.output_path,
-            adopted=adopted,
+            adopted=why == TAKEN_OVER,
             error=StepError(
                 code=CRASHED,
-                message="its answer was taken over by a later call" if adopted else message,
+                message=why or "the call was cut off; it was asked again",
                 transient=True,
             ),
         )

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from oraclepack.calls import ledger
 from oraclepack.calls.answer_files import back_up_existing, lack_of_room
-from oraclepack.calls.ask import STOPPED, STOPPED_EXIT
 from oraclepack.calls.budget import Spending
+from oraclepack.calls.call import STOPPED, STOPPED_EXIT
 from oraclepack.calls.call_budget import reserve_try
 from oraclepack.calls.call_folder import CallFolder
 from oraclepack.calls.context import CallContext

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from oraclepack.answers.output_check import is_blank
@@ -11,9 +10,8 @@ from oraclepack.answers.suspicions import INCOMPLETE, suspicions
 from oraclepack.calls.cache import GOOD, CacheEntry, CacheLookup
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.prepare import PreparedCall
-from oraclepack.calls.publication import is_of_another_run, published_at
+from oraclepack.calls.publication import published_at
 from oraclepack.calls.store import AnswerCache
-from oraclepack.calls.stored_answers import missing_in
 from oraclepack.journal import events as j
 from oraclepack.journal.blobs import read_blob
 from oraclepack.journal.run_dir import RunDir, examine, is_run_id
@@ -30,87 +28,14 @@ from oraclepack.system.path_jail import CACHE, AllowedPath, jail, plain_place, r
 from oraclepack.tools.oracle_sessions import SessionRecord
 
 
-class PaidAnswer(msgspec.Struct, frozen=True):
-    """An answer of this run to the same question, as it is now."""
-
-    data: bytes
-    accepted: bool = False
-    """A person took it as it is."""
-    missing: tuple[str, ...] = ()
-    """The sections it lacks: the call fails, and is not asked again."""
-    run_id: str | None = None
-    """The run that paid for it, where it is not simply this one."""
-    acceptance: j.OutputRevised | None = None
-    """The event by which a person took it, where it lacks something."""
-
-
-def accepted_answer(context: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
-    """What a person took as the answer to this question, if there is such a thing."""
+def accepted_output(context: CallContext, prepared: PreparedCall) -> j.OutputRevised | None:
+    """The event by which a person took an answer to this question, if there is one."""
     step = context.journal.state.step(prepared.call.step)
-    last = _last_outcome(context, prepared, step)
-    accepted = next((one for one in step.accepted if _is_at(prepared, context, one)), None)
+    taken = next((one for one in step.accepted if _is_at(prepared, context, one)), None)
+    if taken is None or last_outcome(context, prepared, step) is not None:
+        return taken
     # What the user took before anything was asked is taken by its path: it has no question.
-    if accepted is None or (last is None and not _is_adopted(context, accepted)):
-        return None
-    data = with_hash(context, step, accepted.declared_path, accepted.sha256)
-    return None if data is None else PaidAnswer(data, accepted=True)
-
-
-def paid_answer(context: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
-    """What this run has had for a call whose answer missed its contract.
-
-    None where the question is another one by now, `--refresh` was given, or the answer was cut
-    off or is nowhere to be found: then the question is asked. Where its file is no answer any
-    more (emptied, cut short, overwritten by a rehearsal or another run), the run's own copy counts.
-    """
-    step = context.journal.state.step(prepared.call.step)
-    last = _last_outcome(context, prepared, step)
-    path = prepared.output_path
-    if last is None or path is None or _is_cut_off(context, step, {path, last.output_path}):
-        return None
-    if last.error is None or last.error.code not in UNMET:
-        return None
-    # Where the answer was written elsewhere before, or another run published here since, nothing
-    # is known of a file that is here.
-    place = prepared.outputs[0].path
-    now = read_content(place).data if last.output_path == path else None
-    is_ours = not is_of_another_run(context.root, context.run_id, place, now)
-    if now is None or not is_ours or not is_an_answer(prepared, now):
-        now = with_hash(context, step, path, last.unmet_sha256)
-    if now is None or looks_cut(prepared, now):
-        return None
-    return PaidAnswer(now, missing=missing_in(context, prepared, now))
-
-
-def paid_elsewhere(context: CallContext, prepared: PreparedCall) -> PaidAnswer | None:
-    """What another run has paid for: accepted, corrected since, or short of its contract.
-
-    None where the user asks for a new answer (`--refresh`, `--cache=false`), or none is whole.
-    """
-    key, options = prepared.key_value, context.options
-    if key is None or len(prepared.outputs) != 1 or options.refresh or not options.use_cache:
-        return None
-    store = context.store
-    caches = (store.cache, *((store.user,) if store.user else ()))
-    kept = find_unmet(caches, key) or _found_before(context, prepared, key)
-    if kept is None:
-        return None
-    place, prompt = prepared.outputs[0], prepared.question.prompt
-    data = corrected(context.root, place, prompt, kept) or kept.data
-    if has_signs_of_a_cut(data, prompt, place.relative):
-        return None
-    entry = kept.entry
-    is_accepted = entry.accepted is not None and data == kept.data
-    missing = missing_in(context, prepared, data)
-    return PaidAnswer(
-        data,
-        accepted=is_accepted,
-        missing=() if is_accepted else missing,
-        run_id=None if entry.pack_id == context.run_id else entry.pack_id,
-        acceptance=acceptance(data, missing, entry.accepted or "")
-        if is_accepted and missing
-        else None,
-    )
+    return taken if taken.adopted and not context.options.refresh else None
 
 
 def find_unmet(caches: Iterable[AnswerCache], key: str) -> CacheLookup | None:
@@ -131,7 +56,7 @@ def replace_unmet(
             answers.unmet.put(entry, data)
 
 
-def _found_before(context: CallContext, prepared: PreparedCall, key: str) -> CacheLookup | None:
+def noted_before(context: CallContext, prepared: PreparedCall, key: str) -> CacheLookup | None:
     """The same of oraclepack 0.2, which noted the runs that have such an answer, by their names."""
     folder = plain_place(context.root, f"{CACHE}/unmet/{key}")
     names = sorted(path.name for path in folder.iterdir()) if folder and folder.is_dir() else []
@@ -182,28 +107,34 @@ def acceptance(data: bytes, missing: tuple[str, ...], reason: str) -> j.OutputRe
     )
 
 
-def record_acceptance(context: CallContext, prepared: PreparedCall, paid: PaidAnswer) -> None:
-    """An answer that was accepted in another run is accepted in this one, for the same reason.
+def record_acceptance(
+    context: CallContext,
+    prepared: PreparedCall,
+    data: bytes,
+    taken: j.OutputRevised,
+    run_id: str | None = None,
+) -> None:
+    """An answer that was accepted, perhaps in another run, is accepted in this one.
 
     The run's copy first: killed after it, the next command finds the answer as this one did.
     """
     step = context.pack.step(prepared.call.step)
-    if paid.acceptance is None or step is None:
+    if step is None:
         return
     path = _as_declared(context, prepared)
     outputs = context.journal.state.step(step.id).outputs
     known = {output.declared_path: output.path for output in outputs if output.declared_path}
     name = output_names(step.id, title_of(step), [path], known)[path]
-    files.write_atomic(context.run_dir / name, paid.data, mode=files.PRIVATE_FILE)
+    files.write_atomic(context.run_dir / name, data, mode=files.PRIVATE_FILE)
     context.record(
         replace(
-            paid.acceptance,
+            taken,
             step=str(step.id),
             attempt=prepared.call.attempt,
             path=name,
             declared_path=path,
             section=by_suffix(path),
-            source_run=paid.run_id,
+            source_run=run_id,
         )
     )
 
@@ -252,19 +183,6 @@ def interrupted_retry(
     return max((one for one in retries if one), key=lambda one: one.number, default=None)
 
 
-def unmet_answer(
-    context: CallContext, prepared: PreparedCall, retry: OutputRetry
-) -> PaidAnswer | None:
-    """The answer that a retry was to replace, if it is whole and can be found."""
-    if prepared.output_path is None or len(prepared.outputs) != 1:
-        return None
-    step = context.journal.state.step(prepared.call.step)
-    data = with_hash(context, step, prepared.output_path, retry.unmet_sha256)
-    if data is None or looks_cut(prepared, data):
-        return None
-    return PaidAnswer(data, missing=missing_in(context, prepared, data))
-
-
 def _asks_the_same(context: CallContext, prepared: PreparedCall, invocation: Invocation) -> bool:
     call = invocation.intent or invocation.outcome
     if call is None or (call.step, call.attempt, call.call) in context.shared.live:
@@ -287,7 +205,7 @@ def _is_unfinished(context: CallContext, invocation: Invocation) -> bool:
     return error is not None and error.code not in UNMET and not context.options.refresh
 
 
-def _last_outcome(
+def last_outcome(
     context: CallContext, prepared: PreparedCall, step: StepState
 ) -> j.InvocationOutcome | None:
     """How the last call for this file ended, in whichever attempt, if it asked the same.
@@ -313,7 +231,7 @@ def _is_closed(outcome: j.InvocationOutcome) -> bool:
     return outcome.error is not None and outcome.error.code == CRASHED
 
 
-def _is_cut_off(context: CallContext, step: StepState, paths: set[str | None]) -> bool:
+def is_cut_off(context: CallContext, step: StepState, paths: set[str | None]) -> bool:
     """A later call for these files has no known end: there may be another answer."""
     opened = [
         invocation.intent
@@ -325,10 +243,6 @@ def _is_cut_off(context: CallContext, step: StepState, paths: set[str | None]) -
         and (intent.step, intent.attempt, intent.call) not in context.shared.live
         for intent in opened
     )
-
-
-def _is_adopted(context: CallContext, accepted: j.OutputRevised) -> bool:
-    return accepted.adopted and not context.options.refresh
 
 
 def _is_at(prepared: PreparedCall, context: CallContext, one: j.OutputRevised) -> bool:

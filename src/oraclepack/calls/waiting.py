@@ -108,6 +108,11 @@ class WaitDeadline:
     def is_at_its_end(self) -> bool:
         return self._end is not None and self._clock.monotonic_ns() > self._end
 
+    @property
+    def seconds_left(self) -> float:
+        left = float("inf") if self._end is None else self._end - self._clock.monotonic_ns()
+        return max(0.0, left / 1e9)
+
 
 def unkeyed_claim(
     context: CallContext, step: str, attempt: int, number: int, machine: Machine | None = None

@@ -88,6 +88,7 @@ def _context(session: RunSession, calls: CallOptions, store: CallStore) -> CallC
         ask=session.options.ask,
         desk=control if control is not None and control.answers_questions else None,
         is_paused=(lambda: control.is_paused) if control is not None else lambda: False,
+        cancels=control.is_cancelled if control is not None else lambda _: False,
         own_files=_own_files(session),
     )
     if session.options.ledger is not None:

@@ -89,6 +89,8 @@ class RunControl:
         self._changed: Future[None] = Future()
         self._steps: dict[str, StepStop] = {}
         self._stopped: set[str] = set()
+        self._cancelled: set[str | None] = set()
+        """Steps to be stopped with `--now`; None stands for all."""
         self._questions: dict[tuple[str, int], _Question] = {}
         self._settable: dict[str, _Settable] = {
             MAX_PARALLEL: _Settable(rs.MAX_PARALLEL.kind.read, self._set_parallel)
@@ -109,6 +111,10 @@ class RunControl:
     def changed(self) -> "Future[None]":
         """A future that completes at the next stop, pause, resume or set."""
         return self._changed
+
+    def is_cancelled(self, step_id: str) -> bool:
+        """Whether `runs stop --now` ends the calls of this step, at their providers too."""
+        return bool(self._cancelled & {None, step_id})
 
     def was_stopped(self, step_id: str) -> bool:
         """Whether a request stopped this step alone."""
@@ -198,6 +204,7 @@ class RunControl:
         return lambda _: self._stop_step(request.step or "", level)
 
     def _stop_run(self, level: StopLevel) -> str:
+        self._note_cancelled(None, level)
         self._stop.ask(level, signal.SIGTERM)
         self._notify()
         return f"the run is being stopped; {_STOPPING[level]}"
@@ -208,9 +215,14 @@ class RunControl:
             step = self._steps.get(name)
             if step is not None:
                 self._stopped.add(name)
+                self._note_cancelled(name, level)
                 step.ask(level)
         rest = "the run continues with the steps that do not need it"
         return f"step {name} is being stopped; {_STOPPING[level]}; {rest}"
+
+    def _note_cancelled(self, step: str | None, level: StopLevel) -> None:
+        if level is StopLevel.AT_ONCE:
+            self._cancelled.add(step)
 
     def _set_paused(self, *, paused: bool) -> str:
         self._is_paused = paused

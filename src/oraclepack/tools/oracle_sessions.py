@@ -48,6 +48,25 @@ class _Response(msgspec.Struct, frozen=True, rename="camel"):
     incomplete_reason: str | None = None
 
 
+class _Runtime(msgspec.Struct, frozen=True, rename="camel"):
+    prompt_submitted: bool | None = None
+    conversation_id: str | None = None
+
+
+class _Integrity(msgspec.Struct, frozen=True):
+    status: str | None = None
+
+
+class _Harvest(msgspec.Struct, frozen=True):
+    state: str | None = None
+    integrity: _Integrity | None = None
+
+
+class _Browser(msgspec.Struct, frozen=True):
+    runtime: _Runtime | None = None
+    harvest: _Harvest | None = None
+
+
 class _Meta(msgspec.Struct, frozen=True, rename="camel"):
     id: str
     status: str
@@ -61,6 +80,7 @@ class _Meta(msgspec.Struct, frozen=True, rename="camel"):
     transport: _Transport | None = None
     error: _Error | None = None
     response: _Response | None = None
+    browser: _Browser | None = None
 
 
 class SessionRecord(msgspec.Struct, frozen=True):
@@ -83,6 +103,10 @@ class SessionRecord(msgspec.Struct, frozen=True):
     """The kind of local error, in oracle's words."""
     incomplete: str = ""
     usage: Usage | None = None
+    is_submitted: bool = False
+    """Its prompt was sent in a browser: the conversation may have an answer."""
+    is_harvested: bool = False
+    """Its conversation was read again, is complete and sure to be its own."""
 
     @property
     def output_tokens(self) -> int | None:
@@ -98,7 +122,9 @@ def read_record(data: bytes) -> SessionRecord | None:
         meta = _DECODER.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    life = meta.lifecycle or _Lifecycle()
+    life, browser = meta.lifecycle or _Lifecycle(), meta.browser or _Browser()
+    runtime, harvest = browser.runtime or _Runtime(), browser.harvest or _Harvest()
+    integrity = harvest.integrity.status if harvest.integrity else None
     return SessionRecord(
         id=meta.id,
         status=meta.status,
@@ -113,6 +139,8 @@ def read_record(data: bytes) -> SessionRecord | None:
         category=(meta.error.category or "") if meta.error else "",
         incomplete=(meta.response.incomplete_reason or "") if meta.response else "",
         usage=_usage(meta.usage),
+        is_submitted=bool(runtime.prompt_submitted or runtime.conversation_id),
+        is_harvested=harvest.state == "completed" and integrity == "matched",
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from oraclepack import api
-from oraclepack.calls.ask import STOPPED
+from oraclepack.calls.call import STOPPED
 from oraclepack.journal import events as j
 from tests.e2e.calls.office import Gate, ask, events, step, until, warnings
 from tests.e2e.program import Ran
