@@ -315,6 +315,20 @@ def _judge(
 
 
 def _failure(session: RunSession, attempt: Attempt, outcome: AttemptOutcome) -> StepError | None:
+    ended = _ended_early(attempt, outcome)
+    if ended is not None or outcome.exit_code == 0:
+        return ended
+    for call in _failed_calls(session, attempt):
+        if (call.exit_code or 1) == outcome.exit_code:
+            return call.error
+    message = f"exit code {outcome.exit_code}{_signal(outcome.exit_code or 0)}"
+    log = session.run.path / log_names(attempt.step, attempt.number)[1]
+    reason = last_words("\n".join(last_lines(log, _REASON_LINES)))
+    return StepError(code="EXIT_CODE", message=f"{message}: {reason}" if reason else message)
+
+
+def _ended_early(attempt: Attempt, outcome: AttemptOutcome) -> StepError | None:
+    """Why the shell did not end by itself; None where it did."""
     match outcome.reason:
         case AttemptEnd.STOPPED:
             return StepError(code=INTERRUPTED, message="stopped before its end", transient=True)
@@ -327,15 +341,8 @@ def _failure(session: RunSession, attempt: Attempt, outcome: AttemptOutcome) -> 
             return StepError(code="LOG_LIMIT", message=message)
         case AttemptEnd.SPAWN_FAILED | AttemptEnd.INCOMPLETE:
             return StepError(code="SPAWN_FAILED", message=outcome.message)
-    if outcome.exit_code == 0:
-        return None
-    for call in _failed_calls(session, attempt):
-        if (call.exit_code or 1) == outcome.exit_code:
-            return call.error
-    message = f"exit code {outcome.exit_code}{_signal(outcome.exit_code or 0)}"
-    log = session.run.path / log_names(attempt.step, attempt.number)[1]
-    reason = last_words("\n".join(last_lines(log, _REASON_LINES)))
-    return StepError(code="EXIT_CODE", message=f"{message}: {reason}" if reason else message)
+        case _:
+            return None
 
 
 def _not_done(session: RunSession, attempt: Attempt) -> StepError | None:
