@@ -13,7 +13,8 @@ from oraclepack.errors import InputError, LockedError
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import EMPTY
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.run.open_run import RunSelector, SelectedRun, described, find_run, opened
+from oraclepack.run.open_run import SelectedRun, described, find_run, opened
+from oraclepack.run.planning.selection import RunArguments
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.git import WorkTreeState
 from tests.events import created, session
@@ -22,15 +23,15 @@ from tests.packs import pack_text
 
 def test_two_new_runs_of_the_same_moment_do_not_become_one(tmp_path: Path) -> None:
     (tmp_path / "pack.md").write_text(pack_text("# 01) one\ntrue\n"))
-    pack, clock, wish = read_pack(tmp_path / "pack.md"), SystemClock(), RunSelector(new_run=True)
-    mine, theirs = (find_run(tmp_path, pack, wish, clock) for _ in range(2))
+    pack, clock, asked = read_pack(tmp_path / "pack.md"), SystemClock(), RunArguments(new_run=True)
+    mine, theirs = (find_run(tmp_path, pack, asked, clock) for _ in range(2))
 
-    with opened(theirs, pack, wish, clock, "run") as record:
+    with opened(theirs, pack, clock, "run", is_new=True) as record:
         record.append(created("01"))
     with pytest.raises(LockedError, match=r"began run .* at the same moment"):
-        opened(mine, pack, wish, clock, "run").__enter__()
+        opened(mine, pack, clock, "run", is_new=True).__enter__()
 
-    assert find_run(tmp_path, pack, wish, clock).run.run_id == f"{mine.run.run_id}__2"
+    assert find_run(tmp_path, pack, asked, clock).run.run_id == f"{mine.run.run_id}__2"
 
 
 @pytest.mark.parametrize("at", [1, 2, 3])
@@ -38,8 +39,8 @@ def test_a_run_that_another_command_begins_meanwhile_gets_no_second_name(
     tmp_path: Path, at: int
 ) -> None:
     (tmp_path / "pack.md").write_text(pack_text("# 01) one\ntrue\n"))
-    pack, clock, wish = read_pack(tmp_path / "pack.md"), SystemClock(), RunSelector()
-    theirs = find_run(tmp_path, pack, wish, clock).run
+    pack, clock, asked = read_pack(tmp_path / "pack.md"), SystemClock(), RunArguments()
+    theirs = find_run(tmp_path, pack, asked, clock).run
     theirs.path.parent.mkdir(parents=True)
     lists: list[str] = []
 
@@ -51,7 +52,7 @@ def test_a_run_that_another_command_begins_meanwhile_gets_no_second_name(
 
     sys.addaudithook(begin_theirs)
 
-    assert find_run(tmp_path, pack, wish, clock).run.run_id == theirs.run_id
+    assert find_run(tmp_path, pack, asked, clock).run.run_id == theirs.run_id
     assert lists
 
 
@@ -60,8 +61,8 @@ def test_a_run_that_goes_on_after_a_kill_removes_half_a_ledger(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / "pack.md").write_text(pack_text("# 01) one\ntrue\n"))
-    pack, clock, wish = read_pack(tmp_path / "pack.md"), SystemClock(), RunSelector()
-    with opened(find_run(tmp_path, pack, wish, clock), pack, wish, clock, "run") as record:
+    pack, clock, asked = read_pack(tmp_path / "pack.md"), SystemClock(), RunArguments()
+    with opened(find_run(tmp_path, pack, asked, clock), pack, clock, "run") as record:
         record.append(created("01", pack_hash=pack.pack_hash, git_sha=None))
         record.append(session())
     ended = subprocess.Popen(["true"])
@@ -72,7 +73,7 @@ def test_a_run_that_goes_on_after_a_kill_removes_half_a_ledger(
     half.write_bytes(b"{")
     mine.write_bytes(b"{")
 
-    with opened(find_run(tmp_path, pack, wish, clock), pack, wish, clock, "run"):
+    with opened(find_run(tmp_path, pack, asked, clock), pack, clock, "run"):
         assert (half.exists(), mine.exists()) == (False, True)
 
 

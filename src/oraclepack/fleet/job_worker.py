@@ -38,7 +38,7 @@ from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.run import run_pack, run_request
 from oraclepack.run.project_records import ProjectRecords
 from oraclepack.run.run_display import RunPreview
-from oraclepack.run.run_pack import RunRequest
+from oraclepack.run.run_request import RunRequest
 from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import TRUST_KEY_FILE, SettingValue
 from oraclepack.shell.attempt import StopLevel
@@ -315,17 +315,15 @@ def _run(
 
 def under_policy(request: RunRequest, fleet: str, policy: FleetPolicy) -> RunRequest:
     """The request of a job with what holds for its whole fleet."""
-    made = request.options.calls
 
-    def calls() -> CallOptions:
-        options = made() if made else CallOptions()
+    def adjust(options: CallOptions) -> CallOptions:
         ceilings = dict(options.budget.ceilings)
         if policy.max_cost is not None:
             ceilings[BudgetScope.FLEET] = Ceiling(policy.max_cost)
         budget = replace(options.budget, ceilings=ceilings, fleet=fleet)
         return replace(options, budget=budget, unknown_after=policy.unknown_after)
 
-    return replace(request, options=replace(request.options, calls=calls))
+    return replace(request, adjust_calls=adjust)
 
 
 def end_state(exit_code: int, summary: JobSummary) -> JobState:

@@ -34,11 +34,11 @@ from oraclepack.run.planning.plan import Decision
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.revise import accepted_in
 from oraclepack.run.run_display import Display
-from oraclepack.run.run_pack import FollowUpResult, RunRequest, RunResult, run_pack
+from oraclepack.run.run_pack import RunResult, run_pack
 from oraclepack.run.run_report import RunReport, continue_command, notices, recorded_warnings
 from oraclepack.run.run_report import report_of as run_report_of
-from oraclepack.run.run_request import request_for
-from oraclepack.run.verify_outputs import manner_of
+from oraclepack.run.run_request import FollowUpResult, RunRequest, request_for
+from oraclepack.run.verify_outputs import verify_options
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.call_settings import ENGINE
 from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, STRICT, Settings
@@ -189,7 +189,7 @@ class Pipeline:
             command="pipeline",
             check=check,
             then=self._after_steps,
-            settings={**request.settings, **noted},
+            recorded={**request.recorded, **noted},
         )
         return self._request
 
@@ -299,7 +299,7 @@ class Pipeline:
         self._verified = verify_pack(
             msgspec.structs.replace(request.pack, steps=tuple(well)),
             lambda name: content_at(result.root, name),
-            self._manner(),
+            self._verify_options(),
             RecordedOutputs(result.selected.run.run_id, recorded, accepted=accepted),
         )
         totals = self._verified.totals
@@ -310,10 +310,10 @@ class Pipeline:
         status = StageStatus.OK if self._verified.ok else StageStatus.FAILED
         self._end(PipelineStage.VERIFY, status, detail)
 
-    def _manner(self) -> VerifyOptions:
+    def _verify_options(self) -> VerifyOptions:
         """A rehearsal is checked for its structure; that it is rehearsed is only noted."""
-        rehearsal = bool(self.prepared.wish.rehearsal)
-        return msgspec.structs.replace(manner_of(self._settings), rehearsal=rehearsal)
+        rehearsal = bool(self.prepared.is_rehearsal)
+        return msgspec.structs.replace(verify_options(self._settings), rehearsal=rehearsal)
 
     def _actionize(self, result: RunResult) -> None:
         run, root = result.selected.run, self.prepared.root
@@ -349,7 +349,7 @@ class Pipeline:
             len(bad),
             self._work,
             self._settings[rs.MIN_YIELD],
-            ci=self._settings[rs.CI] and not self.prepared.wish.rehearsal,
+            ci=self._settings[rs.CI] and not self.prepared.is_rehearsal,
         )
 
     def _later(self) -> list[StageReport]:

@@ -17,8 +17,9 @@ from oraclepack.journal.step_state import StepState
 from oraclepack.pack.answer_sections import is_rehearsed
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.run.open_run import RunSelector, SelectedRun, find_run, opened
+from oraclepack.run.open_run import SelectedRun, find_run, opened
 from oraclepack.run.planning.planner import is_complete
+from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.recorder import Recorder
 from oraclepack.run.revise import (
     RunFiles,
@@ -30,7 +31,7 @@ from oraclepack.run.revise import (
 )
 from oraclepack.run.rollback import is_unfinished
 from oraclepack.run.step_outputs import declared_paths
-from oraclepack.run.verify_outputs import manner_of
+from oraclepack.run.verify_outputs import verify_options
 from oraclepack.settings.registry import Settings
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import sha256_bytes
@@ -86,24 +87,24 @@ def accept_outputs(
         ids = ", ".join(one.id for one in pack.steps)
         raise NotFoundError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
     selected = _run_of(root, pack, run_id)
-    wish = RunSelector(run_id=run_id, legacy_files=selected.state.has_legacy_files)
-    with opened(selected, pack, wish, SystemClock(), "accept") as record:
+    legacy = selected.state.has_legacy_files
+    with opened(selected, pack, SystemClock(), "accept", legacy_files=legacy) as record:
         _refuse_unready(record, known)
         where = RunFiles(root, selected.run, record)
-        manner = manner_of(settings)
-        chosen = _chosen(list(_candidates(where, known, manner)), outputs, pack_path, known)
+        options = verify_options(settings)
+        chosen = _chosen(list(_candidates(where, known, options)), outputs, pack_path, known)
         for one in chosen:
             with publishing(root):
                 revise(where, known, one.path, accepted=True, reason=reason, missing=one.missing)
             share_revision(where, known, one.path, accepted=reason)
-        return _report(where, pack, known, manner, [one.path for one in chosen])
+        return _report(where, pack, known, options, [one.path for one in chosen])
 
 
 def _run_of(root: Path, pack: Pack, run_id: str | None) -> SelectedRun:
-    selected = find_run(root, pack, RunSelector(run_id=run_id), SystemClock())
+    selected = find_run(root, pack, RunArguments(run_id=run_id), SystemClock())
     if selected.state.created is not None and is_rehearsal(selected.state.created.engine):
         if run_id is None:
-            selected = find_run(root, pack, RunSelector(rehearsal=False), SystemClock())
+            selected = find_run(root, pack, RunArguments(), SystemClock(), rehearsal=False)
         else:
             raise UsageError(
                 f"run {run_id} is a rehearsal: nothing in it is an answer",
@@ -129,11 +130,11 @@ def _refuse_unready(record: Recorder, step: Step) -> None:
         )
 
 
-def _candidates(where: RunFiles, step: Step, manner: VerifyOptions) -> Iterator[_Candidate]:
+def _candidates(where: RunFiles, step: Step, options: VerifyOptions) -> Iterator[_Candidate]:
     state = where.record.state.step(step.id)
     recorded = {out.declared_path: out.sha256 for out in state.outputs if out.declared_path}
     paths = tuple(dict.fromkeys((*declared_paths(step), *recorded, *_called(state))))
-    checked = verify_step(step, lambda path: content_at(where.root, path), manner, paths)
+    checked = verify_step(step, lambda path: content_at(where.root, path), options, paths)
     missing = {one.path: one.missing_sections for one in checked.failures}
     for path in paths:
         content = content_at(where.root, path)
@@ -203,11 +204,11 @@ def _refuse_no_answer(one: _Candidate, pack: str) -> None:
 
 
 def _report(
-    where: RunFiles, pack: Pack, step: Step, manner: VerifyOptions, paths: Sequence[str]
+    where: RunFiles, pack: Pack, step: Step, options: VerifyOptions, paths: Sequence[str]
 ) -> AcceptReport:
     """Finish the step if nothing else of it is left to do, and report its status."""
     state = where.record.state.step(step.id)
-    verification, now = checked(where.root, where.run, step, state, manner)
+    verification, now = checked(where.root, where.run, step, state, options)
     if now.passed and is_complete(step, state):
         finish(where, step, verification)
         _finish_run(where.record, pack)

@@ -22,10 +22,10 @@ from oraclepack.errors import ExitCode, InputError, UsageError
 from oraclepack.journal.statuses import Status
 from oraclepack.run.planning.selection import Existing, RunArguments, Selection
 from oraclepack.run.run_display import RunFrontEnd
-from oraclepack.run.run_pack import RunRequest, expected_cost, preview_run, run_pack
+from oraclepack.run.run_pack import expected_cost, preview_run, run_pack
 from oraclepack.run.run_packs import FrontEnds
 from oraclepack.run.run_report import RunOutcome, run_outcome
-from oraclepack.run.run_request import read_request
+from oraclepack.run.run_request import RunRequest, read_request
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import STRICT, Settings
@@ -159,7 +159,8 @@ class ModelAsker:
         return msgspec.structs.replace(
             request,
             selection=Selection(refresh=self._settings[cs.REFRESH]),
-            options=msgspec.structs.replace(request.options, ledger=self._ledger, keep_going=True),
+            ledger=self._ledger,
+            keep_going=True,
         )
 
     def _read(self, outcome: RunOutcome, outputs: Sequence[str]) -> Iterator[str | None]:

@@ -16,6 +16,7 @@ from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.server import Gateway
 from oraclepack.calls.store import CallStore, missing_driver
 from oraclepack.calls.waiting import settle_ended_tools
+from oraclepack.run.run_request import store_of
 from oraclepack.run.run_session import RunSession
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings.declaration import Setting
@@ -38,7 +39,7 @@ _BUDGET_LIMITS: dict[Setting[Any], str] = {
 def _store_of(session: RunSession, calls: CallOptions) -> Iterator[CallStore]:
     """What the calls share with other runs: the database of the settings, or files."""
     root, run_dir = session.root, session.run.path
-    if not session.options.store:
+    if not store_of(session.request):
         yield file_store(
             root, run_dir, session.clock, use_cache=calls.use_cache, user=calls.user_answers
         )
@@ -49,12 +50,12 @@ def _store_of(session: RunSession, calls: CallOptions) -> Iterator[CallStore]:
         raise missing_driver() from None
     timeout = calls.call_timeout
     with postgres_store(
-        session.options.store,
+        store_of(session.request),
         root,
         run_dir,
         refresh=calls.refresh,
         call_timeout=timeout,
-        lease=session.options.store_lease,
+        lease=session.settings[cs.STORE_LEASE],
         gives_up=lambda: session.stop.level is not StopLevel.NONE,
     ) as store:
         yield store
@@ -85,14 +86,14 @@ def _context(session: RunSession, calls: CallOptions, store: CallStore) -> CallC
         chance=draw,
         options=calls,
         redactor=Redactor.of(session.environment),
-        ask=session.options.ask,
+        ask=session.request.ask,
         desk=control if control is not None and control.answers_questions else None,
         is_paused=(lambda: control.is_paused) if control is not None else lambda: False,
         cancels=control.is_cancelled if control is not None else lambda _: False,
         own_files=_own_files(session),
     )
-    if session.options.ledger is not None:
-        context.shared.budget = session.options.ledger
+    if session.request.ledger is not None:
+        context.shared.budget = session.request.ledger
     settle_ended(context, adopted=frozenset({ORACLE}))
     settle_ended_tools(context)
     if control is not None:
@@ -105,8 +106,7 @@ def _context(session: RunSession, calls: CallOptions, store: CallStore) -> CallC
 @contextmanager
 def intercepted_calls(session: RunSession) -> Iterator[None]:
     """While this is open, every call of a tool in a step is sent to oraclepack."""
-    options = session.options
-    calls = options.calls() if options.calls else CallOptions()
+    calls = session.request.call_options
     with _store_of(session, calls) as store:
         context = _context(session, calls, store)
         session.calls = CallHandler(context)
@@ -116,8 +116,8 @@ def intercepted_calls(session: RunSession) -> Iterator[None]:
 
 
 def _intercepting(session: RunSession, calls: CallHandler) -> Iterator[None]:
-    options = session.options
-    programs = {ORACLE: str(Path(options.oracle_bin))} if options.oracle_bin else None
+    named = session.request.oracle_bin
+    programs = {ORACLE: str(Path(named))} if named else None
     gateway = Gateway(
         calls.answer,
         session.stop,
@@ -127,8 +127,7 @@ def _intercepting(session: RunSession, calls: CallHandler) -> Iterator[None]:
         dotenv=session.dotenv,
         spools=session.run.logs,
         programs=programs,
-        grace=options.grace,
-        every_tool=bool(options.answered),
+        every_tool=session.request.is_rehearsal,
     )
     with gateway:
         session.gateway = gateway

@@ -14,6 +14,7 @@ from oraclepack.run.executor import Executor, FixedThrottle, ThreadExecutor
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.schedule import OnFailure, Progress
 from oraclepack.run.run_control import RunControl
+from oraclepack.run.run_request import max_parallel
 from oraclepack.run.run_session import RunSession
 from oraclepack.run.run_step import run_step
 from oraclepack.run.run_steps import ready_for_steps
@@ -25,9 +26,10 @@ CONCERNS_ALL = frozenset({"AUTH", "QUOTA", "MODEL_UNAVAILABLE"})
 @contextmanager
 def open_control(session: RunSession) -> Iterator[None]:
     """Accept requests of other processes while this is open."""
-    options = session.options
     session.control = RunControl(
-        session.stop, options.max_parallel, answers_questions=options.detached
+        session.stop,
+        max_parallel(session.settings),
+        answers_questions=session.request.arguments.detached,
     )
     with ControlServer(session.private, session.control, session.record.append) as server:
         session.record.append(j.ControlOpened(socket=str(server.path)))
@@ -51,12 +53,11 @@ def ready_to_execute(
 
 def threads_for(session: RunSession) -> Executor:
     """The executor of a run that is given none."""
-    options = session.options
-    policy = OnFailure.KEEP_GOING if options.keep_going else OnFailure.STOP
+    policy = OnFailure.KEEP_GOING if session.request.keep_going else OnFailure.STOP
 
     def concerns_all(step_id: str) -> bool:
         error = session.record.state.step(step_id).error
         return error is not None and error.code in CONCERNS_ALL
 
-    throttle = session.control or FixedThrottle(options.max_parallel)
+    throttle = session.control or FixedThrottle(max_parallel(session.settings))
     return ThreadExecutor(throttle, policy, concerns_all)

@@ -13,7 +13,7 @@ from oraclepack.view.run import read_view
 if TYPE_CHECKING:
     from oraclepack.run.open_run import SelectedRun
     from oraclepack.run.planning.plan import Plan
-    from oraclepack.run.run_pack import RunRequest
+    from oraclepack.run.run_request import RunRequest
 
 
 class WhyReport(StepReport, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ def why_step(
         raise NotFoundError(f"there is no step {step}", hint=f"the pack has the steps {known}")
     planned = next(step for step in plan.steps if step.step_id == step_id)
     # A rehearsal starts over, and so plans against nothing; the last one can still be compared.
-    last = read_view(selected.run).state if request.wish.rehearsal else selected.state
+    last = read_view(selected.run).state if request.is_rehearsal else selected.state
     state = last.step(step_id)
     fields = {name: getattr(one, name) for name in one.__struct_fields__}
     return plan.why(step_id) or one.reason, WhyReport(

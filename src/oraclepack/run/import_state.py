@@ -13,7 +13,7 @@ from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import Pack, Step, command_hash
 from oraclepack.run.planning.plan import Decision, Plan
 from oraclepack.run.revise import RunFiles, revise
-from oraclepack.run.run_session import RunSession, manner_of
+from oraclepack.run.run_session import RunSession
 from oraclepack.run.step_outputs import attached_hashes, record_outputs, verify_outputs
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
@@ -142,7 +142,7 @@ def _take(session: RunSession, step: Step, hashes: Mapping[str, str]) -> bool:
     before = session.record.state.step(step.id)
     if before.status is not Status.PENDING or before.rolled_back:
         return False
-    reason = _not_taken(session.root, step, hashes, manner_of(session.options))
+    reason = _not_taken(session.root, step, hashes, session.request.verify_options)
     if reason:
         message = f"it succeeded there and runs again: {reason}"
         session.record.append(j.WarningRecorded(step=step.id, code="import", message=message))

@@ -35,8 +35,10 @@ from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import check_name
 from oraclepack.pack.tree_policy import mutates
+from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Observer, Recorder
+from oraclepack.settings.call_settings import ENGINE
 from oraclepack.system import environment, git, locks
 from oraclepack.system import git as head
 from oraclepack.system.clock import Clock
@@ -48,7 +50,7 @@ from oraclepack.tools.oracle_config import version_of_oracle
 from oraclepack.tools.tool_names import ORACLE
 
 if TYPE_CHECKING:
-    from oraclepack.run.run_pack import RunRequest
+    from oraclepack.run.run_request import RunRequest
 
 
 IN_PLACE = "in_place"
@@ -66,33 +68,25 @@ class SelectedRun(msgspec.Struct, frozen=True):
     notice: str = ""
 
 
-class RunSelector(msgspec.Struct, frozen=True):
-    """How the user picks a run: one by its name, a fresh one, or whatever fits."""
+def find_run(
+    root: Path, pack: Pack, arguments: RunArguments, clock: Clock, *, rehearsal: bool | None = None
+) -> SelectedRun:
+    """Decide which run a command works on: one by its name, a fresh one, or whatever fits.
 
-    run_id: str | None = None
-    new_run: bool = False
-    rehearsal: bool | None = None
-    """Whether it is to be a rehearsal; None takes what there is."""
-    in_place: bool = False
-    """A rehearsal whose steps run in the project itself."""
-    legacy_files: bool = True
-    observers: Sequence[Observer] = msgspec.field(default_factory=tuple)
-
-
-def find_run(root: Path, pack: Pack, wish: RunSelector, clock: Clock) -> SelectedRun:
-    """Decide which run a command works on. Changes nothing."""
+    `rehearsal` is whether it is to be one; None takes what there is. Changes nothing.
+    """
     tree = _where(root)
     today = clock.now().astimezone().date().isoformat()
     name = pack_id(pack.path, pack.pack_hash, tree.sha, today)
-    if wish.rehearsal:
-        return _rehearsal(root, wish, tree, name)
-    if wish.run_id is not None:
-        return _named(root, pack, wish, tree)
+    if rehearsal:
+        return _rehearsal(root, arguments, tree, name)
+    if arguments.run_id is not None:
+        return _named(root, pack, arguments.run_id, tree, rehearsal=rehearsal)
     # Listed before the runs are read: one that another command begins meanwhile gets no second
     # name. Both commands then want the same run, and its lock decides.
     known = run_dir.run_ids(root)
-    if not wish.new_run:
-        choice = _choice(root, pack, tree.sha, wish)
+    if not arguments.new_run:
+        choice = _choice(root, pack, tree.sha, rehearsal=rehearsal)
         if choice.run is not None:
             run = RunDir(root, choice.run.run_id)
             state = _state(run)
@@ -105,7 +99,7 @@ def find_run(root: Path, pack: Pack, wish: RunSelector, clock: Clock) -> Selecte
     return SelectedRun(run, EMPTY, tree, is_new=True, reason=reason, notice=notice)
 
 
-def _choice(root: Path, pack: Pack, head: str | None, wish: RunSelector) -> RunChoice:
+def _choice(root: Path, pack: Pack, head: str | None, *, rehearsal: bool | None) -> RunChoice:
     """The run of ours that goes on.
 
     A foreign run in its place that may be the user's own is not ignored: its answers may be paid
@@ -115,7 +109,7 @@ def _choice(root: Path, pack: Pack, head: str | None, wish: RunSelector) -> RunC
 
     def choose(*, foreign: bool) -> RunChoice:
         some = (run for run in runs if (run.foreign is not None) == foreign)
-        return choose_run(some, pack.pack_hash, head, mutating=mutating, rehearsal=wish.rehearsal)
+        return choose_run(some, pack.pack_hash, head, mutating=mutating, rehearsal=rehearsal)
 
     own, other = choose(foreign=False), choose(foreign=True).run
     if own.run is not None or other is None or other.foreign is None:
@@ -135,15 +129,17 @@ def _refuse_foreign_place(run: RunDir) -> None:
         )
 
 
-def _rehearsal(root: Path, wish: RunSelector, tree: git.WorkTreeState, name: str) -> SelectedRun:
+def _rehearsal(
+    root: Path, arguments: RunArguments, tree: git.WorkTreeState, name: str
+) -> SelectedRun:
     """A rehearsal starts over; one that changed the project itself is kept, so is its record."""
-    if wish.run_id is not None:
+    if arguments.run_id is not None:
         raise UsageError(
             "--run-id: a rehearsal always starts over, and continues no run",
             hint="leave --run-id out, or drop --engine rehearsal",
         )
     known = run_dir.run_ids(root, REHEARSALS)
-    usable = [one for one in known if wish.in_place or _stays(RunDir(root, one, REHEARSALS))]
+    usable = [one for one in known if arguments.in_place or _stays(RunDir(root, one, REHEARSALS))]
     run = RunDir(root, free_run_id(name, usable), REHEARSALS)
     _refuse_foreign_place(run)
     return SelectedRun(run, EMPTY, tree, is_new=True, reason="a rehearsal starts over")
@@ -188,20 +184,31 @@ def described(selected: SelectedRun, meanwhile: Callable[[], None]) -> SelectedR
 
 @contextmanager
 def opened(
-    selected: SelectedRun, pack: Pack, wish: RunSelector, clock: Clock, command: str
+    selected: SelectedRun,
+    pack: Pack,
+    clock: Clock,
+    command: str,
+    *,
+    is_new: bool = False,
+    legacy_files: bool = True,
+    observers: Sequence[Observer] = (),
 ) -> Iterator[Recorder]:
-    """Lock the run and open its journal; both are released at the end."""
+    """Lock the run and open its journal; both are released at the end.
+
+    With `is_new` no run of another command will do, even one that began at the same moment.
+    """
     check_name(Path(pack.path))
+    rehearsal = selected.is_new and selected.run.folder == REHEARSALS
     selected.run.create()
     held = locks.acquire(selected.run.path, locks.this_process(command, clock))
     if isinstance(held, locks.Holder):
         raise LockedError(
             f"run {selected.run.run_id} is in use by {held}",
             hint="wait for it to end"
-            + ("" if wish.rehearsal else ", or start another one with --new-run"),
+            + ("" if rehearsal else ", or start another one with --new-run"),
         )
     with held:
-        if wish.rehearsal:
+        if rehearsal:
             from oraclepack.run.rehearsing import start_over
 
             start_over(selected.run)
@@ -212,15 +219,15 @@ def opened(
                 user_budget(clock).sweep()
         redactor = Redactor.of(environment.environment())
         file = journal_file.JournalFile(selected.run.journal, clock, redactor)
-        if wish.new_run and selected.is_new and file.state.created is not None:
+        if is_new and selected.is_new and file.state.created is not None:
             file.close()
             raise LockedError(
                 f"another command began run {selected.run.run_id} at the same moment",
                 hint="run the command again",
                 retry_after=1.0,
             )
-        legacy = wish.legacy_files and selected.run.folder == RUNS
-        recorder = Recorder(file, selected.run, pack, legacy=legacy, observers=wish.observers)
+        legacy = legacy_files and selected.run.folder == RUNS
+        recorder = Recorder(file, selected.run, pack, legacy=legacy, observers=observers)
         try:
             with recorder:
                 yield recorder
@@ -244,8 +251,10 @@ def _written_to(run: RunDir, pack: Pack) -> set[Path]:
     return folders | {root / CACHE} | quarantines
 
 
-def _named(root: Path, pack: Pack, wish: RunSelector, tree: git.WorkTreeState) -> SelectedRun:
-    known, run_id = run_dir.every_run(root), wish.run_id or ""
+def _named(
+    root: Path, pack: Pack, run_id: str, tree: git.WorkTreeState, *, rehearsal: bool | None
+) -> SelectedRun:
+    known = run_dir.every_run(root)
     run = next((one for one in known if one.name == run_id), None)
     if run is None:
         raise NotFoundError(
@@ -258,19 +267,13 @@ def _named(root: Path, pack: Pack, wish: RunSelector, tree: git.WorkTreeState) -
             f"--run-id: run {run_id} belongs to another content of the pack",
             hint="the pack was edited since; leave --run-id out to start a new run",
         )
-    _refuse_other_kind(run_id, state, wish)
-    return SelectedRun(run, state, tree, is_new=False, reason="--run-id names it")
-
-
-def _refuse_other_kind(run_id: str, state: RunState, wish: RunSelector) -> None:
-    """A real run must not take rehearsed answers for its own."""
-    if state.created is None or wish.rehearsal is None:
-        return
-    if is_rehearsal(state.created.engine):
+    # A real run must not take rehearsed answers for its own.
+    if rehearsal is False and state.created is not None and is_rehearsal(state.created.engine):
         raise UsageError(
             f"--run-id: run {run_id} is a rehearsal, and this is a real run",
             hint="leave --run-id out, or add --engine rehearsal to rehearse again",
         )
+    return SelectedRun(run, state, tree, is_new=False, reason="--run-id names it")
 
 
 def _state(run: RunDir) -> RunState:
@@ -305,8 +308,8 @@ def begin(request: RunRequest, selected: SelectedRun, record: Recorder) -> None:
             git_dirty=selected.tree.dirty,
             oraclepack_version=__version__,
             oracle_version=_oracle_version(request),
-            engine=request.options.engine,
-            settings=dict(request.settings),
+            engine=request.settings[ENGINE],
+            settings=dict(request.recorded),
             steps=tuple(step.id for step in request.pack.steps),
             mutating=mutates(request.pack),
             number=1 + max(known, default=0),
@@ -317,9 +320,9 @@ def begin(request: RunRequest, selected: SelectedRun, record: Recorder) -> None:
 def _oracle_version(request: RunRequest) -> str | None:
     """Which oracle answers; not asked for where none is called, or we answer ourselves."""
     called = any(call.tool == ORACLE for step in request.pack.steps for call in step.calls)
-    if not called or ORACLE in request.options.answered:
+    if not called or request.is_rehearsal:
         return None
-    return version_of_oracle(request.options.oracle_bin)
+    return version_of_oracle(request.oracle_bin)
 
 
 def enter(request: RunRequest, selected: SelectedRun, record: Recorder, private: str) -> None:
@@ -331,7 +334,7 @@ def enter(request: RunRequest, selected: SelectedRun, record: Recorder, private:
             command=request.command,
             argv=request.argv,
             oraclepack_version=__version__,
-            settings=dict(request.settings),
+            settings=dict(request.recorded),
             private=private,
         )
     )

@@ -29,8 +29,9 @@ from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.rehearsing import end_killed
-from oraclepack.run.run_pack import RunRequest, preview_run, run_pack
+from oraclepack.run.run_pack import preview_run, run_pack
 from oraclepack.run.run_request import (
+    RunRequest,
     cost_limit,
     lanes_with,
     limits_of,
@@ -126,9 +127,7 @@ def _rehearsed(
     rehearsal = request_for(
         request.pack, replace(settings, values=values, origins=origins), arguments
     )
-    rehearsal = replace(
-        rehearsal, options=replace(rehearsal.options, keep_going=True), check=None, command="plan"
-    )
+    rehearsal = replace(rehearsal, keep_going=True, check=None, command="plan")
     return run_pack(rehearsal, stop=stop).state
 
 

@@ -28,7 +28,7 @@ from oraclepack.tools.oracle_config import KEYS, read_dotenv
 from oraclepack.tools.provider_access import gives_access
 
 if TYPE_CHECKING:
-    from oraclepack.run.run_pack import RunRequest
+    from oraclepack.run.run_request import RunRequest
 
 _FOLDER = "copy"
 """In the private directory of the command."""
@@ -55,7 +55,7 @@ def plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
 
     Raises why it cannot begin. Changes nothing.
     """
-    if request.wish.in_place:
+    if request.arguments.in_place:
         _refuse_replacing(request, planned)
         return None
     _refuse_place_named(request.pack, request.root)

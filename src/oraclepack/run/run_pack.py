@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,12 +18,10 @@ from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import RollbackStatus, Status
-from oraclepack.pack.model import Pack
 from oraclepack.pack.questions import short_title
 from oraclepack.run import import_state as older_state
 from oraclepack.run import revise, tree_guard
 from oraclepack.run.open_run import (
-    RunSelector,
     SelectedRun,
     begin,
     described,
@@ -34,7 +33,7 @@ from oraclepack.run.open_run import (
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
 from oraclepack.run.planning.planner import DiskSnapshot
 from oraclepack.run.planning.planner import plan as make_plan
-from oraclepack.run.planning.selection import Existing, Selection
+from oraclepack.run.planning.selection import Existing
 from oraclepack.run.planning.snapshot import take_snapshot
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
 from oraclepack.run.quarantine import failed_folder
@@ -43,11 +42,14 @@ from oraclepack.run.recorder import Recorder
 from oraclepack.run.recovery import recover
 from oraclepack.run.rehearsing import enter_workplace, plan_workplace
 from oraclepack.run.rollback import finish_rollback, roll_back
-from oraclepack.run.run_display import Display, RunPreview, StepPreview
-from oraclepack.run.run_session import RunOptions, RunSession, manner_of
+from oraclepack.run.run_display import RunPreview, StepPreview
+from oraclepack.run.run_request import FollowUpResult, RunRequest, lanes_with, store_of
+from oraclepack.run.run_session import RunSession
 from oraclepack.run.tree_status import TreeStatus
 from oraclepack.run.wait_for_run import run_to_wait_for, wait_for_end
-from oraclepack.settings.call_settings import ENGINE, REHEARSAL
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.call_settings import CONFIRM_ABOVE, ENGINE, REHEARSAL
+from oraclepack.settings.notify_settings import NOTIFY
 from oraclepack.shell.stop import Stop
 from oraclepack.system import environment
 from oraclepack.system.clock import Clock, SystemClock
@@ -55,7 +57,6 @@ from oraclepack.system.terminal import can_ask
 from oraclepack.view.legacy_files import refuse_directories
 
 if TYPE_CHECKING:
-    from oraclepack.run.executor import Executor
     from oraclepack.run.known_calls import RunForecast
     from oraclepack.run.project_copy import CopyPlan
 
@@ -73,47 +74,6 @@ class RunResult(msgspec.Struct, frozen=True):
     """Where the steps ran: the project, or the copy of a rehearsal while that lasts."""
 
 
-class FollowUpResult(msgspec.Struct, frozen=True):
-    """What became of the stages that follow the steps."""
-
-    exit_code: int
-    """Of the whole command, unless a signal or a rollback decides it."""
-    failed: bool
-    """If wished, the command is rolled back for it."""
-
-
-class RunRequest(msgspec.Struct, frozen=True):
-    """What the user asked for."""
-
-    root: Path
-    pack: Pack
-    selection: Selection = msgspec.field(default_factory=Selection)
-    options: RunOptions = msgspec.field(default_factory=RunOptions)
-    wish: RunSelector = msgspec.field(default_factory=RunSelector)
-    argv: tuple[str, ...] = ()
-    settings: Mapping[str, j.Setting] = msgspec.field(default_factory=dict)
-    import_state: Path | None = None
-    existing: Existing | None = None
-    """What becomes of outputs that are there and that this run has not recorded."""
-    min_completion: float = 1.0
-    notes: tuple[str, ...] = ()
-    """What the user should know about the request itself."""
-    check: Callable[[], None] | None = None
-    """Raises the errors of the pack that prevent running it."""
-    command: str = "run"
-    then: Callable[[RunResult], FollowUpResult] | None = None
-    """The stages of a longer command that follow the steps, while the run is still locked."""
-    display: Display | None = None
-    lanes: Callable[[Sequence[str]], int | None] = lambda _: None
-    """How many steps make progress at once while these providers are asked, if that is known."""
-    executor: Executor | None = None
-    """Who runs the steps; None for threads of this process."""
-    forecast: Callable[[Pack, Path, RunDir, RunState, Sequence[str]], RunForecast | None] | None = (
-        None
-    )
-    """What steps of a run would ask and cost; None for a rehearsal, which costs nothing."""
-
-
 def plan_run(
     request: RunRequest,
     run: RunDir,
@@ -129,14 +89,15 @@ def plan_run(
     if isinstance(planned, Refusal):
         raise planned.error()
     planned = msgspec.structs.replace(planned, warnings=(*request.notes, *planned.warnings))
-    in_copy = request.wish.rehearsal and not request.wish.in_place
+    in_copy = request.is_rehearsal and not request.arguments.in_place
     if in_copy:
         return planned
-    manner = manner_of(request.options)
-    found = find_files(request.root, request.pack, run, state, planned, manner, imported)
-    if request.wish.rehearsal and not found.taken:
+    found = find_files(
+        request.root, request.pack, run, state, planned, request.verify_options, imported
+    )
+    if request.is_rehearsal and not found.taken:
         return planned  # its calls replace no real answer
-    return with_existing(planned, found, request.existing, run)
+    return with_existing(planned, found, request.arguments.existing, run)
 
 
 def preview_run(request: RunRequest, clock: Clock | None = None) -> tuple[SelectedRun, Plan]:
@@ -144,7 +105,7 @@ def preview_run(request: RunRequest, clock: Clock | None = None) -> tuple[Select
 
     A pack whose steps are all done was checked before.
     """
-    selected = find_run(request.root, request.pack, request.wish, clock or SystemClock())
+    selected = _find(request, clock or SystemClock())
     check = request.check or (lambda: None)
     selected = described(selected, check if selected.is_new else lambda: None)
     if _has_legacy_files(request):
@@ -155,13 +116,19 @@ def preview_run(request: RunRequest, clock: Clock | None = None) -> tuple[Select
         selected.run,
         selected.state,
         _snapshot(request, selected.run, selected.state),
-        older_state.taken_steps(request.root, request.pack, found, manner_of(request.options)),
+        older_state.taken_steps(request.root, request.pack, found, request.verify_options),
     )
     if planned.to_run and not selected.is_new:
         check()
     if notice := _go_notice(found, selected):
         planned = msgspec.structs.replace(planned, warnings=(*planned.warnings, notice))
     return selected, planned
+
+
+def _find(request: RunRequest, clock: Clock) -> SelectedRun:
+    return find_run(
+        request.root, request.pack, request.arguments, clock, rehearsal=request.is_rehearsal
+    )
 
 
 def _go_notice(found: older_state.ImportedState | None, selected: SelectedRun) -> str:
@@ -184,7 +151,7 @@ def check_run(request: RunRequest) -> None:
 
 def _refuse_nested(request: RunRequest, planned: Plan) -> None:
     """A run in a step would ask through the run of that step, and each would wait for the other."""
-    if planned.to_run and not request.wish.rehearsal and is_inside_a_step(os.environ):
+    if planned.to_run and not request.is_rehearsal and is_inside_a_step(os.environ):
         raise UsageError(
             "a step of another run started this command; its questions would wait for that run, "
             "and that run for them",
@@ -194,7 +161,7 @@ def _refuse_nested(request: RunRequest, planned: Plan) -> None:
 
 
 def _snapshot(request: RunRequest, run: RunDir, state: RunState) -> DiskSnapshot:
-    return take_snapshot(request.root, run, request.pack, state, request.options)
+    return take_snapshot(request, run, state)
 
 
 def run_pack(
@@ -211,13 +178,21 @@ def run_pack(
     _refuse_nested(request, planned)
     copied = _plan_workplace(request, planned)
     awaited = _awaited(request, selected)
-    expected = _confirmed(request.options, expected_cost(request, selected, planned))
+    expected = _confirmed(request, expected_cost(request, selected, planned))
     if request.display is not None:
         request.display.begin(_preview(request, selected, planned, expected))
     with ExitStack() as stack:
         stop = stop or stack.enter_context(Stop())
         record = stack.enter_context(
-            opened(selected, request.pack, request.wish, clock, request.command)
+            opened(
+                selected,
+                request.pack,
+                clock,
+                request.command,
+                is_new=request.arguments.new_run,
+                legacy_files=request.writes_legacy_files,
+                observers=() if request.display is None else (request.display.event,),
+            )
         )
         folder = failed_folder(request.root, request.pack.out_dir, selected.run.path)
         untouched = record.state.last_seq == selected.state.last_seq
@@ -231,9 +206,9 @@ def run_pack(
             record=record,
             stop=stop,
             clock=clock,
-            options=request.options,
+            request=request,
             private=Path(name),
-            environment=_environment(request.options),
+            environment=_environment(request),
             failed=folder,
             began=clock.monotonic_ns(),
             tree_status=TreeStatus(clock),
@@ -253,7 +228,7 @@ def run_pack(
 
             stack.enter_context(open_control(session))
         untouched &= not wait_for_end(session, awaited)  # what it did may change the plan
-        if request.wish.rehearsal:
+        if request.is_rehearsal:
             enter_workplace(session, copied)
         if not untouched:
             now = _snapshot(request, selected.run, record.state)
@@ -273,8 +248,9 @@ def run_pack(
 def _decided(request: RunRequest, clock: Clock) -> tuple[RunRequest, SelectedRun, Plan]:
     """The run and its plan, after asking the person at the terminal; raises why it cannot begin."""
     selected, planned = preview_run(request, clock)
-    if planned.existing and request.options.ask is not None and _is_adopting(request, planned):
-        request = msgspec.structs.replace(request, existing=Existing.ADOPT)
+    if planned.existing and request.ask is not None and _is_adopting(request, planned):
+        adopting = msgspec.structs.replace(request.arguments, existing=Existing.ADOPT)
+        request = msgspec.structs.replace(request, arguments=adopting)
         selected, planned = preview_run(request, clock)
     is_imported = not planned.existing and _imported_state(request, selected) is not None
     if planned.refusal is not None and not is_imported:
@@ -283,12 +259,12 @@ def _decided(request: RunRequest, clock: Clock) -> tuple[RunRequest, SelectedRun
 
 
 def _is_adopting(request: RunRequest, planned: Plan) -> bool:
-    assert request.options.ask is not None
+    assert request.ask is not None
     question = (
         f"There are {existing_text(planned.existing)}. Take those, and ask for the others? "
         "(no ends the command: --existing replace asks for all again)"
     )
-    return request.options.ask(question, _wait)
+    return request.ask(question, _wait)
 
 
 def _done_before(
@@ -310,9 +286,7 @@ def _done_before(
 def expected_cost(request: RunRequest, selected: SelectedRun, planned: Plan) -> RunForecast | None:
     """What the command is expected to ask and to cost; None where it asks nothing."""
     steps = [step.step_id for step in planned.to_run]
-    if request.forecast is None or not steps:
-        return None
-    return request.forecast(request.pack, request.root, selected.run, selected.state, steps)
+    return request.forecast(selected.run, selected.state, steps)
 
 
 def _wait(seconds: float) -> bool:
@@ -327,12 +301,12 @@ def _record_forecast(record: Recorder, expected: RunForecast | None) -> None:
         record.append(j.WarningRecorded(code="budget", message=expected.above_limit))
 
 
-def _confirmed(options: RunOptions, expected: RunForecast | None) -> RunForecast | None:
+def _confirmed(request: RunRequest, expected: RunForecast | None) -> RunForecast | None:
     """The forecast, after asking the person at the terminal where it is likely to cost much."""
-    limit, cost = options.confirm_above, expected.cost if expected else None
-    if expected is None or cost is None or limit is None or options.ask is None:
+    limit, cost = request.settings[CONFIRM_ABOVE], expected.cost if expected else None
+    if expected is None or cost is None or limit is None or request.ask is None:
         return expected
-    if cost.likely <= limit or options.ask(f"{expected.text}; begin?", _wait):
+    if cost.likely <= limit or request.ask(f"{expected.text}; begin?", _wait):
         return expected
     raise UsageError(
         "not begun: the forecast is above confirm_above, and the answer was no",
@@ -349,14 +323,14 @@ def _preview(
         selected.run.run_id,
         selected.run.path,
         tuple(steps),
-        request.lanes,
+        partial(lanes_with, request.settings),
         expected.text if expected is not None else "",
     )
 
 
 def _plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
     """What a rehearsal copies to run in; raises why it cannot begin."""
-    return plan_workplace(request, planned) if request.wish.rehearsal else None
+    return plan_workplace(request, planned) if request.is_rehearsal else None
 
 
 def _imported_state(
@@ -366,13 +340,14 @@ def _imported_state(
     found = _go_state(request, selected)
     if found is None:
         return None
-    act = older_state.take_over if request.import_state is None else older_state.import_state
+    named = request.arguments.import_state is not None
+    act = older_state.import_state if named else older_state.take_over
     return lambda session: act(session, found)
 
 
 def _go_state(request: RunRequest, selected: SelectedRun) -> older_state.ImportedState | None:
-    if request.import_state is not None:
-        return older_state.read_state(request.import_state)
+    if request.arguments.import_state is not None:
+        return older_state.read_state(Path(request.arguments.import_state))
     if not _has_legacy_files(request):
         return None
     path, pack_hash = _pack_path(request, selected), request.pack.pack_hash
@@ -381,7 +356,7 @@ def _go_state(request: RunRequest, selected: SelectedRun) -> older_state.Importe
 
 def _has_legacy_files(request: RunRequest) -> bool:
     """Something is where the state and report files of the pack are going to be written."""
-    if not request.wish.legacy_files or request.wish.rehearsal:
+    if not request.writes_legacy_files:
         return False
     stem = Path(request.pack.path).stem
     return any((request.root / f"{stem}.{one}.json").exists() for one in ("state", "report"))
@@ -401,7 +376,7 @@ def _recovered(request: RunRequest, selected: SelectedRun, record: Recorder, fol
         environment.forget_private(record.state.sessions[-1].started.private or "")
     last = record.state.rollback
     failed = last is not None and last.status is RollbackStatus.FAILED
-    if failed and request.options.rollback_on_failure:
+    if failed and request.settings[rs.ROLLBACK_ON_FAILURE]:
         changed |= finish_rollback(request.root, selected.run, record, folder)
     return changed
 
@@ -412,30 +387,37 @@ def _refuse_dirty_rerun(
     if not selected.run.has_changes:
         return
     tree_guard.refuse_half_undone(request.pack, selected.run, record.state, request.argv)
-    if not request.options.allow_dirty_rerun:
+    if not request.settings[rs.ALLOW_DIRTY_RERUN]:
         tree_guard.refuse_dirty_rerun(
             request.root, request.pack, selected.run, record, plan, request.argv
         )
 
 
-def _environment(options: RunOptions) -> dict[str, str]:
+def _environment(request: RunRequest) -> dict[str, str]:
     """What the steps inherit: our environment, and the out_dir if one was given."""
-    inherited = environment.inherited(with_database=not options.store)
+    inherited = environment.inherited(with_database=not store_of(request))
     if not can_ask():
         inherited |= environment.WITHOUT_TERMINAL
-    if options.answered:
+    if request.is_rehearsal:
         # A step may call oraclepack itself; what that runs is a rehearsal too.
         inherited |= {ENGINE.variable: REHEARSAL}
-    return inherited | {"out_dir": options.out_dir} if options.out_dir else inherited
+    return inherited | {"out_dir": request.out_dir} if request.out_dir else inherited
 
 
 @contextmanager
 def _notified(request: RunRequest, run: RunDir, record: Recorder) -> Iterator[None]:
     """People are notified of what happens meanwhile, if they want to be."""
-    if request.options.notify is None:
+    if not request.settings[NOTIFY]:
         yield
         return
-    notifier = request.options.notify(run)
+    # With what it needs for requests it would take each run a while to load.
+    from oraclepack.run.notify import Notifier, notify_options
+
+    options = notify_options(request.settings)
+    if options is None:
+        yield
+        return
+    notifier = Notifier(run, options)
     notifier.begin(record.state)
     record.observe(notifier.event)
     try:
@@ -449,7 +431,7 @@ def _notified(request: RunRequest, run: RunDir, record: Recorder) -> Iterator[No
 
 def _awaited(request: RunRequest, selected: SelectedRun) -> RunDir | None:
     """The run that this one waits for."""
-    name = request.options.wait_for
+    name = request.arguments.wait_for
     return run_to_wait_for(request.root, name, selected.run) if name else None
 
 
@@ -477,7 +459,7 @@ def _keep_what_was_paid_for(session: RunSession, planned: Plan) -> None:
     if not steps:
         return
     where = revise.RunFiles(session.root, session.run, session.record)
-    options = session.options
+    options, verify = session.request.verify_options, session.settings[rs.OUTPUT_VERIFY]
     for one in steps:
         step = session.pack.step(one.step_id)
         assert step is not None
@@ -486,9 +468,9 @@ def _keep_what_was_paid_for(session: RunSession, planned: Plan) -> None:
         if one.decision is Decision.RESTORE:
             revise.restore_outputs(where, one.step_id)
         elif one.decision is Decision.HELD:
-            revise.hold_failed(where, step, manner_of(options))
+            revise.hold_failed(where, step, options)
         elif one.decision is Decision.RECHECK:
-            revise.recheck(where, step, manner_of(options), verify=options.verify)
+            revise.recheck(where, step, options, verify=verify)
 
 
 def _skip(session: RunSession, step: PlannedStep) -> None:
@@ -511,15 +493,15 @@ def _end(
 ) -> RunResult:
     record = session.record
     before = record.state
-    figures = completion(planned, before, request.min_completion)
+    figures = completion(planned, before, request.settings[rs.MIN_COMPLETION])
     run_reply = reply(planned, before)
-    code = exit_code(run_reply, figures, ci=request.options.ci, signal=session.stop.signal)
+    code = exit_code(run_reply, figures, ci=request.settings[rs.CI], signal=session.stop.signal)
     after = FollowUpResult(code, failed=run_reply.is_unfinished)
     if request.then is not None:
         after = request.then(
             RunResult(selected, planned, before, run_reply, figures, code, session.root)
         )
-    if after.failed and request.options.rollback_on_failure:
+    if after.failed and request.settings[rs.ROLLBACK_ON_FAILURE]:
         roll_back(session.root, session.run, record, session.failed, run_reply.unfinished_steps)
         run_reply = reply(planned, before, record.state)
     settled = [record.state.step(step.id).status.is_settled for step in request.pack.steps]
@@ -528,7 +510,7 @@ def _end(
     code = after.exit_code
     signal = session.stop.signal
     if signal is not None or run_reply.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
-        code = exit_code(run_reply, figures, ci=request.options.ci, signal=signal)
+        code = exit_code(run_reply, figures, ci=request.settings[rs.CI], signal=signal)
     took = (session.clock.monotonic_ns() - session.began) // 1_000_000
     ended = j.SessionFinished(exit_code=code, rollback=run_reply.rollback_status, duration_ms=took)
     record.append(ended)

@@ -13,9 +13,9 @@ from oraclepack.errors import ExitCode, OraclePackError, UsageError, exit_code_o
 from oraclepack.pack.pack_files import find_packs
 from oraclepack.run.planning.selection import Rerun, RunArguments
 from oraclepack.run.run_display import RunFrontEnd
-from oraclepack.run.run_pack import RunRequest, check_run, expected_cost, preview_run, run_pack
+from oraclepack.run.run_pack import check_run, expected_cost, preview_run, run_pack
 from oraclepack.run.run_report import RunOutcome, RunReport, plan_outcome, run_outcome
-from oraclepack.run.run_request import read_request
+from oraclepack.run.run_request import RunRequest, read_request
 from oraclepack.run.start_run import command_line
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings.declaration import ValueSource
@@ -147,7 +147,7 @@ def run_packs(
                 code = int(outcome.exit_code)
                 ran.append(PackRun(path=pack.as_posix(), exit_code=code, run=outcome.report))
         stopped = ran[-1].exit_code in {ExitCode.INTERRUPTED, ExitCode.TERMINATED}
-        if stopped or (ran[-1].exit_code and not request.options.keep_going):
+        if stopped or (ran[-1].exit_code and not request.keep_going):
             break
     ran += [PackRun(path=pack.as_posix()) for pack in packs[len(ran) :]]
     code = worst([one.exit_code for one in ran if one.exit_code is not None])
@@ -182,8 +182,7 @@ def _request(
     own = msgspec.structs.replace(arguments, argv=argv)
     ask = front_end.ask if front_end is not None else None
     request = read_request(pack, settings, own, front_end, ask)
-    options = msgspec.structs.replace(request.options, ledger=ledger)
-    return msgspec.structs.replace(request, options=options)
+    return msgspec.structs.replace(request, ledger=ledger)
 
 
 def _refused(pack: Path, error: OraclePackError) -> PackRun:

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
+from oraclepack.answers.verify_pack import VerifyOptions
 from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.calls.budget import BudgetScope, Ceiling, UnknownPricePolicy
 from oraclepack.calls.context import CallOptions
@@ -28,16 +30,14 @@ from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import RedirectedPack, directed, read_pack
 from oraclepack.pack.questions import asking_calls
 from oraclepack.run.known_calls import CostLimit, RunForecast, UsualCall, run_forecast
-from oraclepack.run.open_run import IN_PLACE, RunSelector
+from oraclepack.run.open_run import IN_PLACE
 from oraclepack.run.planning.schedule import OnFailure, on_failure
 from oraclepack.run.planning.selection import RoiMode, RunArguments, Selection
 from oraclepack.run.run_display import Display
-from oraclepack.run.run_pack import RunRequest
-from oraclepack.run.run_session import RunOptions
+from oraclepack.run.verify_outputs import verify_options
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.declaration import Setting, ValueSource
-from oraclepack.settings.notify_settings import NOTIFY
 from oraclepack.settings.registry import ALLOW_PROJECT_PROGRAMS, STRICT, Settings
 from oraclepack.settings.value_kinds import AUTO, AUTO_STEPS, MaxParallel
 from oraclepack.system import environment
@@ -52,7 +52,9 @@ from oraclepack.tools.providers import engine_of, model_of
 from oraclepack.tools.tool_names import ORACLE, TOOLS
 
 if TYPE_CHECKING:
-    from oraclepack.run.notify import Notifier
+    from oraclepack.calls.call_budget import CommandLedger
+    from oraclepack.run.executor import Executor
+    from oraclepack.run.run_pack import RunResult
 
 _SHA256 = re.compile("[0-9a-fA-F]{64}")
 
@@ -115,8 +117,6 @@ def _forecast(
     settings: Settings, pack: Pack, root: Path, run: RunDir, state: RunState, steps: Sequence[str]
 ) -> RunForecast | None:
     """What steps of a run would ask and cost, from what is recorded of them."""
-    if not any(asking_calls(step) for step in pack.steps if step.id in steps):
-        return None
     # Nothing else of a run that has no steps left needs the reading of other runs.
     from oraclepack.run.known_answers import KnownAnswers
 
@@ -188,6 +188,11 @@ def max_parallel(settings: Settings) -> MaxParallel:
     return 1 if given == AUTO and settings[cs.ENGINE] == "browser" else given
 
 
+def store_of(request: RunRequest) -> str:
+    """The database that calls share with other machines; empty: the files of this one."""
+    return "" if request.is_rehearsal else request.settings[cs.STORE]
+
+
 def lanes_with(settings: Settings, providers: Sequence[str]) -> int | None:
     """How many steps get on at once; None where a limit per minute decides."""
     most = max_parallel(settings)
@@ -206,6 +211,85 @@ class PackChangedError(InputError):
     code = "PACK_CHANGED"
 
 
+class FollowUpResult(msgspec.Struct, frozen=True):
+    """What became of the stages that follow the steps."""
+
+    exit_code: int
+    """Of the whole command, unless a signal or a rollback decides it."""
+    failed: bool
+    """With --rollback-on-failure the command is rolled back for it."""
+
+
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user asked for: a pack, settings and arguments, and who is told of it."""
+
+    root: Path
+    pack: Pack
+    settings: Settings = msgspec.field(default_factory=Settings)
+    arguments: RunArguments = msgspec.field(default_factory=RunArguments)
+    selection: Selection = msgspec.field(default_factory=Selection)
+    out_dir: str = ""
+    """Handed to the pack as the variable `out_dir`; empty leaves the pack alone."""
+    makes_out_dir: bool = False
+    """The pack names or uses it, so that it must be there before the first step."""
+    oracle_bin: str = ""
+    """The oracle to call, where the user named one."""
+    keep_going: bool = False
+    notes: tuple[str, ...] = ()
+    """What the user should know about the request itself."""
+    recorded: Mapping[str, j.Setting] = msgspec.field(default_factory=dict)
+    """The settings that the journal keeps."""
+    check: Callable[[], None] | None = None
+    """Raises the errors of the pack that prevent running it."""
+    command: str = "run"
+    then: Callable[[RunResult], FollowUpResult] | None = None
+    """The stages of a longer command that follow the steps, while the run is still locked."""
+    display: Display | None = None
+    ask: Ask | None = None
+    """Asks the person at the terminal; None where there is none."""
+    executor: Executor | None = None
+    """Who runs the steps; None for threads of this process."""
+    ledger: CommandLedger | None = None
+    """What the command has spent, where it runs several packs."""
+    adjust_calls: Callable[[CallOptions], CallOptions] = lambda options: options
+    """What a fleet prescribes for the calls of its jobs."""
+
+    @property
+    def is_rehearsal(self) -> bool:
+        return is_rehearsal(self.settings[cs.ENGINE])
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        return self.arguments.argv
+
+    @property
+    def answered(self) -> frozenset[str]:
+        """Tools that oraclepack answers for itself, so that they need not be installed."""
+        return frozenset(TOOLS if self.is_rehearsal else ())
+
+    @property
+    def writes_legacy_files(self) -> bool:
+        return self.settings[rs.LEGACY_FILES] and not self.is_rehearsal
+
+    @property
+    def verify_options(self) -> VerifyOptions:
+        """How strictly outputs are judged."""
+        return replace(verify_options(self.settings), rehearsal=self.is_rehearsal)
+
+    @property
+    def call_options(self) -> CallOptions:
+        can_ask = self.ask is not None or self.arguments.detached
+        options = call_options(self.settings, self.pack, can_ask=can_ask)
+        return self.adjust_calls(replace(options, in_place=self.arguments.in_place))
+
+    def forecast(self, run: RunDir, state: RunState, steps: Sequence[str]) -> RunForecast | None:
+        """What steps would ask and cost; None where they ask nothing, as in a rehearsal."""
+        asking = {step.id for step in self.pack.steps if asking_calls(step)}
+        if self.is_rehearsal or asking.isdisjoint(steps):
+            return None
+        return _forecast(self.settings, self.pack, self.root, run, state, steps)
+
+
 def request_for(
     pack: Pack,
     settings: Settings,
@@ -213,11 +297,10 @@ def request_for(
     display: Display | None = None,
     ask: Ask | None = None,
 ) -> RunRequest:
-    """Put together what is to be done with a pack."""
+    """Put together what is to be done with a pack; raises what is wrong with the settings."""
     _refuse_unexpected(pack, arguments.expect_pack)
     root = Path(settings.root)
-    rehearsal = is_rehearsal(settings[cs.ENGINE])
-    if arguments.in_place and not rehearsal:
+    if arguments.in_place and not is_rehearsal(settings[cs.ENGINE]):
         raise UsageError(
             "--in-place is about rehearsals, and this is a real run",
             hint="leave it out, or add --engine rehearsal",
@@ -228,43 +311,44 @@ def request_for(
     )
     _refuse_own_folder(root, out_dir, sent.out_dir, where)
     pack = sent.pack
-    threshold = settings[rs.ROI_THRESHOLD]
     redactor = Redactor.of(environment.environment())
-    return RunRequest(
+    request = RunRequest(
         root=root,
         pack=pack,
+        settings=settings,
+        arguments=replace(arguments, argv=tuple(map(redactor.clean, arguments.argv))),
         selection=Selection(
             rerun=arguments.rerun,
             steps=arguments.steps,
             resume_from=arguments.resume_from,
-            roi_threshold=threshold or None,
+            roi_threshold=settings[rs.ROI_THRESHOLD] or None,
             roi_mode=RoiMode(settings[rs.ROI_MODE]),
             refresh=settings[cs.REFRESH],
         ),
-        options=msgspec.structs.replace(
-            _options(settings, pack, arguments, ask),
-            out_dir=sent.out_dir,
-            makes_out_dir=sent.is_used or bool(pack.out_dir_sites),
-        ),
+        out_dir=sent.out_dir,
+        makes_out_dir=sent.is_used or bool(pack.out_dir_sites),
+        oracle_bin=_oracle(settings),
+        keep_going=_keeps_going(settings),
         notes=tuple(_notes(sent, out_dir, where)),
-        wish=RunSelector(
-            run_id=arguments.run_id,
-            new_run=arguments.new_run,
-            rehearsal=rehearsal,
-            in_place=arguments.in_place,
-            legacy_files=settings[rs.LEGACY_FILES] and not rehearsal,
-            observers=() if display is None else (display.event,),
-        ),
-        argv=tuple(redactor.clean(word) for word in arguments.argv),
-        settings=_recorded(settings) | ({IN_PLACE: True} if arguments.in_place else {}),
-        import_state=Path(arguments.import_state) if arguments.import_state else None,
-        existing=arguments.existing,
-        min_completion=settings[rs.MIN_COMPLETION],
+        recorded=_recorded(settings) | ({IN_PLACE: True} if arguments.in_place else {}),
         check=partial(_refuse_broken, pack, root, settings) if settings[rs.VALIDATE] else None,
         display=display,
-        lanes=partial(lanes_with, settings),
-        forecast=None if rehearsal else partial(_forecast, settings),
+        ask=ask,
     )
+    if any(settings.is_given(one) for one in (*cs.CALL_SETTINGS, *cs.PROVIDER_SETTINGS)):
+        _ = request.call_options  # mistakes in them are reported now
+    return request
+
+
+def _keeps_going(settings: Settings) -> bool:
+    policy = on_failure(
+        keep_going=_given(settings, rs.KEEP_GOING),
+        stop_on_fail=_given(settings, rs.STOP_ON_FAIL),
+        min_completion=_accepted_share(settings),
+    )
+    if isinstance(policy, Refusal):
+        raise policy.error()
+    return policy is OnFailure.KEEP_GOING
 
 
 def _notes(sent: RedirectedPack, out_dir: str, where: str) -> Iterator[str]:
@@ -320,63 +404,6 @@ def _refuse_own_folder(root: Path, named: str, out_dir: str, where: str) -> None
         )
 
 
-def _options(
-    settings: Settings, pack: Pack, arguments: RunArguments, ask: Ask | None
-) -> RunOptions:
-    policy = on_failure(
-        keep_going=_given(settings, rs.KEEP_GOING),
-        stop_on_fail=_given(settings, rs.STOP_ON_FAIL),
-        min_completion=_accepted_share(settings),
-    )
-    if isinstance(policy, Refusal):
-        raise policy.error()
-    return RunOptions(
-        max_parallel=max_parallel(settings),
-        keep_going=policy is OnFailure.KEEP_GOING,
-        strict=settings[STRICT],
-        allow_dirty_rerun=settings[rs.ALLOW_DIRTY_RERUN],
-        allow_unseen_calls=settings[rs.ALLOW_UNSEEN_CALLS],
-        step_timeout=settings[rs.STEP_TIMEOUT] or None,
-        idle_timeout=settings[rs.IDLE_TIMEOUT] or None,
-        login_once=settings[rs.LOGIN] == "once",
-        verify=settings[rs.OUTPUT_VERIFY],
-        require_headings=settings[rs.OUTPUT_REQUIRE_HEADINGS],
-        chunks=ChunkMode(settings[rs.OUTPUT_CHUNK_MODE]),
-        contracts=ContractMode(settings[rs.OUTPUT_CONTRACT]),
-        rollback_on_failure=settings[rs.ROLLBACK_ON_FAILURE],
-        ci=settings[rs.CI],
-        engine=settings[cs.ENGINE],
-        answered=frozenset(TOOLS if is_rehearsal(settings[cs.ENGINE]) else ()),
-        # A rehearsal makes no calls, so a missing file costs nothing.
-        needs_files=settings[rs.VALIDATE] and not is_rehearsal(settings[cs.ENGINE]),
-        calls=_calls(
-            settings,
-            pack,
-            can_ask=ask is not None or arguments.detached,
-            in_place=arguments.in_place,
-        ),
-        refresh=settings[cs.REFRESH],
-        store="" if is_rehearsal(settings[cs.ENGINE]) else settings[cs.STORE],
-        store_lease=settings[cs.STORE_LEASE],
-        oracle_bin=_oracle(settings),
-        ask=ask,
-        detached=arguments.detached,
-        notify=_notify(settings),
-        wait_for=arguments.wait_for,
-        confirm_above=settings[cs.CONFIRM_ABOVE],
-    )
-
-
-def _notify(settings: Settings) -> Callable[[RunDir], Notifier] | None:
-    if not settings[NOTIFY]:
-        return None
-    # With what it needs for requests it would take each run a while to load.
-    from oraclepack.run.notify import Notifier, notify_options
-
-    options = notify_options(settings)
-    return None if options is None else lambda run: Notifier(run, options)
-
-
 def _oracle(settings: Settings) -> str:
     """The oracle that the user named, if it is there; a rehearsal needs none."""
     named = settings[cs.ORACLE_BIN]
@@ -396,21 +423,6 @@ def _accepted_share(settings: Settings) -> float:
     """
     is_flag = settings.origin(rs.MIN_COMPLETION).source is ValueSource.FLAG
     return settings[rs.MIN_COMPLETION] if settings[rs.CI] or is_flag else 1.0
-
-
-def _calls(
-    settings: Settings, pack: Pack, *, can_ask: bool, in_place: bool
-) -> Callable[[], CallOptions]:
-    """How calls are made, computed late; but mistakes in the given options are reported now."""
-
-    def work_out() -> CallOptions:
-
-        options = call_options(settings, pack, can_ask=can_ask)
-        return msgspec.structs.replace(options, in_place=in_place)
-
-    if any(settings.is_given(one) for one in (*cs.CALL_SETTINGS, *cs.PROVIDER_SETTINGS)):
-        work_out()
-    return work_out
 
 
 def _given(settings: Settings, setting: Setting[bool]) -> bool | None:

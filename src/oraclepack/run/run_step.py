@@ -34,6 +34,8 @@ from oraclepack.run.step_outputs import (
 )
 from oraclepack.run.tree_guard import watched_tree
 from oraclepack.run.unseen_calls import ALLOWED, ESCAPED, describe_unseen, unseen_calls
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.registry import STRICT
 from oraclepack.shell.attempt import (
     Attempt,
     AttemptCallbacks,
@@ -198,7 +200,7 @@ def _with_tree(
     judged: AttemptVerdict, session: RunSession, watched: TreePolicyResult
 ) -> AttemptVerdict:
     """A step that touched what is not its own has failed, where its policy is strict."""
-    strict = session.options.strict or watched.policy is TreePolicy.OWNED
+    strict = session.settings[STRICT] or watched.policy is TreePolicy.OWNED
     if judged.status in _UNFINISHED or not watched.strange or not strict:
         return judged
     return AttemptVerdict(
@@ -227,7 +229,7 @@ def _with_unseen(
     if not unseen:
         return judged
     message = describe_unseen(unseen, new)
-    if judged.status is not Status.OK or session.options.allow_unseen_calls:
+    if judged.status is not Status.OK or session.settings[rs.ALLOW_UNSEEN_CALLS]:
         session.record.append(j.WarningRecorded(step=step.id, code="escaped", message=message))
         return judged
     error = StepError(code=ESCAPED, message=f"{message}; {ALLOWED}")
@@ -249,10 +251,9 @@ def _attempt(session: RunSession, step: Step) -> Attempt:
         stderr_log=f"{folder}/{stderr}",
         token=session.token(step.id, number),
         restore=str(session.snapshot) if session.snapshot else None,
-        login=not session.options.login_once,
-        step_timeout=session.options.step_timeout,
-        idle_timeout=session.options.idle_timeout,
-        grace=session.options.grace,
+        login=session.settings[rs.LOGIN] != "once",
+        step_timeout=session.settings[rs.STEP_TIMEOUT] or None,
+        idle_timeout=session.settings[rs.IDLE_TIMEOUT] or None,
     )
 
 
@@ -290,7 +291,7 @@ def _judge(
         return AttemptVerdict(Status.PENDING, refused)
     if failure is not None:
         # What a call missed is counted over many runs, like what the step itself finds missing.
-        unmet = failure.code in _UNMET and session.options.verify
+        unmet = failure.code in _UNMET and session.settings[rs.OUTPUT_VERIFY]
         verified = verify_outputs(session, step, attempt.number) if unmet else None
         if verified is not None and failure.code == "CONTRACT" and verified.failures:
             failure = msgspec.structs.replace(failure, message=_lacks(verified))
@@ -302,7 +303,7 @@ def _judge(
         skipped = skip_line(attempt.stdout_log)
         if skipped is not None:
             return AttemptVerdict(Status.SKIPPED, skip_reason=skipped)
-    if not session.options.verify:
+    if not session.settings[rs.OUTPUT_VERIFY]:
         return AttemptVerdict(Status.OK)
     verification = verify_outputs(session, step, attempt.number)
     for doubt in verification.doubts:

@@ -12,6 +12,7 @@ from oraclepack.pack.model import PRELUDE, Prelude, plain_text
 from oraclepack.run.call_service import intercepted_calls
 from oraclepack.run.run_session import RunSession
 from oraclepack.run.run_step import intercepted, with_calls
+from oraclepack.settings import run_settings as rs
 from oraclepack.shell.attempt import (
     Attempt,
     AttemptCallbacks,
@@ -37,10 +38,14 @@ def needs_running(prelude: Prelude | None, *, login_once: bool) -> bool:
     return login_once or any(line and not line.startswith("#") for line in lines)
 
 
+def _logs_in_once(session: RunSession) -> bool:
+    return session.settings[rs.LOGIN] == "once"
+
+
 def prepare(session: RunSession) -> StepError | None:
     """Run the prelude and keep its state for the steps; its failure, if it fails."""
     prelude = session.pack.prelude
-    if not needs_running(prelude, login_once=session.options.login_once):
+    if not needs_running(prelude, login_once=_logs_in_once(session)):
         return None
     number = session.record.state.prelude_attempts + 1
     while attempt_name(PRELUDE, number) in session.attempts_before:
@@ -113,9 +118,8 @@ def _attempt(
         token=session.token(name, number),
         restore=str(session.snapshot) if session.snapshot else None,
         capture=capture,
-        login=not session.options.login_once,
-        step_timeout=session.options.step_timeout,
-        grace=session.options.grace,
+        login=not _logs_in_once(session),
+        step_timeout=session.settings[rs.STEP_TIMEOUT] or None,
     )
 
 
@@ -137,13 +141,12 @@ def ready_for_steps(session: RunSession) -> Iterator[bool]:
 
     Its exit trap runs after them.
     """
-    options = session.options
     out_dir = jail(session.root, f"{session.pack.out_dir}/x")
-    if options.makes_out_dir and isinstance(out_dir, AllowedPath):
+    if session.request.makes_out_dir and isinstance(out_dir, AllowedPath):
         files.make_directories(out_dir.path.parent)
     # The login profile is asked now, so that the first step need not wait for its answer.
     login_environment = environment_ahead(session.environment, str(session.root))
-    with nullcontext() if options.login_once else login_environment:
+    with nullcontext() if _logs_in_once(session) else login_environment:
         session.attempts_before = session.run.attempts_on_disk()
         with intercepted_calls(session):
             is_ready = prepare(session) is None

@@ -22,7 +22,8 @@ from oraclepack.pack.model import Step
 from oraclepack.pack.output_names import output_names
 from oraclepack.pack.questions import title_of
 from oraclepack.run.quarantine import move_to_quarantine
-from oraclepack.run.run_session import RunSession, manner_of
+from oraclepack.run.run_session import RunSession
+from oraclepack.settings import call_settings as cs
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.files import Content
@@ -120,7 +121,7 @@ def quarantine_earlier(session: RunSession, step: Step) -> None:
         return
     recorded = [out.declared_path for out in before.outputs if out.declared_path]
     backups = backup_folder(session, step.id, before.attempts)
-    paid = set() if session.options.refresh else _paid_for(session, before)
+    paid = set() if session.settings[cs.REFRESH] else _paid_for(session, before)
     inside = [
         path
         for path in (*declared_paths(step), *recorded)
@@ -317,17 +318,15 @@ def _outputs_on_disk(
 
 def verify_outputs(session: RunSession, step: Step, attempt: int = 0) -> Verification:
     """The step's outputs against their contracts, by the code of `verify-outputs`."""
-    options = session.options
     written = produced_paths(session, step, attempt)
     if not step.outputs and not written:
         return Verification(passed=True)
-    manner = manner_of(options)
     accepted = {one.declared_path: one for one in session.record.state.step(step.id).accepted}
 
     def read(path: str) -> Content:
         return output_content(session, step, attempt, path)
 
-    return verify_step(step, read, manner, written, accepted)
+    return verify_step(step, read, session.request.verify_options, written, accepted)
 
 
 def attached_hashes(session: RunSession, step: Step) -> dict[str, str]:
@@ -338,8 +337,8 @@ def attached_hashes(session: RunSession, step: Step) -> dict[str, str]:
 
 
 def _contracts(session: RunSession, step: Step) -> tuple[OutputContract, ...]:
-    options = session.options
-    return contracts_of(step, chunks=options.chunks, mode=options.contracts)
+    options = session.request.verify_options
+    return contracts_of(step, chunks=options.chunks, mode=options.mode)
 
 
 def _judged(session: RunSession, path: str) -> Path | None:

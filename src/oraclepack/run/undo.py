@@ -11,8 +11,9 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Step
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.run.open_run import RunSelector, find_run, opened
+from oraclepack.run.open_run import find_run, opened
 from oraclepack.run.patch_undo import PatchUndo, is_begun, remove_left_over
+from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.tree_guard import leftover, patch_of, recorded_patches, work_tree
 from oraclepack.run.worktree import WorktreeError
 from oraclepack.settings.registry import CWD, Settings
@@ -40,8 +41,7 @@ def undo_step(
         ids = ", ".join(one.id for one in pack.steps)
         raise NotFoundError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
     clock = SystemClock()
-    wish = RunSelector(run_id=run_id)
-    selected = find_run(root, pack, wish, clock)
+    selected = find_run(root, pack, RunArguments(run_id=run_id), clock)
     state = selected.state.step(step_id)
     change = state.change
     if selected.is_new:
@@ -59,8 +59,8 @@ def undo_step(
             f"step {step_id} left no recorded change in run {selected.run.run_id}",
             hint="`oraclepack runs show` lists the files of each step; --run-id names another run",
         )
-    wish = msgspec.structs.replace(wish, legacy_files=selected.state.has_legacy_files)
-    with opened(selected, pack, wish, clock, "undo") as record:
+    legacy = selected.state.has_legacy_files
+    with opened(selected, pack, clock, "undo", legacy_files=legacy) as record:
         tree = work_tree(root, selected.run, step_id, record.state)
         patch = patch_of(selected.run, change)
         if tree is None or patch is None:

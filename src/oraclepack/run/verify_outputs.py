@@ -47,7 +47,7 @@ def verify_outputs(
     return VerifyPacksReport(packs=packs, totals=summed(pack.totals for pack in packs))
 
 
-def manner_of(settings: Settings) -> VerifyOptions:
+def verify_options(settings: Settings) -> VerifyOptions:
     return VerifyOptions(
         chunks=ChunkMode(settings[rs.OUTPUT_CHUNK_MODE]),
         mode=ContractMode(settings[rs.OUTPUT_CONTRACT]),
@@ -133,7 +133,7 @@ def _checked(pack: Pack, root: Path, run: RunDir | None, settings: Settings) -> 
     read: Callable[[str], Content] = partial(content_at, root)
     if run is not None and run.folder == REHEARSALS:
         read = _reader_of(run)
-    return verify_pack(pack, read, manner_of(settings), recorded)
+    return verify_pack(pack, read, verify_options(settings), recorded)
 
 
 def _reader_of(rehearsal: RunDir) -> Callable[[str], Content]:

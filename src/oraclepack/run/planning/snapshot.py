@@ -15,7 +15,8 @@ from oraclepack.run.planning.planner import (
 )
 from oraclepack.run.recorded_files import present_outputs
 from oraclepack.run.revise import checked
-from oraclepack.run.run_session import RunOptions, manner_of
+from oraclepack.run.run_request import RunRequest
+from oraclepack.settings import run_settings as rs
 from oraclepack.system.environment import environment
 from oraclepack.system.path_jail import hashes_of
 from oraclepack.system.programs import find_program, probe
@@ -23,26 +24,25 @@ from oraclepack.tools.oracle_config import lacks_space
 from oraclepack.tools.tool_names import ORACLE, SPELLINGS
 
 
-def take_snapshot(
-    root: Path, run: RunDir, pack: Pack, state: RunState, options: RunOptions
-) -> DiskSnapshot:
+def take_snapshot(request: RunRequest, run: RunDir, state: RunState) -> DiskSnapshot:
     """Hash the files that the state names, and find the tools that the pack calls.
 
     Tools that oraclepack itself answers for need not be installed, and an oracle that the user
-    named need not be on PATH. Attachments are looked for where the options need them.
+    named need not be on PATH. A rehearsal makes no calls, so a missing file costs nothing.
     """
-    needed, answered = needed_hashes(state), options.answered
+    root, pack = request.root, request.pack
+    needed, answered = needed_hashes(state), request.answered
     declared = present_outputs(root, run.run_id, state, needed.declared)
     return DiskSnapshot(
         outputs=hashes_of(run.path, needed.outputs),
         declared=declared,
         attached=hashes_of(root, needed.attached),
-        missing_tools=missing_tools(pack) - answered - ({ORACLE} if options.oracle_bin else set()),
-        checked=_checked(root, run, pack, state, options, declared),
+        missing_tools=missing_tools(pack) - answered - ({ORACLE} if request.oracle_bin else set()),
+        checked=_checked(request, run, state, declared),
         answered=answered,
         lacks_space="" if ORACLE in answered else lacks_space(environment()),
         missing_files=_missing(root, literal_attachments(pack))
-        if options.needs_files
+        if request.settings[rs.VALIDATE] and not request.is_rehearsal
         else frozenset(),
     )
 
@@ -59,24 +59,19 @@ def _exists(path: Path) -> bool:
 
 
 def _checked(
-    root: Path,
-    run: RunDir,
-    pack: Pack,
-    state: RunState,
-    options: RunOptions,
-    declared: Mapping[str, str],
+    request: RunRequest, run: RunDir, state: RunState, declared: Mapping[str, str]
 ) -> dict[str, CheckedOutputs]:
     """The answers that missed their contracts or were edited, checked as they are now."""
     unmet = [
         step
-        for step in pack.steps
+        for step in request.pack.steps
         if state.step(step.id).misses_contract or edited_outputs(state, step.id, declared)
     ]
     if not unmet:
         return {}
-    manner, verify = manner_of(options), options.verify
+    options, verify = request.verify_options, request.settings[rs.OUTPUT_VERIFY]
     return {
-        step.id: checked(root, run, step, state.step(step.id), manner, verify=verify)[1]
+        step.id: checked(request.root, run, step, state.step(step.id), options, verify=verify)[1]
         for step in unmet
     }
 
