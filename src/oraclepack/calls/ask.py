@@ -33,7 +33,7 @@ from oraclepack.calls.prepare import (
 from oraclepack.calls.publication import publish
 from oraclepack.calls.retry import RetryAfter, cause, waiting_note
 from oraclepack.calls.stored_answers import keep, keep_unmet, missing_in
-from oraclepack.calls.truth import CallEvidence, judge
+from oraclepack.calls.truth import CallEvidence, contract_failure, judge
 from oraclepack.calls.unmet_answers import (
     acceptance,
     is_an_answer,
@@ -330,24 +330,22 @@ class OracleAsk:
         identity = identity_of(self._context, intent)
         if tried.end.stopped:
             gone = cancel_response(call, identity) if identity.response else None
-            return tried if gone is None else replace(tried, failure=gone)
+            return replace(tried, failure=gone or failure)
         found = look_beyond(call, identity, tried.record, deadline, intent.at if intent else "")
         match found:
-            case Found(missing=missing):
-                failure = None
-                if missing:
-                    message = f"the answer lacks {', '.join(missing)}"
-                    failure = Failure("CONTRACT", FailureClass.FINAL, message)
-                answers = (found.data,)
-                return replace(tried, answers=answers, record=found.record, failure=failure)
+            case Found():
+                failure = contract_failure(found.missing)
+                tried = replace(tried, answers=(found.data,), record=found.record)
             case Held(error=error) if error == STOPPED:
-                return replace(tried, end=replace(tried.end, stopped=True))
+                tried = replace(tried, end=replace(tried.end, stopped=True))
             case Held(error=error):
-                open_end = Failure(error.code, FailureClass.FINAL, error.message)
-                return replace(tried, failure=open_end)
-            case Ended(verdict=verdict) if verdict is not None:
-                return replace(tried, failure=verdict)
-        return tried
+                failure = Failure(error.code, FailureClass.FINAL, error.message)
+            case Ended(verdict=verdict):
+                # Without a verdict the next command may ask again, as the user said: this one
+                # has asked already.
+                message = "it is unknown whether this call was paid for"
+                failure = verdict or Failure(UNDECIDED, FailureClass.FINAL, message)
+        return replace(tried, failure=failure)
 
     def _is_raised(self, short: StepError) -> bool:
         """Whether a person answers, in a detached run, that they have raised the budget."""

@@ -85,9 +85,14 @@ def judge(proof: CallEvidence) -> Failure | None:
     """
     if proof.timed_out or proof.exit_code != 0:
         if proof.answer_bytes and (proof.is_whole or has_saved(proof.out)):
-            return _cut_off(proof) or _contract(proof)
+            return _cut_off(proof) or contract_failure(proof.missing_sections)
         return TIMED_OUT if proof.timed_out else classify(proof.out, proof.err, proof.record)
-    return _detached(proof) or _without_file(proof) or _incomplete(proof) or _contract(proof)
+    return (
+        _detached(proof)
+        or _without_file(proof)
+        or _incomplete(proof)
+        or contract_failure(proof.missing_sections)
+    )
 
 
 def has_saved(out: str) -> bool:
@@ -152,11 +157,11 @@ def _cut_off(proof: CallEvidence) -> Failure | None:
     return None
 
 
-def _contract(proof: CallEvidence) -> Failure | None:
-    if not proof.missing_sections:
+def contract_failure(missing: Sequence[str]) -> Failure | None:
+    """The failure of a whole answer that lacks sections; None where it lacks none."""
+    if not missing:
         return None
-    message = f"the answer lacks {', '.join(proof.missing_sections)}"
-    return Failure("CONTRACT", FailureClass.FINAL, message)
+    return Failure("CONTRACT", FailureClass.FINAL, f"the answer lacks {', '.join(missing)}")
 
 
 def redirected_to(out: str) -> str | None:
