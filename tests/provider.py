@@ -41,9 +41,9 @@ REFUSALS = {
 """Faults that are an answer with a status of its own: status, code, message.
 
 The others: `drop` and `reset` (no answer), `hang` (none, ever), `hold` (none until
-`Provider.release` is set), `slow`, `empty`, `garbage` (not JSON), `cut` (reset in the middle of
-the stream), `cut_clean` (an orderly end there), `stall` (no end), `halfway` (the second half once
-`release` is set), `error_event`, `length`.
+`Provider.release` is set), `slow`, `empty`, `garbage` (not JSON), `short` (without its last
+section), `cut` (reset in the middle of the stream), `cut_clean` (an orderly end there), `stall` (no
+end), `halfway` (the second half once `release` is set), `error_event`, `length`.
 
 Of a response in the background: `thinking` (runs until `release` is set), `lost` (it runs, and its
 reply is lost), `failed`, `incomplete`, `cancelled`, `gone` (nobody knows its id any more),
@@ -97,6 +97,8 @@ class Provider:
     """The ids that were cancelled."""
     keys: set[str] = field(default_factory=set)
     """The keys that came with the requests."""
+    refused_models: set[str] = field(default_factory=set)
+    """Models that this provider does not have."""
     background_seconds: float = 0.0
     """How long a response in the background takes."""
     most_at_once: int = 0
@@ -128,7 +130,8 @@ class Provider:
             self._open += 1
             self.most_at_once = max(self.most_at_once, self._open)
             files = tuple(_FILE.findall(prompt))
-            request = Request(prompt, model, self._fault(prompt), retry, files)
+            fault = "no_model" if model in self.refused_models else self._fault(prompt)
+            request = Request(prompt, model, fault, retry, files)
             self.requests.append(request)
             self.arrived.notify_all()
             return request
@@ -303,6 +306,8 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             request.status = 200
             text = "" if fault == "empty" else answer_to(request.prompt)
+            if fault == "short":
+                text = text.partition("## Missing evidence")[0]
             (self._stream if streamed else self._whole)(request, text)
 
     def _outstay(self) -> None:
