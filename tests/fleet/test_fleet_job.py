@@ -393,7 +393,7 @@ def test_a_worker_does_not_load_what_only_other_commands_need() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", loads], capture_output=True, check=True, text=True
     ).stdout.split()
-    assert "oraclepack.run.run_pack" in loaded
+    assert "oraclepack.run.run" in loaded
     assert {"oraclepack.authoring.generate", "oraclepack.work.compare", "distributed"}.isdisjoint(
         loaded
     )

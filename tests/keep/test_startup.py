@@ -82,7 +82,7 @@ def test_what_is_loaded_is_noticed(tmp_path: Path) -> None:
 UNUSED = {
     "difflib",
     "oraclepack.journal.events",
-    "oraclepack.run.run_pack",
+    "oraclepack.run.run",
     "platformdirs",
     "tomllib",
     "traceback",
@@ -108,8 +108,8 @@ def test_a_command_that_runs_nothing_loads_nothing_of_runs(
 @pytest.mark.parametrize(
     ("command", "unused"),
     [
-        ("validate", {"oraclepack.journal.events", "oraclepack.run.run_pack", "tomllib"}),
-        ("list", {"oraclepack.answers.verify_pack", "oraclepack.run.run_pack", "tomllib"}),
+        ("validate", {"oraclepack.journal.events", "oraclepack.run.run", "tomllib"}),
+        ("list", {"oraclepack.answers.verify_pack", "oraclepack.run.run", "tomllib"}),
     ],
 )
 def test_a_command_that_reads_packs_loads_nothing_that_runs_them(
@@ -122,7 +122,7 @@ def test_a_command_that_reads_packs_loads_nothing_that_runs_them(
 
 def test_a_run_with_nothing_left_to_do_loads_nothing_that_runs_steps(tmp_path: Path) -> None:
     (tmp_path / "pack.md").write_text(pack_text("# 01) x\ntrue\n"), encoding="utf-8")
-    unused = {"oraclepack.calls.server", "oraclepack.run.run_step", "socket"}
+    unused = {"oraclepack.calls.server", "oraclepack.run.step", "socket"}
 
     first, again = (imported(tmp_path, "run", "--quiet", "pack.md") for _ in range(2))
 

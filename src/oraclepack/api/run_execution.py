@@ -9,9 +9,11 @@ import msgspec
 
 from oraclepack.api.settings_access import load_settings
 from oraclepack.journal.run_state import Ask
-from oraclepack.run import run_pack, run_report, run_request
 from oraclepack.run import run_packs as several
+from oraclepack.run import run_report
 from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.request import read_request
+from oraclepack.run.run import run_pack
 from oraclepack.run.run_display import Display
 from oraclepack.run.run_packs import FrontEnds, RunPacksOutcome
 from oraclepack.run.run_report import RunOutcome
@@ -38,8 +40,8 @@ def run(
     where there is one.
     """
     settings = settings or load_settings(pack)
-    request = run_request.read_request(pack, settings, arguments, display, ask)
-    outcome = run_report.run_outcome(request, run_pack.run_pack(request, stop=stop))
+    request = read_request(pack, settings, arguments, display, ask)
+    outcome = run_report.run_outcome(request, run_pack(request, stop=stop))
     if not github or not environment().get(GITHUB_SUMMARY_VARIABLE):
         return outcome
     from oraclepack.pipeline.pipeline_exports import append_run_summary

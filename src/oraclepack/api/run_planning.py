@@ -12,9 +12,7 @@ from oraclepack.run import (
     explain_steps,
     plan_costs,
     plan_token,
-    run_pack,
     run_report,
-    run_request,
 )
 from oraclepack.run import run_packs as several
 from oraclepack.run import (
@@ -24,6 +22,8 @@ from oraclepack.run.explain_steps import WhyReport
 from oraclepack.run.forecast import CostForecast
 from oraclepack.run.plan_token import PlanSubject, RunPlan
 from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.request import read_request
+from oraclepack.run.run import expected_cost, preview_run
 from oraclepack.run.run_packs import RunPacksOutcome
 from oraclepack.run.run_report import PlanOutcome
 from oraclepack.run.step_content import StepContent
@@ -35,9 +35,9 @@ def plan(
     pack: str | Path, settings: Settings | None = None, arguments: RunArguments | None = None
 ) -> PlanOutcome:
     """What `run` would do with every step, and why. Changes nothing."""
-    request = run_request.read_request(pack, settings or load_settings(pack), arguments)
-    selected, planned = run_pack.preview_run(request)
-    expected = run_pack.expected_cost(request, selected, planned)
+    request = read_request(pack, settings or load_settings(pack), arguments)
+    selected, planned = preview_run(request)
+    expected = expected_cost(request, selected, planned)
     return run_report.plan_outcome(selected, planned, expected)
 
 
@@ -64,8 +64,8 @@ def forecast(
 
 def why(pack: str | Path, step: str, settings: Settings | None = None) -> tuple[str, WhyReport]:
     """Why a step ran, was left out or would run: in one sentence, and everything behind it."""
-    request = run_request.read_request(pack, settings or load_settings(pack))
-    return explain_steps.why_step(request, *run_pack.preview_run(request), step)
+    request = read_request(pack, settings or load_settings(pack))
+    return explain_steps.why_step(request, *preview_run(request), step)
 
 
 def step_content(pack: str | Path, step: str, settings: Settings | None = None) -> StepContent:

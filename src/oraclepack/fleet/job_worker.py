@@ -35,10 +35,10 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Cache, Status
 from oraclepack.journal.step_state import Invocation, StepState
-from oraclepack.run import run_pack, run_request
 from oraclepack.run.project_records import ProjectRecords
+from oraclepack.run.request import RunRequest, read_request
+from oraclepack.run.run import run_pack
 from oraclepack.run.run_display import RunPreview
-from oraclepack.run.run_request import RunRequest
 from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import TRUST_KEY_FILE, SettingValue
 from oraclepack.shell.attempt import StopLevel
@@ -303,9 +303,9 @@ def _run(
         values = {name: SettingValue(value, "the job") for name, value in given.items()}
         settings = load_settings(values, str(pack))
         use_file(settings[TRUST_KEY_FILE])
-        request = run_request.read_request(pack, settings, None, reporter, None)
+        request = read_request(pack, settings, None, reporter, None)
         policy = store.policy(taken.job.fleet)
-        result = run_pack.run_pack(under_policy(request, taken.job.fleet, policy), stop=stop)
+        result = run_pack(under_policy(request, taken.job.fleet, policy), stop=stop)
     finally:
         reporter.close()
     summary = summary_of(result.state, reporter.preview)

@@ -32,12 +32,12 @@ from oraclepack.pipeline.pipeline_report import (
 from oraclepack.report.write_report import write_report
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.request import FollowUpResult, RunRequest, request_for
 from oraclepack.run.revise import accepted_in
+from oraclepack.run.run import RunResult, run_pack
 from oraclepack.run.run_display import Display
-from oraclepack.run.run_pack import RunResult, run_pack
 from oraclepack.run.run_report import RunReport, continue_command, notices, recorded_warnings
 from oraclepack.run.run_report import report_of as run_report_of
-from oraclepack.run.run_request import FollowUpResult, RunRequest, request_for
 from oraclepack.run.verify_outputs import verify_options
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.call_settings import ENGINE

@@ -21,11 +21,11 @@ from oraclepack.calls.call_budget import CommandLedger
 from oraclepack.errors import ExitCode, InputError, UsageError
 from oraclepack.journal.statuses import Status
 from oraclepack.run.planning.selection import Existing, RunArguments, Selection
+from oraclepack.run.request import RunRequest, read_request
+from oraclepack.run.run import expected_cost, preview_run, run_pack
 from oraclepack.run.run_display import RunFrontEnd
-from oraclepack.run.run_pack import expected_cost, preview_run, run_pack
 from oraclepack.run.run_packs import FrontEnds
 from oraclepack.run.run_report import RunOutcome, run_outcome
-from oraclepack.run.run_request import RunRequest, read_request
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import STRICT, Settings

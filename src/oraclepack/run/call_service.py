@@ -16,7 +16,7 @@ from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.server import Gateway
 from oraclepack.calls.store import CallStore, missing_driver
 from oraclepack.calls.waiting import settle_ended_tools
-from oraclepack.run.run_request import store_of
+from oraclepack.run.request import store_of
 from oraclepack.run.run_session import RunSession
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings.declaration import Setting

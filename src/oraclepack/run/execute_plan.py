@@ -1,6 +1,6 @@
 """Carries out the plan of a run: its control socket, what surrounds its steps, the steps.
 
-`run/run_pack.py` loads it where there is something to run: a command that finds all steps done
+`run/run.py` loads it where there is something to run: a command that finds all steps done
 starts without the call server and what that needs.
 """
 
@@ -10,14 +10,14 @@ from functools import partial
 
 from oraclepack.journal import events as j
 from oraclepack.run.control_server import ControlServer
+from oraclepack.run.execute import ready_for_steps
 from oraclepack.run.executor import Executor, FixedThrottle, ThreadExecutor
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.schedule import OnFailure, Progress
+from oraclepack.run.request import max_parallel
 from oraclepack.run.run_control import RunControl
-from oraclepack.run.run_request import max_parallel
 from oraclepack.run.run_session import RunSession
-from oraclepack.run.run_step import run_step
-from oraclepack.run.run_steps import ready_for_steps
+from oraclepack.run.step import run_step
 
 CONCERNS_ALL = frozenset({"AUTH", "QUOTA", "MODEL_UNAVAILABLE"})
 """Failures that the next question would meet too: nothing new begins, even with --keep-going."""

@@ -13,7 +13,7 @@ from oraclepack.view.run import read_view
 if TYPE_CHECKING:
     from oraclepack.run.open_run import SelectedRun
     from oraclepack.run.planning.plan import Plan
-    from oraclepack.run.run_request import RunRequest
+    from oraclepack.run.request import RunRequest
 
 
 class WhyReport(StepReport, frozen=True, kw_only=True):

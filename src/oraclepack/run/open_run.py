@@ -50,7 +50,7 @@ from oraclepack.tools.oracle_config import version_of_oracle
 from oraclepack.tools.tool_names import ORACLE
 
 if TYPE_CHECKING:
-    from oraclepack.run.run_request import RunRequest
+    from oraclepack.run.request import RunRequest
 
 
 IN_PLACE = "in_place"

@@ -29,8 +29,7 @@ from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.rehearsing import end_killed
-from oraclepack.run.run_pack import preview_run, run_pack
-from oraclepack.run.run_request import (
+from oraclepack.run.request import (
     RunRequest,
     cost_limit,
     lanes_with,
@@ -39,6 +38,7 @@ from oraclepack.run.run_request import (
     overrides_of,
     request_for,
 )
+from oraclepack.run.run import preview_run, run_pack
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings.registry import Settings
 from oraclepack.settings.value_kinds import AUTO, AUTO_STEPS

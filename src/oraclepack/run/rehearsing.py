@@ -18,7 +18,7 @@ from oraclepack.pack.answer_sections import is_rehearsed
 from oraclepack.pack.model import Pack
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.project_copy import CopyPlan, environment_in, make_copy, plan_copy
-from oraclepack.run.recovery import end_processes
+from oraclepack.run.recover import end_processes
 from oraclepack.run.run_session import RunSession
 from oraclepack.run.step_outputs import declared_paths
 from oraclepack.shell.attempt import StopLevel
@@ -28,7 +28,7 @@ from oraclepack.tools.oracle_config import KEYS, read_dotenv
 from oraclepack.tools.provider_access import gives_access
 
 if TYPE_CHECKING:
-    from oraclepack.run.run_request import RunRequest
+    from oraclepack.run.request import RunRequest
 
 _FOLDER = "copy"
 """In the private directory of the command."""

@@ -26,8 +26,8 @@ from oraclepack.run.policy import Completion, RunReply, completion, completion_s
 
 if TYPE_CHECKING:
     from oraclepack.run.known_calls import RunForecast
-    from oraclepack.run.run_pack import RunResult
-    from oraclepack.run.run_request import RunRequest
+    from oraclepack.run.request import RunRequest
+    from oraclepack.run.run import RunResult
 
 
 class ExpectedCalls(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ import msgspec
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.pack.model import Pack
 from oraclepack.run.recorder import Recorder
-from oraclepack.run.run_request import RunRequest
+from oraclepack.run.request import RunRequest
 from oraclepack.settings.registry import Settings
 from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import Clock

@@ -18,7 +18,7 @@ from oraclepack.pack.model import Step
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.pack.questions import short_title
 from oraclepack.pack.tool_call import ToolCall
-from oraclepack.run.run_request import overrides_of
+from oraclepack.run.request import overrides_of
 from oraclepack.settings.registry import Settings
 from oraclepack.system import files
 from oraclepack.tools.argv import parse_argv

@@ -9,8 +9,8 @@ import pytest
 
 from oraclepack import api
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.run.run_pack import run_pack
-from oraclepack.run.run_request import request_for
+from oraclepack.run.request import request_for
+from oraclepack.run.run import run_pack
 from oraclepack.settings.registry import Settings
 from tests.clocks import SteppingClock
 from tests.e2e.run.project import Project, Zygote, a_project

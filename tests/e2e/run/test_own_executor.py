@@ -11,8 +11,8 @@ from oraclepack.pack.pack_files import read_pack
 from oraclepack.run.executor import Work
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.schedule import Progress
-from oraclepack.run.run_pack import run_pack
-from oraclepack.run.run_request import RunRequest
+from oraclepack.run.request import RunRequest
+from oraclepack.run.run import run_pack
 from oraclepack.shell.attempt import StopSwitch
 from tests.e2e.run.project import Project, Zygote, a_project
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.run.run_pack import RunResult, run_pack
-from oraclepack.run.run_request import RunRequest
+from oraclepack.run.request import RunRequest
+from oraclepack.run.run import RunResult, run_pack
 from tests.e2e.run.project import GIT, Project, Zygote, a_project
 
 TWICE = "# 01) one\necho one >>log\n# 02) two\n[[ -e go ]] || exit 1\necho two >>log\n"

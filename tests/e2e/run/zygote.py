@@ -21,7 +21,7 @@ from typing import Any
 import oraclepack
 from oraclepack.cli import error_boundary
 from oraclepack.cli.commands.run_command import run
-from oraclepack.run import run_report, run_request, run_steps
+from oraclepack.run import execute, request, run_report
 from oraclepack.system import disk
 from tests.packs import findings_of, pack_text
 
@@ -147,6 +147,6 @@ class Fault:
 
 
 if __name__ == "__main__":
-    assert all((run, run_report, run_request, run_steps))  # loaded once, for all that is started
+    assert all((run, run_report, request, execute))  # loaded once, for all that is started
     findings_of(pack_text("# 01) x\ntrue\n"))  # loads what is loaded late
     serve()

@@ -14,8 +14,8 @@ from oraclepack.run.planning.planner import (
     needed_hashes,
 )
 from oraclepack.run.recorded_files import present_outputs
+from oraclepack.run.request import RunRequest
 from oraclepack.run.revise import checked
-from oraclepack.run.run_request import RunRequest
 from oraclepack.settings import run_settings as rs
 from oraclepack.system.environment import environment
 from oraclepack.system.path_jail import hashes_of

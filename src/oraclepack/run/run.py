@@ -39,11 +39,11 @@ from oraclepack.run.policy import Completion, RunReply, completion, exit_code, r
 from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorded_files import existing_text, find_files, with_existing
 from oraclepack.run.recorder import Recorder
-from oraclepack.run.recovery import recover
+from oraclepack.run.recover import recover
 from oraclepack.run.rehearsing import enter_workplace, plan_workplace
+from oraclepack.run.request import FollowUpResult, RunRequest, lanes_with, store_of
 from oraclepack.run.rollback import finish_rollback, roll_back
 from oraclepack.run.run_display import RunPreview, StepPreview
-from oraclepack.run.run_request import FollowUpResult, RunRequest, lanes_with, store_of
 from oraclepack.run.run_session import RunSession
 from oraclepack.run.tree_status import TreeStatus
 from oraclepack.run.wait_for_run import run_to_wait_for, wait_for_end

@@ -11,7 +11,7 @@ from oraclepack.journal.statuses import INTERRUPTED
 from oraclepack.pack.model import PRELUDE, Prelude, plain_text
 from oraclepack.run.call_service import intercepted_calls
 from oraclepack.run.run_session import RunSession
-from oraclepack.run.run_step import intercepted, with_calls
+from oraclepack.run.step import intercepted, with_calls
 from oraclepack.settings import run_settings as rs
 from oraclepack.shell.attempt import (
     Attempt,

@@ -54,7 +54,7 @@ from oraclepack.tools.tool_names import ORACLE, TOOLS
 if TYPE_CHECKING:
     from oraclepack.calls.call_budget import CommandLedger
     from oraclepack.run.executor import Executor
-    from oraclepack.run.run_pack import RunResult
+    from oraclepack.run.run import RunResult
 
 _SHA256 = re.compile("[0-9a-fA-F]{64}")
 
