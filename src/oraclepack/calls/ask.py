@@ -58,7 +58,7 @@ from oraclepack.journal.statuses import (
 )
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.tools.argv import parse_argv, table_of
-from oraclepack.tools.oracle_config import oracle_home
+from oraclepack.tools.oracle_config import KEYS, oracle_home
 from oraclepack.tools.oracle_failures import Failure, FailureClass
 from oraclepack.tools.oracle_models import resolve_model
 from oraclepack.tools.oracle_sessions import (
@@ -66,6 +66,7 @@ from oraclepack.tools.oracle_sessions import (
     SessionRecord,
 )
 from oraclepack.tools.printed_ids import PrintedIds, printed_ids
+from oraclepack.tools.providers import BROWSER, chosen_engine
 
 _POLL_SECONDS = 0.5
 _WAITS_FOR_MONEY = "waiting: with the calls that are being made it might exceed the budget"
@@ -227,7 +228,22 @@ class OracleAsk:
                 return
             with held:
                 check_attached(context, prepared, self._shim)
+                self._note_browser()
                 yield held
+
+    def _note_browser(self) -> None:
+        """Say once that oracle takes the browser only because it finds no key."""
+        prepared, noted = self._prepared, self._context.shared.noted
+        is_chosen = chosen_engine(prepared.question, prepared.around) is not None
+        if prepared.provider != BROWSER or is_chosen or BROWSER in noted:
+            return
+        noted.add(BROWSER)
+        message = (
+            f"{' and '.join(KEYS)} are not set, so oracle asks through Chrome and your ChatGPT "
+            "login; to ask over the API, set one of them"
+        )
+        warning = j.WarningRecorded(step=prepared.call.step, code=BROWSER, message=message)
+        self._context.record(warning)
 
     def _reserve(self, worst: WorstCase) -> HeldMoney | StepError | None:
         """The money of a try, after a wait for that of calls that are being made."""

@@ -79,6 +79,8 @@ class SharedCallState:
         self.attached: dict[tuple[str, int], dict[str, str]] = {}
         """Attached files and their SHA-256, by step and attempt."""
         self.budget = CommandLedger()
+        self.noted: set[str] = set()
+        """What was said once and is not said again."""
 
     @contextmanager
     def answering(self, place: Place) -> Iterator[None]:

@@ -64,8 +64,8 @@ def failure_of(
             f"oraclepack pipeline {quote(pack)} --rerun NN --refresh"
         )
         return ReplyError("CONTRACT", message, phase="verify", suggestion=again)
-    ways = report.run.ways_on(pack) if report.run is not None else None
-    return _partial(report, suggestion or ways or onwards)
+    ways = report.run.way_on(pack, way_on) if report.run is not None else onwards
+    return _partial(report, suggestion or ways)
 
 
 def _way_out(report: api.PipelineReport, onwards: str) -> str:

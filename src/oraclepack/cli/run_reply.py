@@ -82,6 +82,7 @@ def _failure(outcome: api.RunOutcome) -> ReplyError:
     rolled = "" if back == "not_attempted" else f"; rollback {back}"
     failed = [step for step in report.steps if step.step_id in report.failed_steps]
     changed = [step.step_id for step in failed if step.changed_files]
+    way_on = report.way_on(outcome.pack.path, command)
     if changed and not rolled:
         way_on = f"step {changed[0]} changed files; {before_rerun(outcome.pack.path, changed[0])}"
     return ReplyError(
@@ -90,6 +91,6 @@ def _failure(outcome: api.RunOutcome) -> ReplyError:
         detail=report.rollback_error or "",
         retryable=report.is_retryable,
         phase="run",
-        suggestion=report.ways_on(outcome.pack.path) or way_on,
+        suggestion=way_on,
         retry_after=report.retry_after,
     )

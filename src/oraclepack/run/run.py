@@ -103,7 +103,7 @@ def plan_run(
 def preview_run(request: RunRequest, clock: Clock | None = None) -> tuple[SelectedRun, Plan]:
     """Which run would be continued and what would be done. Changes nothing.
 
-    A pack whose steps are all done was checked before.
+    A pack whose steps are all done was checked before, unless this command is stricter.
     """
     selected = _find(request, clock or SystemClock())
     check = request.check or (lambda: None)
@@ -118,7 +118,7 @@ def preview_run(request: RunRequest, clock: Clock | None = None) -> tuple[Select
         _snapshot(request, selected.run, selected.state),
         older_state.taken_steps(request.root, request.pack, found, request.verify_options),
     )
-    if planned.to_run and not selected.is_new:
+    if (planned.to_run or request.options.strict) and not selected.is_new:
         check()
     if notice := _go_notice(found, selected):
         planned = msgspec.structs.replace(planned, warnings=(*planned.warnings, notice))

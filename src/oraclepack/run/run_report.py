@@ -152,6 +152,23 @@ def ways_on(pack: str, steps: Sequence[str]) -> str:
     )
 
 
+_FIXES = {
+    "AUTH": "set a key that the provider accepts, where a login shell finds it (`~/.bash_profile`) "
+    "or in `.env` of the project; or ask through the browser with --engine browser",
+    "QUOTA": "add credit at the provider or raise its limit there, or ask another model with "
+    "--oracle-flag=--model=NAME",
+    "MODEL_UNAVAILABLE": "ask a model that your key may use, with --oracle-flag=--model=NAME; "
+    "`oraclepack prices` lists models",
+    "BROWSER": "log in to ChatGPT in Chrome (docs/browser-mode.md), or set OPENAI_API_KEY and ask "
+    "with --engine api",
+    "CONTEXT_TOO_LONG": "attach less to the question, or ask a model that takes more",
+    "BAD_ATTACHMENT": "correct the --file of the step",
+    "OUTPUT_PATH": "correct the output path of the step",
+    "FORBIDDEN": "ask the provider, or another one with --oracle-flag=--model=NAME",
+}
+"""What must change before the same command can succeed, by the code of a failure."""
+
+
 class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """The data of `run`."""
 
@@ -255,6 +272,14 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
         if not self.unmet_steps or set(self.unmet_steps) != set(self.failed_steps):
             return None
         return ways_on(pack, self.unmet_steps)
+
+    def way_on(self, pack: str, command: str) -> str:
+        """What a person can do about the first failure, with the command that continues."""
+        first = next((one for one in self._failed if one.step_id == self.failed_step), None)
+        fix = _FIXES.get(first.error or "") if first else None
+        return self.ways_on(pack) or (
+            f"{fix}; then: {command}" if fix else f"to continue: {command}"
+        )
 
     def ways_on_from(self, pack: str, step_id: str) -> str:
         """What a person can do about the answer of one step."""

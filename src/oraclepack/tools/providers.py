@@ -18,6 +18,14 @@ from oraclepack.tools.tool_names import ORACLE
 API, BROWSER = "api", "browser"
 """The engines; the second is also the provider of calls that go through a browser."""
 OPENAI, OTHER = "openai", "other"
+KEYS_OF = {
+    "openai": ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"),
+    "google": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "xai": ("XAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+}
+"""The variables that may hold the key of a provider."""
 OF_TOOL = {"codex": "openai", "gemini": "google"}
 """The provider of each other tool, where there is only one."""
 

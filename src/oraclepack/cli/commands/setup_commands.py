@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -138,6 +139,7 @@ def _text(health: api.Health) -> tuple[str | Styled, ...]:
     pieces: list[str | Styled] = [f"oraclepack {health.oraclepack}, Python {health.python}\n"]
     for check in health.programs:
         pieces += _lines(check)
+    pieces += _keys(health.keys)
     shell = health.login_shell
     if shell is not None:
         pieces.append(f"bash -lc true: {shell.login_ms} ms, bash -c true: {shell.plain_ms} ms\n")
@@ -148,6 +150,22 @@ def _text(health: api.Health) -> tuple[str | Styled, ...]:
         fix = "" if skill.state == "current" else " (see `oraclepack skills check`)"
         pieces.append(f"skill for {skill.agent}: {skill.path} is {skill.state}{fix}\n")
     return tuple(pieces)
+
+
+def _keys(keys: Sequence[api.ProviderKey]) -> list[str | Styled]:
+    found = [f"{one.provider} ({one.found})" for one in keys if one.found]
+    lacking = [f"{one.provider} ({one.variables[0]})" for one in keys if not one.found]
+    pieces: list[str | Styled] = []
+    if found:
+        pieces += [Styled("ok     ", "green"), f" keys, not tried: {', '.join(found)}\n"]
+    if lacking:
+        pieces += [Styled("no key ", "yellow"), f" {', '.join(lacking)}\n"]
+    if not found:
+        pieces.append(
+            "          without one: oracle asks through Chrome and your ChatGPT login\n"
+            "          fix: echo 'export OPENAI_API_KEY=…' >> ~/.bash_profile\n"
+        )
+    return pieces
 
 
 def _lines(check: api.ProgramCheck) -> list[str | Styled]:
