@@ -50,6 +50,7 @@ from oraclepack.run.wait_for_run import run_to_wait_for, wait_for_end
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.call_settings import CONFIRM_ABOVE, ENGINE, REHEARSAL
 from oraclepack.settings.notify_settings import NOTIFY
+from oraclepack.settings.registry import STRICT
 from oraclepack.shell.stop import Stop
 from oraclepack.system import environment
 from oraclepack.system.clock import Clock, SystemClock
@@ -118,7 +119,7 @@ def preview_run(request: RunRequest, clock: Clock | None = None) -> tuple[Select
         _snapshot(request, selected.run, selected.state),
         older_state.taken_steps(request.root, request.pack, found, request.verify_options),
     )
-    if (planned.to_run or request.options.strict) and not selected.is_new:
+    if (planned.to_run or request.settings[STRICT]) and not selected.is_new:
         check()
     if notice := _go_notice(found, selected):
         planned = msgspec.structs.replace(planned, warnings=(*planned.warnings, notice))
