@@ -119,7 +119,8 @@ def preview_run(request: RunRequest, clock: Clock | None = None) -> tuple[Select
         _snapshot(request, selected.run, selected.state),
         older_state.taken_steps(request.root, request.pack, found, request.verify_options),
     )
-    if (planned.to_run or request.settings[STRICT]) and not selected.is_new:
+    is_strict: bool = request.settings[STRICT]
+    if (planned.to_run or is_strict) and not selected.is_new:
         check()
     if notice := _go_notice(found, selected):
         planned = msgspec.structs.replace(planned, warnings=(*planned.warnings, notice))
