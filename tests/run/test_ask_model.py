@@ -8,7 +8,8 @@ from oraclepack.api.settings_access import load_settings
 from oraclepack.errors import InputError, UsageError
 from oraclepack.lint.validate import errors_that_stop
 from oraclepack.pack.parse.read_pack import parse_pack
-from oraclepack.run.ask_model import LONGEST_PROMPT, ModelAsker, ModelQuestion, question_pack
+from oraclepack.run.ask_model import ModelAsker
+from oraclepack.run.question_pack import LONGEST_PROMPT, ModelQuestion, question_pack
 from tests.scripted import Scripted, scripted_tool
 
 HOSTILE = [
@@ -91,7 +92,7 @@ def test_a_question_is_asked_once(prompt: str, oracle: Scripted) -> None:
 def test_a_question_that_fails_leaves_the_others(oracle: Scripted) -> None:
     settings = load_settings()
     asked = ModelAsker(settings, command="actionize --ask").ask(
-        [question("[[fault=quota]]"), question("Why?")]
+        [question("[[fault=unknown]]"), question("Why?")]
     )
 
     assert asked.replies[0] is None

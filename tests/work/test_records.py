@@ -94,7 +94,7 @@ def test_work_that_cannot_be_read_is_named_and_its_text_kept() -> None:
     text = answer(LOCK) + "\n[oraclepack-work]\nHold the lock\n[/oraclepack-work]\n"
     found = outcome(step(1, text))
 
-    assert found.issues[0].doubts == ("01-q.md:13: its block of work is not JSON",)
+    assert found.issues[0].doubts == ("Not read: 01-q.md:13: its block of work is not JSON",)
     assert any("Hold the lock" in text for one in found.records for text in one.actions)
 
 

@@ -176,18 +176,18 @@ class _Reader:
         text = "\n".join(line.text for line in block if not FENCE.match(line.text))
         text = text.partition(BEGIN)[2] if BEGIN in text else text
         first = block[0].number
-        decoded = _decoded(text.partition(END)[0])
-        if decoded is None:
+        content = decoded(text.partition(END)[0])
+        if content is None:
             self.doubt(first, "its block of work is not JSON")
             return
-        if isinstance(decoded, list):
-            decoded = {"items": decoded}
-        elif "title" in decoded:
-            decoded = {"items": [decoded]}
+        if isinstance(content, list):
+            content = {"items": content}
+        elif "title" in content:
+            content = {"items": [content]}
         self.used |= {line.number for line in block}
-        self.verdict = self.verdict or _text(decoded.get("verdict"))
-        self.is_none = self.is_none or decoded.get("none") is True
-        entries = decoded.get("items", [])
+        self.verdict = self.verdict or _text(content.get("verdict"))
+        entries = content.get("items", [])
+        self.is_none = self.is_none or content.get("none") is True or content.get("items") == []
         for entry in entries if isinstance(entries, list) else [entries]:
             self._read_entry(entry, block)
 
@@ -284,18 +284,18 @@ class _Reader:
         self._add(line, _bare(title), values)
 
 
-def _decoded(text: str) -> Any:  # noqa: ANN401 - whatever the model wrote
+def decoded(text: str) -> Any:  # noqa: ANN401 - whatever the model wrote
     """An object or a list, also one with remarks around it, comments of commas, or one per line."""
     starts = [at for at in (text.find("{"), text.find("[")) if at >= 0]
     end = max(text.rfind("}"), text.rfind("]"))
     whole = text[min(starts, default=0) : end + 1]
     for candidate in (whole, _TRAILING_COMMA.sub("", whole)):
         try:
-            decoded = msgspec.json.decode(candidate)
+            found = msgspec.json.decode(candidate)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             continue
-        if isinstance(decoded, dict | list):
-            return decoded
+        if isinstance(found, dict | list):
+            return found
     lines = [line.strip().rstrip(",") for line in whole.split("\n") if line.strip()]
     try:
         return [msgspec.json.decode(line) for line in lines] or None

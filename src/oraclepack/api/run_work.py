@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from oraclepack.run.run_packs import FrontEnds
 from oraclepack.settings.registry import Settings
 from oraclepack.work import backlog, backlog_edit
 from oraclepack.work.actionize import ActionizeOutcome, actionize_and_weigh
@@ -26,11 +27,23 @@ class ActionizeOptions(TypedDict, total=False):
     """Export even what a rehearsal answered."""
     per: str | None
     """`question` or `task`: what an issue on GitHub stands for."""
+    ask: bool
+    """Let a model read the answers that state no work; costs money."""
+    ask_model: str
 
 
-def actionize(settings: Settings, **options: Unpack[ActionizeOptions]) -> ActionizeOutcome:
-    """Turn the answers of a run, or of a directory of answers to a pack, into work."""
-    return actionize_and_weigh(settings, **options)
+def actionize(
+    settings: Settings,
+    *,
+    front_ends: FrontEnds | None = None,
+    argv: Sequence[str] = (),
+    **options: Unpack[ActionizeOptions],
+) -> ActionizeOutcome:
+    """Turn the answers of a run, or of a directory of answers to a pack, into work.
+
+    `front_ends` show the runs that ask a model.
+    """
+    return actionize_and_weigh(settings, front_ends=front_ends, argv=argv, **options)
 
 
 def backlog_notes(run_dir: str | Path) -> BacklogNotes | None:

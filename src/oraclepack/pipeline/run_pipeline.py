@@ -45,8 +45,9 @@ from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, STRICT, 
 from oraclepack.shell.stop import Stop
 from oraclepack.system.path_jail import content_at
 from oraclepack.system.printable import quantity
-from oraclepack.work.actionize import FOLDER, Writer, actionize_run
+from oraclepack.work.actionize import Writer, actionize_run
 from oraclepack.work.backlog import ActionizeReport, WorkStatus, read_exports
+from oraclepack.work.load_answers import FOLDER
 
 
 class PipelineRequest(msgspec.Struct, frozen=True):

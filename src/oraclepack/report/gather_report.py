@@ -52,10 +52,10 @@ from oraclepack.system.secrets import Redactor
 from oraclepack.system.text_limits import ANSWER
 from oraclepack.view.run import RunView, read_view
 from oraclepack.view.step import StepView, shaped
-from oraclepack.work.actionize import FOLDER, earlier_backlog
+from oraclepack.work.actionize import earlier_backlog
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, Record
 from oraclepack.work.engine_actionize import WorkItems, actionize
-from oraclepack.work.load_answers import answers_of_state
+from oraclepack.work.load_answers import FOLDER, answers_of_state
 from oraclepack.work.work_pages import by_worth, read_ticks
 
 LOG_BYTES, FAILED_LOG_BYTES = 2_000, 8_000

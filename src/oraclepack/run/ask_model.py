@@ -2,25 +2,23 @@
 
 `actionize --ask` and `generate --ask` put their questions here. The pack is written below
 `.oraclepack/asks` under the hash of its content, so that the same questions continue the same run:
-cache, budget, retries and adoption hold for them without a second engine. What a prompt quotes
-stands in a here-document and nowhere else in the pack.
+cache, budget, retries and adoption hold for them without a second engine.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import msgspec
 
 from oraclepack.calls.call_budget import CommandLedger
-from oraclepack.errors import ExitCode, InputError, UsageError
+from oraclepack.errors import ExitCode, UsageError
 from oraclepack.journal.statuses import Status
 from oraclepack.run.planning.selection import Existing, RunArguments, Selection
+from oraclepack.run.question_pack import ModelQuestion, question_pack, reply_paths
 from oraclepack.run.request import RunRequest, read_request
 from oraclepack.run.run import expected_cost, preview_run, run_pack
 from oraclepack.run.run_display import RunFrontEnd
@@ -32,12 +30,8 @@ from oraclepack.settings.registry import STRICT, Settings
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_text
 from oraclepack.system.path_jail import content_at
-from oraclepack.system.printable import one_line
-from oraclepack.tools.oracle_attachments import names_one_file
 
 FOLDER = ".oraclepack/asks"
-LONGEST_PROMPT = 120_000
-"""Bytes: Linux takes 131,072 for one argument of a program."""
 _MOST_STEPS = 99
 _GOES_ON = frozenset({ExitCode.DONE, ExitCode.STEP_FAILED})
 _FOR_THE_PACK_OF_A_USER: dict[str, Any] = {
@@ -47,15 +41,6 @@ _FOR_THE_PACK_OF_A_USER: dict[str, Any] = {
     STRICT.name: False,
 }
 """Settings that are about packs of twenty questions and their files, and the values here."""
-
-
-class ModelQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """One question: what the screen calls it, its prompt, the files that go with it."""
-
-    title: str
-    prompt: str
-    files: tuple[str, ...] = ()
-    """Paths relative to the project root, one file each."""
 
 
 class AskedModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +134,7 @@ class ModelAsker:
         files.make_private(pack.parent)
         if files.read(pack) != text.encode():
             files.write_atomic(pack, text.encode(), mode=0o600)
-        return pack, tuple(_outputs(folder, len(questions)))
+        return pack, tuple(reply_paths(folder, len(questions)))
 
     def _request(self, pack: Path, front_end: RunFrontEnd | None) -> RunRequest:
         # Files that no record of ours knows are no replies, whoever put them there.
@@ -170,61 +155,7 @@ class ModelAsker:
             yield None if data is None else data.decode("utf-8", "replace")
 
 
-def question_pack(questions: Sequence[ModelQuestion], command: str, model: str, folder: str) -> str:
-    """The text of the pack.
-
-    The delimiter of the here-documents is made of what they hold, so nobody who wrote a part of
-    that could know it; the fence is longer than any in a prompt.
-    """
-    prompts = [
-        one.prompt.replace("\r\n", "\n").replace("\r", "\n").strip("\n") for one in questions
-    ]
-    end = f"PROMPT_{sha256_text(chr(0).join(prompts))[:24]}"
-    steps: list[str] = []
-    outputs = _outputs(folder, len(questions))
-    for number, (one, prompt, output) in enumerate(
-        zip(questions, prompts, outputs, strict=True), 1
-    ):
-        _refuse_unusable(one, prompt, end)
-        attached = "".join(f" --file {quote(path)}" for path in one.files)
-        flags = f" --model {quote(model)}" if model else ""
-        steps.append(
-            f"# {number:02}) {_title(one.title)}\n"
-            "# oraclepack: contract=none\n"
-            f"mkdir -p -- {quote(folder or '.')}\n"
-            f"IFS= read -r -d '' PROMPT <<'{end}' || true\n{prompt}\n{end}\n"
-            f'oracle --prompt "$PROMPT"{attached}{flags} --write-output {quote(output)}'
-        )
-    body = "\n\n".join(steps)
-    longest = max((len(ticks) for ticks in re.findall(r"`+", body)), default=0)
-    fence = "`" * max(3, longest + 1)
-    head = f"# Questions of oraclepack\n\nMade by `oraclepack {command}`."
-    return f"{head}\n\n{fence}bash\n{body}\n{fence}\n"
-
-
 def _parts(questions: Sequence[ModelQuestion]) -> Iterator[Sequence[ModelQuestion]]:
     """As many questions at a time as a pack has numbers for."""
     starts = range(0, len(questions), _MOST_STEPS)
     return (questions[start : start + _MOST_STEPS] for start in starts)
-
-
-def _outputs(folder: str, count: int) -> Iterator[str]:
-    return (f"{folder}/{number:02}.md" for number in range(1, count + 1))
-
-
-def _title(title: str) -> str:
-    """A comment of bash: nothing of it runs, and it has no attributes of a header."""
-    return one_line(title).replace("`", "'").replace("=", " ")[:80].strip()
-
-
-def _refuse_unusable(question: ModelQuestion, prompt: str, end: str) -> None:
-    if end in prompt.split("\n") or "\0" in prompt:
-        raise InputError(f"{question.title}: the prompt holds what would end it in the pack")
-    if len(prompt.encode()) > LONGEST_PROMPT:
-        raise InputError(
-            f"{question.title}: the prompt is longer than {LONGEST_PROMPT} bytes",
-            hint="attach long texts as files",
-        )
-    for path in question.files:
-        if not names_one_file(path):
-            raise InputError(f"{path}: oracle would read this name as a list or a pattern")

@@ -1,7 +1,7 @@
 """`actionize` as a whole: read answers, turn them into work, write what changed."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -9,7 +9,11 @@ import msgspec
 
 from oraclepack.errors import ExitCode, LockedError, NotFoundError, UsageError
 from oraclepack.pack.answer_sections import refuse_export
+from oraclepack.run.ask_model import AskedModel, ModelAsker
 from oraclepack.run.policy import YieldPolicy, weigh, yield_of
+from oraclepack.run.question_pack import ModelQuestion
+from oraclepack.run.run_packs import FrontEnds
+from oraclepack.run.run_report import RunOutcome
 from oraclepack.run.transaction import FileWrite, Transaction, TransactionReport
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import Settings
@@ -18,9 +22,11 @@ from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.environment import project_of
 from oraclepack.system.path_jail import refuse_link_out
+from oraclepack.work.asking import MODEL, REPLIES, read_replies
 from oraclepack.work.backlog import (
     ActionizeReport,
     Artifact,
+    AskedReply,
     Export,
     IssuesPer,
     PackAnswers,
@@ -30,15 +36,16 @@ from oraclepack.work.backlog import (
 )
 from oraclepack.work.engine_actionize import BACKLOG, EXPORTS, WorkItems, actionize
 from oraclepack.work.load_answers import (
+    FOLDER,
     LoadedAnswers,
     from_directory,
     from_run,
     newest_run,
     refuse_foreign,
 )
+from oraclepack.work.records import question_over_titles, questions_about_answers
 from oraclepack.work.trackers import TASK_MARK
 
-FOLDER = "actionizer"
 _ANY_BYTES = "surrogateescape"
 """A person's text comes back as it was, whatever its encoding."""
 
@@ -66,6 +73,8 @@ class ActionizeResult(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     is_rehearsal: bool = False
     """The answers come from a rehearsal."""
+    asked: RunOutcome | None = None
+    """The run that asked a model, where not every question was answered."""
 
 
 class ActionizeOutcome(msgspec.Struct, frozen=True):
@@ -75,6 +84,8 @@ class ActionizeOutcome(msgspec.Struct, frozen=True):
     exit_code: ExitCode
     policy: YieldPolicy
     warnings: tuple[str, ...]
+    asked: RunOutcome | None = None
+    """The run that asked a model, where not every question was answered."""
 
 
 def actionize_and_weigh(  # noqa: PLR0913 - each is optional and given by name
@@ -87,11 +98,21 @@ def actionize_and_weigh(  # noqa: PLR0913 - each is optional and given by name
     exports: Iterable[str] = (),
     allow_rehearsal: bool = False,
     per: str | None = None,
+    ask: bool = False,
+    ask_model: str = "",
+    front_ends: FrontEnds | None = None,
+    argv: Sequence[str] = (),
 ) -> ActionizeOutcome:
     """Actionize, then say whether the answers gave enough work; `exports` name trackers.
 
-    Without `run_dir` and `answers` the newest run of the project is meant.
+    Without `run_dir` and `answers` the newest run of the project is meant. With `ask` a model
+    reads the answers that state no work; `front_ends` show those runs, and ask the person.
     """
+    if ask_model and not ask:
+        raise UsageError("--ask-model is about --ask", hint="add --ask")
+    asker = None
+    if ask:
+        asker = Asker(settings, ask_model or MODEL, front_ends, argv)
     if not (run_dir or answers or pack):
         run_dir = newest_run(Path(settings.root)).as_posix()
     request = ActionizeRequest(
@@ -106,7 +127,7 @@ def actionize_and_weigh(  # noqa: PLR0913 - each is optional and given by name
     )
     # A run directory lies in its project, unless it was moved elsewhere.
     home = project_of(Path(run_dir)) if run_dir else None
-    done = actionize_request(request, home or Path(settings.root))
+    done = actionize_request(request, home or Path(settings.root), asker)
     actionable = done.report.tasks[WorkStatus.ACTIONABLE]
     figures = yield_of(actionable, done.report.answered, settings[rs.MIN_YIELD])
     is_judged = settings[rs.CI] and not done.is_rehearsal
@@ -114,13 +135,60 @@ def actionize_and_weigh(  # noqa: PLR0913 - each is optional and given by name
     code = weigh(failed=False, met=policy.met if policy.applies else None, unweighable=False)
     return ActionizeOutcome(
         report=msgspec.structs.replace(done.report, policy=policy),
-        exit_code=code if done.report.ok else ExitCode.STEP_FAILED,
+        exit_code=_exit_code(done, code),
         policy=policy,
         warnings=done.warnings,
+        asked=done.asked,
     )
 
 
-def actionize_request(request: ActionizeRequest, root: Path) -> ActionizeResult:
+def _exit_code(done: ActionizeResult, policy: ExitCode) -> ExitCode:
+    """Files that could not be written come first, then a run that did not end well."""
+    if not done.report.ok:
+        return ExitCode.STEP_FAILED
+    return done.asked.exit_code if done.asked is not None else policy
+
+
+class Asker:
+    """Asks a model about answers: once about each, then once about all titles."""
+
+    def __init__(
+        self, settings: Settings, model: str, front_ends: FrontEnds | None, argv: Sequence[str]
+    ) -> None:
+        self._model = model
+        self._runs = ModelAsker(
+            settings, command="actionize --ask", model=model, front_ends=front_ends, argv=argv
+        )
+
+    def ask(self, answers: PackAnswers) -> tuple[PackAnswers, AskedModel]:
+        """The answers with the replies about them, and how the last run ended.
+
+        A question that was not answered keeps the reply that there was.
+        """
+        if answers.rehearsal:
+            raise UsageError("--ask asks about answers, and these come from a rehearsal")
+        questions = questions_about_answers(answers)
+        current = tuple(one for one in answers.replies if one.sha256 in questions)
+        answers = msgspec.structs.replace(answers, replies=current)
+        answers, asked = self._round(answers, questions)
+        if all(one.exit_code is ExitCode.DONE for one in asked.outcomes):
+            answers, asked = self._round(answers, question_over_titles(answers))
+        return answers, asked
+
+    def _round(
+        self, answers: PackAnswers, questions: Mapping[str, ModelQuestion]
+    ) -> tuple[PackAnswers, AskedModel]:
+        asked = self._runs.ask(tuple(questions.values()))
+        replies = {one.sha256: one for one in answers.replies}
+        for key, reply in zip(questions, asked.replies, strict=True):
+            if reply is not None:
+                replies[key] = AskedReply(key, self._model, reply)
+        return msgspec.structs.replace(answers, replies=tuple(replies.values())), asked
+
+
+def actionize_request(
+    request: ActionizeRequest, root: Path, asker: Asker | None = None
+) -> ActionizeResult:
     """Answer a request of the command line. `root` is the project of the answers."""
     if bool(request.run_dir) == bool(request.answers):
         raise UsageError("give --run-dir DIR, or --answers DIR with --pack PACK")
@@ -129,7 +197,9 @@ def actionize_request(request: ActionizeRequest, root: Path) -> ActionizeResult:
     if request.answers:
         source = Path(request.answers)
         loaded = from_directory(source, Path(request.pack), root)
-        return _done(loaded, _writer(request, root, source), request.exports, request.per)
+        replies = read_replies(files.read(_place(request, source) / REPLIES))
+        loaded = _with_replies(loaded, replies)
+        return _done(loaded, _writer(request, root, source), request.exports, request.per, asker)
     source = Path(request.run_dir)
     if not source.is_dir():
         raise NotFoundError(
@@ -139,7 +209,12 @@ def actionize_request(request: ActionizeRequest, root: Path) -> ActionizeResult:
     refuse_foreign(source)  # before anything is written there, the lock too
     with locked(source):
         writer = _writer(request, root, source)
-        return _done(from_run(source, root), writer, request.exports, request.per)
+        return _done(from_run(source, root), writer, request.exports, request.per, asker)
+
+
+def _with_replies(loaded: LoadedAnswers, replies: tuple[AskedReply, ...]) -> LoadedAnswers:
+    answers = msgspec.structs.replace(loaded.answers, replies=replies)
+    return msgspec.structs.replace(loaded, answers=answers)
 
 
 def _writer(request: ActionizeRequest, root: Path, source: Path) -> "Writer":
@@ -167,19 +242,26 @@ def _done(
     writer: "Writer",
     exports: Iterable[Export],
     per: IssuesPer | None = None,
+    asker: Asker | None = None,
 ) -> ActionizeResult:
-    place = writer.place
+    place, answers, failed = writer.place, loaded.answers, None
+    warnings = loaded.warnings
+    if asker is not None:
+        answers, asked = asker.ask(answers)
+        warnings += asked.warnings
+        failed = next((one for one in asked.outcomes if one.exit_code), None)
     # An export that was made before would otherwise go stale beside a new backlog.
     exported = {*exports, *(one for one, name in EXPORTS.items() if (place / name).exists())}
-    if exported and loaded.answers.rehearsal:
+    if exported and answers.rehearsal:
         refuse_export(allowed=writer.allow_rehearsal)
-    work = actionize(loaded.answers, exported, earlier_backlog(place), per or _earlier_per(place))
+    work = actionize(answers, exported, earlier_backlog(place), per or _earlier_per(place))
     written_files, written = writer.write(work.artifacts)
     return ActionizeResult(
-        report_of(loaded.answers, work, place, written_files, written),
+        report_of(answers, work, place, written_files, written),
         work,
-        loaded.warnings,
-        loaded.answers.rehearsal,
+        (*warnings, *(f"rejected from the model's reply: {text}" for text in work.rejected)),
+        answers.rehearsal,
+        failed,
     )
 
 

@@ -46,6 +46,8 @@ class RecordOrigin(StrEnum):
 
     STATED = "stated"
     """The answer states it as work."""
+    ASKED = "asked"
+    """A model said so, and its quote stands in the answer: `actionize --ask`."""
     READ = "read"
     """Plain rules read it from the prose."""
 
@@ -135,6 +137,15 @@ class AnsweredStep(msgspec.Struct, frozen=True):
         return any(part.text.strip() for part in self.parts)
 
 
+class AskedReply(msgspec.Struct, frozen=True):
+    """A reply of a model, as `asked.jsonl` keeps it: about one answer, or about all titles."""
+
+    sha256: str
+    """Of what it is about: the text of the answer, or the list of titles."""
+    model: str
+    reply: str
+
+
 class PackAnswers(msgspec.Struct, frozen=True):
     """Everything the actionizer works on."""
 
@@ -147,6 +158,8 @@ class PackAnswers(msgspec.Struct, frozen=True):
     """The answers come from a rehearsal and say nothing about the code."""
     commit: str | None = None
     """The commit that the questions were asked about, where a run recorded it."""
+    replies: tuple[AskedReply, ...] = ()
+    """What a model said about the answers: `actionize --ask`."""
 
 
 class SideStatement(msgspec.Struct, frozen=True, order=True):

@@ -5,10 +5,12 @@ from collections.abc import Collection
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.system.digests import canonical_file
+from oraclepack.system.digests import canonical_file, canonical_line
+from oraclepack.work.asking import REPLIES
 from oraclepack.work.backlog import (
     AnsweredStep,
     Artifact,
+    AskedReply,
     Export,
     Issue,
     IssuesPer,
@@ -37,6 +39,8 @@ class WorkItems(msgspec.Struct, frozen=True):
     records: tuple[Record, ...]
     issues: tuple[Issue, ...]
     artifacts: tuple[Artifact, ...]
+    rejected: tuple[str, ...] = ()
+    """What a model said over all titles and rules did not accept."""
 
 
 def actionize(
@@ -68,6 +72,9 @@ def actionize(
         Artifact(BACKLOG, backlog(ordered, issues, distinct, earlier_backlog)),
         Artifact("change-plan.md", change_plan(ordered, distinct)),
     ]
+    if pack.replies:
+        lines = [canonical_line(one).decode() for one in sorted(pack.replies, key=_by_digest)]
+        artifacts.append(Artifact(REPLIES, "".join(f"{line}\n" for line in lines)))
     if Export.GITHUB in exports:
         # Relative to an issue of any repository; `publish` knows which one, and writes it out.
         links = Permalinks("..", pack.commit)
@@ -77,7 +84,7 @@ def actionize(
     if Export.TASKMASTER in exports:
         tasks = taskmaster(issues, rehearsal=pack.rehearsal)
         artifacts.append(Artifact(EXPORTS[Export.TASKMASTER], tasks))
-    return WorkItems(records, issues, tuple(artifacts))
+    return WorkItems(records, issues, tuple(artifacts), outcome.rejected)
 
 
 def _rehearsed(record: Record) -> Record:
@@ -91,6 +98,10 @@ def _rehearsed(record: Record) -> Record:
 
 def _marked(title: str) -> str:
     return f"Rehearsal: {title_of(title, LONGEST - _REHEARSAL)}"
+
+
+def _by_digest(reply: AskedReply) -> str:
+    return reply.sha256
 
 
 def _by_id(step: AnsweredStep) -> str:

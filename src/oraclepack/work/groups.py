@@ -5,6 +5,7 @@ from itertools import combinations
 
 import msgspec
 
+from oraclepack.work.asking import Proposal
 from oraclepack.work.backlog import TaskKind, WorkStatus
 from oraclepack.work.compare import (
     DENYING,
@@ -31,12 +32,16 @@ class Groups(msgspec.Struct, frozen=True):
     conflicts: tuple[tuple[Draft, ...], ...]
 
 
-def group_drafts(drafts: Iterable[Draft]) -> Groups:
-    """Find the same work and the contradictions among the drafts of all answers."""
+def group_drafts(drafts: Iterable[Draft], proposals: Iterable[Proposal] = ()) -> Groups:
+    """Find the same work and the contradictions among the drafts of all answers.
+
+    `proposals` are those that a model named and rules accepted.
+    """
     ordered = sorted(drafts, key=_place)
+    named = [(one.first, one.second, one.relation) for one in proposals]
     same, against = _Union(), _Union()
     torn: set[Place] = set()
-    for first, second, relation in _related(ordered):
+    for first, second, relation in (*_related(ordered), *named):
         against.join(first, second)
         if relation is Relation.DUPLICATE:
             same.join(first, second)

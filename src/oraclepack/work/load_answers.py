@@ -39,9 +39,12 @@ from oraclepack.view.manifests import (
 )
 from oraclepack.view.run import RunView, pack_of
 from oraclepack.view.step import OutputEntry, StepEntry, with_pack_fields
+from oraclepack.work.asking import REPLIES, read_replies
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, StepQuestion
 from oraclepack.work.evidence import QuestionFile
 
+FOLDER = "actionizer"
+"""Where the artifacts of a run or of a directory of answers lie."""
 WORDS = (".md", ".markdown", ".txt", "")
 """Suffixes of files with an answer in prose."""
 
@@ -265,6 +268,7 @@ def answers_of_state(
         PurePosixPath(run.pack_path).name,
         rehearsal=is_rehearsal(run.engine) or _rehearsed(steps),
         commit=run.git_sha,
+        replies=() if is_foreign else read_replies(files.read(directory / FOLDER / REPLIES)),
     )
     return LoadedAnswers(answers, ((note,) if note else ()) + tuple(reader.warnings))
 

@@ -6,7 +6,15 @@ import msgspec
 
 from oraclepack.pack.answer_sections import normalise
 from oraclepack.pack.model import CATEGORIES
+from oraclepack.run.question_pack import ModelQuestion
 from oraclepack.system.text_limits import ANSWER
+from oraclepack.work.asking import (
+    about_answer,
+    about_titles,
+    answer_key,
+    checked_pairs,
+    titles_key,
+)
 from oraclepack.work.backlog import (
     AnsweredStep,
     Issue,
@@ -19,13 +27,16 @@ from oraclepack.work.backlog import (
     WorkStatus,
 )
 from oraclepack.work.citations import check, said_of
+from oraclepack.work.compare import ComparedStatement, statement_of
 from oraclepack.work.groups import Groups, group_drafts
-from oraclepack.work.step_answers import Draft, StepAnswer, once, read_step
+from oraclepack.work.step_answers import Draft, StepAnswer, once, read_step, states_work
 from oraclepack.work.titles import LONGEST, title_of
 
 LAST_RESORT = "failure modes"
 """The category of a question that names none."""
 _SHORT_HASH = 8
+_LONGEST = 300
+"""Characters of a piece of work in the question over all titles."""
 _ROI = ((3.0, Priority.HIGH), (1.5, Priority.MEDIUM))
 _BY_NAME = {normalise(name): name for name in CATEGORIES}
 
@@ -35,6 +46,8 @@ class PackWork(msgspec.Struct, frozen=True):
 
     records: tuple[Record, ...]
     issues: tuple[Issue, ...]
+    rejected: tuple[str, ...] = ()
+    """What a model said over all titles and rules did not accept."""
 
 
 def issue_id(pack_hash: str, step_id: str) -> str:
@@ -48,8 +61,12 @@ def task_id(pack_hash: str, step_id: str, number: int) -> str:
 
 def outcome_of(pack: PackAnswers) -> PackWork:
     """Turn the answers of a pack into records and issues."""
-    answers = {step.question.step_id: _answer(step) for step in pack.steps}
-    groups = group_drafts(draft for one in answers.values() for draft in one.drafts)
+    answers = _answers(pack)
+    replies = {one.sha256: one.reply for one in pack.replies}
+    work = _work_of(answers)
+    reply = replies.get(titles_key(_titles(work)))
+    pairs, rejected = checked_pairs(reply, _compared(work)) if reply is not None else ((), ())
+    groups = group_drafts((d for one in answers.values() for d in one.drafts), pairs)
     maker = _Maker(pack, answers)
     records = sorted(maker.records(groups), key=lambda one: (one.step_id, _number(one.task_id)))
     own: dict[str, list[Record]] = {}
@@ -66,10 +83,47 @@ def outcome_of(pack: PackAnswers) -> PackWork:
         maker.issue(one, own.get(number, ()), moved.get(number, ()))
         for number, one in answers.items()
     ]
-    return PackWork(tuple(records), tuple(_with_distinct_issues(issues)))
+    return PackWork(tuple(records), tuple(_with_distinct_issues(issues)), rejected)
 
 
-def _answer(step: AnsweredStep) -> StepAnswer:
+def questions_about_answers(pack: PackAnswers) -> dict[str, ModelQuestion]:
+    """What to ask a model: of each answer that states no work and is not too long, by its key."""
+    steps = [one for one in pack.steps if one.is_answered and not states_work(one)]
+    asked = {answer_key(step): about_answer(step) for step in steps}
+    return {key: question for key, question in asked.items() if question is not None}
+
+
+def question_over_titles(pack: PackAnswers) -> dict[str, ModelQuestion]:
+    """What to ask a model once the answers are read, by its key; nothing where nothing compares."""
+    titles = _titles(_work_of(_answers(pack)))
+    question = about_titles(titles)
+    return {} if question is None else {titles_key(titles): question}
+
+
+def _answers(pack: PackAnswers) -> dict[str, StepAnswer]:
+    replies = {one.sha256: one.reply for one in pack.replies}
+    return {
+        step.question.step_id: _answer(step, replies.get(answer_key(step)) if replies else None)
+        for step in pack.steps
+    }
+
+
+def _work_of(answers: Mapping[str, StepAnswer]) -> list[Draft]:
+    drafts = (draft for one in answers.values() for draft in one.drafts)
+    return [draft for draft in drafts if draft.status is WorkStatus.ACTIONABLE]
+
+
+def _titles(work: Iterable[Draft]) -> list[str]:
+    """One line for each piece of work, as the question over all titles shows it."""
+    said = [(one, " ".join(one.actions[0].split())[:_LONGEST]) for one in work]
+    return [f"{one.step_id}-{one.number:02} | {one.kind} | {text}" for one, text in said]
+
+
+def _compared(work: Iterable[Draft]) -> dict[tuple[str, int], ComparedStatement]:
+    return {(one.step_id, one.number): statement_of(one.actions[0], one.evidence) for one in work}
+
+
+def _answer(step: AnsweredStep, reply: str | None) -> StepAnswer:
     """What an answer comes to; one that is missing or too large is blocked, with the reason."""
     number = step.question.step_id
     excess = next((e for part in step.parts if (e := ANSWER.excess(part.text))), None)
@@ -83,7 +137,7 @@ def _answer(step: AnsweredStep) -> StepAnswer:
         title = f"Get the answer to question {number}"
         draft = _alone(number, title, WorkStatus.BLOCKED)
         return StepAnswer(step=step, title=title, drafts=(draft,))
-    answer = read_step(step)
+    answer = read_step(step, reply)
     if not answer.drafts:
         title = f"Get the answer to question {number}: it says nothing"
         return msgspec.structs.replace(answer, drafts=(_alone(number, title, WorkStatus.BLOCKED),))

@@ -1,7 +1,7 @@
 """One answer → its records before they are compared with those of other answers."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -10,6 +10,7 @@ from oraclepack.answers.answer_reader import ParsedAnswer, read_answer_text
 from oraclepack.answers.statements import Statement
 from oraclepack.answers.work_items import WorkItem
 from oraclepack.pack.answer_sections import Section, normalise
+from oraclepack.work.asking import AskedWork, Quote, checked_work
 from oraclepack.work.backlog import (
     AnsweredStep,
     Priority,
@@ -43,6 +44,7 @@ _KINDS = {
 }
 _REMARKS = {Reading.DONE: "the answer says that this is done", Reading.NOTHING: "nothing to do"}
 _WORK = frozenset({TaskKind.CHANGE, TaskKind.FINDING, TaskKind.EXPERIMENT, TaskKind.QUESTION})
+_NEARLY_ALL = 0.8
 _CUT_OFF = "the answer is cut off here"
 
 
@@ -96,18 +98,25 @@ class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(t for one in self.drafts if one.kind is TaskKind.RISK for t in one.actions)
 
 
-def read_step(step: AnsweredStep) -> StepAnswer:
-    """Read an answer."""
-    parsed = [
-        (part.path, read_answer_text(part.text, section=part.section, expected=part.expected))
-        for part in step.parts
-    ]
+def read_step(step: AnsweredStep, reply: str | None = None) -> StepAnswer:
+    """Read an answer: the work that it states, else what a model found in it, else by rules."""
+    parsed = _parsed(step)
     items = [(path, item) for path, one in parsed for item in one.work.items]
     is_stated = any(one.work.is_stated for _, one in parsed)
+    asked = checked_work(step, reply) if reply is not None and not is_stated else None
     drafts = [_stated(step, path, item) for path, item in items]
-    drafts += _read(step, parsed, only_said=is_stated)
+    rejected: tuple[str, ...] = ()
+    if asked is not None:
+        found, used = _asked(step, parsed, asked)
+        drafts += found
+        drafts += _read(step, parsed, only_said=True, used=used)
+        rejected = asked.rejected
+    else:
+        drafts += _read(step, parsed, only_said=is_stated)
+        rejected = ("the reply is not of the form that was asked for",) if reply else ()
     numbered = _numbered(_decided(drafts))
     verdict = next((one.work.verdict for _, one in parsed if one.work.verdict), "")
+    verdict = verdict or (asked.verdict if asked is not None else "")
     said = next((one for one in (*drafts, *numbered) if _may_name_issue(one)), None)
     title = title_of(verdict) if verdict else said.title if said is not None else ""
     return StepAnswer(
@@ -119,13 +128,24 @@ def read_step(step: AnsweredStep) -> StepAnswer:
             text for one in numbered if one.kind is TaskKind.EXPERIMENT for text in one.actions
         ),
         cut="; ".join(one.cut.reason for _, one in parsed if one.cut is not None),
-        doubts=tuple(
-            f"{path}:{doubt.line}: {doubt.message}"
-            for path, one in parsed
-            for doubt in one.work.doubts
+        doubts=(
+            *(f"Not read: {p}:{d.line}: {d.message}" for p, one in parsed for d in one.work.doubts),
+            *(f"Rejected from the model's reply: {text}" for text in rejected),
         ),
         free_form=all(one.is_free_form for _, one in parsed),
     )
+
+
+def states_work(step: AnsweredStep) -> bool:
+    """Whether an answer says itself what there is to do."""
+    return any(one.work.is_stated for _, one in _parsed(step))
+
+
+def _parsed(step: AnsweredStep) -> list[tuple[str, ParsedAnswer]]:
+    return [
+        (part.path, read_answer_text(part.text, section=part.section, expected=part.expected))
+        for part in step.parts
+    ]
 
 
 def _may_name_issue(draft: Draft) -> bool:
@@ -157,14 +177,69 @@ def _stated(step: AnsweredStep, path: str, item: WorkItem) -> Draft:
     )
 
 
+def _asked(
+    step: AnsweredStep, parsed: Sequence[tuple[str, ParsedAnswer]], work: AskedWork
+) -> tuple[list[Draft], set[tuple[str, int]]]:
+    """The items of a reply, and the statements that went into them.
+
+    A quote that is nearly all of a statement stands for the whole of it.
+    """
+    used: set[tuple[str, int]] = set()
+    drafts: list[Draft] = []
+    for item, quote in work.items:
+        text, first, last = quote.text, quote.first_line, quote.last_line
+        said = [one for path, answer in parsed if path == quote.path for one in answer.statements]
+        for one in said:
+            if _is_around(one, quote) and len(quote.text) >= _NEARLY_ALL * len(one.text):
+                text, first, last = one.text, one.first_line, one.last_line
+                used.add((quote.path, first))
+            elif _is_inside(one, quote):
+                used.add((quote.path, one.first_line))
+        head = text[:_LONGEST_READ]
+        named = evidence_in(head, commands_in(head))
+        paths = tuple(sorted({*named.paths, *item.files}))
+        drafts.append(
+            Draft(
+                step_id=step.question.step_id,
+                kind=TaskKind(item.kind),
+                status=WorkStatus.ACTIONABLE,
+                origin=RecordOrigin.ASKED,
+                title=title_of(plain(item.title)),
+                actions=(text,),
+                evidence=msgspec.structs.replace(named, paths=paths),
+                spans=(SourceSpan(quote.path, first, last),),
+                done_when=item.done_when,
+                size=str(item.effort) if item.effort is not None else None,
+                mark=_mark_in(head),
+                is_claim=True,
+            )
+        )
+    return drafts, used
+
+
+def _is_around(statement: Statement, quote: Quote) -> bool:
+    return statement.first_line <= quote.first_line and quote.last_line <= statement.last_line
+
+
+def _is_inside(statement: Statement, quote: Quote) -> bool:
+    lines = quote.first_line <= statement.first_line and statement.last_line <= quote.last_line
+    return lines and normalise(statement.text) in normalise(quote.text)
+
+
 def _read(
-    step: AnsweredStep, parsed: Sequence[tuple[str, ParsedAnswer]], *, only_said: bool
+    step: AnsweredStep,
+    parsed: Sequence[tuple[str, ParsedAnswer]],
+    *,
+    only_said: bool,
+    used: Collection[tuple[str, int]] = (),
 ) -> Iterator[Draft]:
     """Every statement of an answer; the experiment is one, however many lines it has."""
     question = step.question.text or step.question.title
     experiment: Draft | None = None
     for path, answer in parsed:
         for statement in answer.statements:
+            if (path, statement.first_line) in used:
+                continue
             reading = reading_of(statement, question)
             is_last = answer.cut is not None and statement is answer.statements[-1]
             is_cut = is_last and answer.cut is not None and answer.cut.breaks_statement

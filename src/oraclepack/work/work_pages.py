@@ -55,6 +55,7 @@ _STATES = {
 }
 _HOW = {
     RecordOrigin.STATED: "stated by the answers",
+    RecordOrigin.ASKED: "found by a model and checked against the answers",
     RecordOrigin.READ: "guessed by a few plain rules",
 }
 
@@ -379,6 +380,11 @@ def _reference(issue: Issue) -> MarkdownText:
 def _escaped(value: object) -> object:
     """Text from outside is escaped, wherever a template shows it."""
     return value if type(value) is not str else escape(value)
+
+
+def prompt_text(name: str, **values: str) -> str:
+    """A prompt, with texts that were made safe to quote."""
+    return _page(name, **{key: MarkdownText(value) for key, value in values.items()})
 
 
 def _page(name: str, **values: object) -> str:

@@ -9,11 +9,14 @@ import click
 from msgspec.structs import asdict
 
 from oraclepack import api
+from oraclepack.api import call_settings as cs
 from oraclepack.api import run_settings as rs
-from oraclepack.cli.command import command, logs_json
+from oraclepack.cli.command import command, command_words, logs_json
+from oraclepack.cli.display import PackSessions
 from oraclepack.cli.event_lines import to_stderr
 from oraclepack.cli.reply import Reply, Styled, partial_failure, rollback_notice
 from oraclepack.cli.run_options import allow_rehearsal_option, export_option, per_option
+from oraclepack.cli.run_reply import run_failure
 from oraclepack.cli.run_text import NO_POLICY, idle_thresholds, policy_failure, policy_line
 from oraclepack.cli.text import from_here
 from oraclepack.errors import ExitCode
@@ -31,8 +34,21 @@ _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", 
         rs.INTERACTIVE,
         rs.JSON_LOG,
         rs.MIN_YIELD,
+        cs.ENGINE,
+        cs.MAX_COST,
+        cs.MAX_CALLS,
+        cs.ON_UNKNOWN,
+        cs.REFRESH,
     ),
-    exit_codes=(ExitCode.STEP_FAILED, ExitCode.POLICY, ExitCode.LOCKED),
+    starts="with --ask: oracle, whose calls cost money",
+    exit_codes=(
+        ExitCode.STEP_FAILED,
+        ExitCode.POLICY,
+        ExitCode.LOCKED,
+        ExitCode.BUDGET,
+        ExitCode.DECISION,
+        ExitCode.TERMINATED,
+    ),
     rollback_available=True,
     examples=(
         "oraclepack actionize",
@@ -41,6 +57,7 @@ _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", 
         "oraclepack actionize --run-dir DIR --export github --per task",
         "oraclepack actionize --run-dir DIR --ci --min-yield 1",
         "oraclepack actionize --answers docs/answers --pack docs/pack.md --json",
+        "oraclepack actionize --ask --max-cost 0.50",
     ),
 )
 @click.option("--run-dir", metavar="DIR", default="", help="The run; by default the newest one.")
@@ -50,19 +67,29 @@ _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", 
 @export_option
 @per_option
 @allow_rehearsal_option
+@click.option(
+    "--ask", is_flag=True, help="Let a model read answers that state no work; costs money."
+)
+@click.option("--ask-model", metavar="MODEL", default="", help="The model that --ask asks.")
 def actionize(*, settings: api.Settings, **options: Unpack[api.ActionizeOptions]) -> Reply:
     """Turn the answers of a pack into a backlog, a change plan and tracker files.
 
-    No model is asked and the same answers give the same bytes. Text that you put between marked
-    lines of backlog.md survives. A question without an answer becomes a blocked task.
+    The same answers give the same bytes. Text that you put between marked lines of backlog.md
+    survives. A question without an answer becomes a blocked task.
     What comes from a rehearsal is marked in every file, and exported only with --allow-rehearsal.
+
+    Without --ask no model is asked: work that an answer states is taken, other prose is sorted by
+    a few plain rules. With --ask a model names the work of each answer that states none, and rules
+    check that it quotes the answer; the price is shown first, what was asked once is not asked
+    again, and --ci needs --max-cost.
 
     With --ci the policy decides: fewer actionable tasks per answered step than --min-yield is
     exit code 5, but the files are still written. It never asks a question, so
     --non-interactive changes nothing; --json-log writes a line of JSON per file and one for the
     figures on stderr.
     """
-    outcome = api.actionize(settings, **options)
+    sessions = PackSessions(settings, yes=False)
+    outcome = api.actionize(settings, front_ends=sessions.open, argv=command_words(), **options)
     report, policy = outcome.report, outcome.policy
     warnings = outcome.warnings + idle_thresholds(settings, rs.MIN_YIELD)
     if logs_json(settings):
@@ -72,6 +99,8 @@ def actionize(*, settings: api.Settings, **options: Unpack[api.ActionizeOptions]
     short = policy.action_yield.shortfall
     suggestion = f"what is blocked is listed in {from_here(f'{report.out_dir}/backlog.md')}"
     error = policy_failure((short,), suggestion) if outcome.exit_code and short else None
+    if outcome.asked is not None:
+        error = run_failure(outcome.asked)
     notices = warnings + rollback_notice(report)
     unjudged = (NO_POLICY,) if settings[rs.CI] and not policy.applies else ()
     text = (*_text(report, policy), *unjudged)
