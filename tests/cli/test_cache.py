@@ -99,10 +99,10 @@ def test_explain(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = answer(capsys, "cache", "explain", "7")
 
     assert said.code == 0
-    assert f"call 1: {'c' * 12}, failed; not cached" in said.out
+    assert f"call 1: {'c' * 12}, failed; the cache has no answer" in said.out
     assert "prompt changed from 1 to 3" in said.out
-    assert f"call 2: {'a' * 12}, asked; cached" in said.out
-    assert "call 3: no key, asked; not cached" in said.out
+    assert f"call 2: {'a' * 12}, asked; the cache has its answer" in said.out
+    assert "call 3: no key, asked; the cache has no answer" in said.out
     assert "call 4" not in said.out
 
 

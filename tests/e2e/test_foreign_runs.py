@@ -420,6 +420,18 @@ def test_answers_that_came_with_a_clone_are_not_served(tmp_path: Path, oracle: S
     assert len(oracle.calls) == 6, "what was paid for is not paid for again"
 
 
+def test_a_plan_says_why_answers_of_a_cache_do_not_count(tmp_path: Path, oracle: Scripted) -> None:
+    theirs = answered(tmp_path, oracle, ORACLEPACK_TRUST_KEY=KEY)
+
+    with_key = oraclepack(theirs.root, "plan", "pack.md", "--json", ORACLEPACK_TRUST_KEY=KEY)
+    without = oraclepack(theirs.root, "plan", "pack.md", "--json")
+
+    assert (with_key.data["to_ask"], with_key.data["cached"]) == (0, 3)
+    assert "not used" not in with_key.err + with_key.out
+    assert (without.data["to_ask"], without.data["cached"]) == (3, 0)
+    assert "3 cached answers not used: it is not signed with your key" in without.err + without.out
+
+
 def test_unsigned_answers_are_not_served_and_not_paid_for_again(
     tmp_path: Path, oracle: Scripted
 ) -> None:

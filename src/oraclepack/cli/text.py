@@ -23,7 +23,8 @@ def call_line(call: api.CallExplanation) -> str:
     name = call.key[:SHORT] if call.key else "no key"
     how = f"{call.how}; " if call.how else ""
     reason = f"  {call.reason}\n" if call.reason else ""
-    return f"call {call.call}: {name}, {how}{'cached' if call.cached else 'not cached'}\n{reason}"
+    now = "the cache has its answer" if call.cached else "the cache has no answer to it"
+    return f"call {call.call}: {name}, {how}{now}\n{reason}"
 
 
 def differing(call: api.CallExplanation) -> str:

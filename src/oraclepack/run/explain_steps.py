@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from oraclepack.calls.cache import CallExplanation
+from oraclepack.calls.key import PartChange, differences
 from oraclepack.errors import NotFoundError
+from oraclepack.journal.run_dir import every_run
+from oraclepack.journal.step_state import Invocation
+from oraclepack.pack.questions import asking_calls
+from oraclepack.pack.tool_call import AttachmentKind, ToolCall
 from oraclepack.run.cache_queries import explain_calls
+from oraclepack.run.open_run import path_in_project
 from oraclepack.run.run_report import StepReport, plan_report
+from oraclepack.system.digests import sha256_bytes, sha256_text
+from oraclepack.system.path_jail import read_content
 from oraclepack.view.run import read_view
 
 if TYPE_CHECKING:
     from oraclepack.run.open_run import SelectedRun
     from oraclepack.run.planning.plan import Plan
     from oraclepack.run.request import RunRequest
+
+
+class QuestionChange(msgspec.Struct, frozen=True):
+    """A part in which a question differs from the one that the same step asked before."""
+
+    call: int
+    change: PartChange
 
 
 class WhyReport(StepReport, frozen=True, kw_only=True):
@@ -28,6 +47,10 @@ class WhyReport(StepReport, frozen=True, kw_only=True):
     """The same when it last ran."""
     calls: tuple[CallExplanation, ...]
     """The calls of oracle in its last attempt."""
+    compared_run: str | None = None
+    """Where the step has not run in this run: the last run of a pack at this path that ran it."""
+    changes: tuple[QuestionChange, ...] = ()
+    """In what its questions differ from those of that run, as far as the text of the pack shows."""
 
 
 def why_step(
@@ -45,6 +68,7 @@ def why_step(
     last = read_view(selected.run).state if request.is_rehearsal else selected.state
     state = last.step(step_id)
     fields = {name: getattr(one, name) for name in one.__struct_fields__}
+    compared = None if state.attempts else _last_asked(request, step_id)
     return plan.why(step_id) or one.reason, WhyReport(
         **fields,
         run_id=report.run_id,
@@ -52,4 +76,59 @@ def why_step(
         command_hash=planned.command_hash,
         recorded_hash=state.command_hash,
         calls=explain_calls(request.root, state),
+        compared_run=compared[0] if compared else None,
+        changes=tuple(_changes(request, step_id, compared[1])) if compared else (),
     )
+
+
+def _last_asked(request: RunRequest, step_id: str) -> tuple[str, tuple[Invocation, ...]] | None:
+    """The last run of a pack at this path in which the step asked something, and its calls."""
+    path = path_in_project(request.pack.path, request.root)
+    found = []
+    for run in every_run(request.root):
+        state = read_view(run).state
+        asked = [one for one in state.step(step_id).last_invocations() if one.intent is not None]
+        if state.created is not None and state.created.pack_path == path and asked:
+            found.append((state.last_at or "", run.run_id, tuple(asked)))
+    return max(found)[1:] if found else None
+
+
+def _changes(
+    request: RunRequest, step_id: str, asked: Sequence[Invocation]
+) -> Iterator[QuestionChange]:
+    step = request.pack.step(step_id)
+    written = asking_calls(step) if step is not None else ()
+    for number, call in enumerate(written, start=1):
+        earlier = next((one.intent for one in asked if one.call == number), None)
+        if earlier is not None and earlier.key_parts:
+            before = dict(earlier.key_parts)
+            after = {**before, **_parts_now(request.root, call, before)}
+            for change in differences(before, {name: one for name, one in after.items() if one}):
+                yield QuestionChange(number, change)
+
+
+def _parts_now(root: Path, call: ToolCall, before: Mapping[str, str]) -> dict[str, str]:
+    """The parts of a question's key that the text and the files show; empty for what is gone."""
+    parts: dict[str, str] = {}
+    if call.prompt is not None and call.prompt.complete:
+        parts["prompt"] = sha256_text(call.prompt.text)
+    for name in ("model", "engine"):
+        given = [word.value for word in call.values(f"--{name}") if word.value]
+        parts |= {name: given[-1]} if given else {}
+    named = [one.value for one in call.attachments if one.kind is AttachmentKind.LITERAL]
+    is_whole = len(named) == len(call.attachments) and not call.partly_hidden
+    for path in (name.removeprefix("file:") for name in before if name.startswith("file:")):
+        data = read_content(root / path).data
+        is_kept = not is_whole or any(_covers(one, path) for one in named)
+        parts[f"file:{path}"] = sha256_bytes(data) if data is not None and is_kept else ""
+    for path in named:
+        data = read_content(root / path).data
+        if data is not None:
+            parts[f"file:{path.removeprefix('./')}"] = sha256_bytes(data)
+    return parts
+
+
+def _covers(attached: str, path: str) -> bool:
+    """Whether an attached file or directory is, or holds, this file."""
+    folder = attached.removeprefix("./").rstrip("/")
+    return folder in {".", "", path} or path.startswith(f"{folder}/")

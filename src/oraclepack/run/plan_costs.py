@@ -61,7 +61,8 @@ def forecast(
     selected, planned = preview_run(request)
     steps = tuple(step.step_id for step in planned.to_run)
     state = _rehearsed(request, settings, steps, stop) if steps else _not_rehearsed(request.root)
-    calls = tuple(_calls(request, settings, selected, state, steps))
+    answers = KnownAnswers(request.root, selected.run.path, settings)
+    calls = tuple(_calls(answers, selected, state, steps))
     history = answer_history(request.root)
     own = settings[cs.PRICES]
     priced = [planned_call(call, history, own) for call in calls]
@@ -104,7 +105,7 @@ def forecast(
     refused = (f"this would be refused: {refusal} ({refusal.hint})",) if refusal else ()
     limit = cost_limit(settings)
     above = limit.notice(request.pack, calls, overrides_of(settings, request.pack), own)
-    return cost_forecast, (*filter(None, [above]), *planned.warnings, *refused)
+    return cost_forecast, (*filter(None, [above, answers.notice]), *planned.warnings, *refused)
 
 
 def _not_rehearsed(root: Path) -> RunState:
@@ -132,14 +133,9 @@ def _rehearsed(
 
 
 def _calls(
-    request: RunRequest,
-    settings: Settings,
-    selected: SelectedRun,
-    state: RunState,
-    steps: Sequence[str],
+    answers: KnownAnswers, selected: SelectedRun, state: RunState, steps: Sequence[str]
 ) -> Iterator[RehearsedCall]:
     """The calls of oracle that the rehearsal made, in their order."""
-    answers = KnownAnswers(request.root, selected.run.path, settings)
     open_keys = {
         call.intent.key
         for step in selected.state.steps.values()

@@ -59,7 +59,9 @@ class Foreign(msgspec.Struct, frozen=True):
 
     @property
     def way_out(self) -> str:
-        """What to do where a link or git is in the way."""
+        """What makes it count."""
+        if self.may_be_ours:
+            return "`oraclepack trust` takes over what you know to be yours, see docs/security.md"
         if self.kind is ForeignReason.TRACKED:
             return f"if it is yours: `git rm -r --cached {self.path}`, and ignore .oraclepack/"
         return f"put a real directory in the place of {self.path}"

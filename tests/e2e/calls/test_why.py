@@ -29,7 +29,7 @@ def test_an_attached_file_that_changed_is_named(project: Project) -> None:
 
     for words in (("why", "pack.md", "1"), ("cache", "explain", "01")):
         said = output_of(project, *words)
-        assert "asked; cached" in said
+        assert "asked; the cache has its answer" in said
         assert "from the question asked before it" in said
         assert "  file:a.py changed from " in said
         assert "prompt changed" not in said
@@ -46,7 +46,9 @@ def test_an_answer_from_the_cache_says_so(project: Project) -> None:
     project.run()
     project.run("--new-run")
 
-    assert "answered from the cache; cached" in output_of(project, "why", "pack.md", "01")
+    assert "answered from the cache; the cache has its answer" in output_of(
+        project, "why", "pack.md", "01"
+    )
 
 
 def test_what_was_only_rehearsed_can_be_compared_too(project: Project) -> None:
@@ -56,7 +58,7 @@ def test_what_was_only_rehearsed_can_be_compared_too(project: Project) -> None:
 
     said = output_of(project, "why", "pack.md", "01", "--engine", "rehearsal")
 
-    assert "rehearsed; not cached" in said
+    assert "rehearsed; the cache has no answer" in said
     assert "  file:a.py changed from " in said
 
 
@@ -66,3 +68,24 @@ def test_the_hashes_of_its_commands_are_shown(project: Project) -> None:
 
     assert ran.data["recorded_hash"] == ran.data["command_hash"]
     assert [call["how"] for call in ran.data["calls"]] == ["asked"]
+
+
+def test_a_question_that_was_rewritten_is_compared_with_the_last_run(project: Project) -> None:
+    project.run()
+    before = project.pack.read_text()
+    project.pack.write_text(before.replace("Why?", "Why not?").replace("gpt-5.2", "gpt-5.1"))
+    (project.root / "a.py").write_text("two\n")
+
+    said = output_of(project, "why", "pack.md", "01")
+
+    assert f"from run {project.run_dir.name} of this pack it differs in:" in said
+    assert "  call 1: prompt changed from " in said
+    assert "  call 1: model changed from gpt-5.2 to gpt-5.1" in said
+    assert "  call 1: file:a.py changed from " in said
+
+
+def test_a_question_that_is_the_same_in_a_changed_pack_says_so(project: Project) -> None:
+    project.run()
+    project.pack.write_text(project.pack.read_text() + "\nMore words.\n")
+
+    assert "asks the same" in output_of(project, "why", "pack.md", "01")

@@ -42,6 +42,10 @@ def why(pack: str, step: str, settings: api.Settings) -> Reply:
     if printable.recorded_hash not in {None, printable.command_hash}:
         lines.append(f"commands {printable.recorded_hash} then, {printable.command_hash} now\n")
     lines += [call_line(call) + differing(call) for call in printable.calls]
+    if printable.compared_run is not None:
+        changed = "differs in:" if printable.changes else "asks the same, as far as its text shows"
+        lines.append(f"from run {printable.compared_run} of this pack it {changed}\n")
+        lines += [f"  call {one.call}: {one.change}\n" for one in printable.changes]
     return Reply(reasons, "".join(lines))
 
 
