@@ -87,7 +87,11 @@ def deliver(asked: dict[str, str], session: "Session", fault: str, text: str) ->
 
 
 def answer(asked: dict[str, str]) -> str:
-    """Another one to every question, in the four sections."""
+    """Another one to every question, in the four sections; or the one that lies there."""
+    given = os.path.join(PROVIDER, "reply")
+    if os.path.exists(given):
+        with open(given) as file:
+            return file.read()
     title = asked["prompt"].strip().split("\n")[0]
     return f"{scripted.answer(asked)}\nThis answers: {title}\n"
 

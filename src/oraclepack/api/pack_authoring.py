@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -15,6 +15,8 @@ from oraclepack.authoring.survey import SurveyReport
 from oraclepack.authoring.survey import brief as survey_brief
 from oraclepack.authoring.survey import survey as survey_project
 from oraclepack.authoring.upgrade import upgrade_pack
+from oraclepack.run.ask_model import ModelAsker
+from oraclepack.run.run_packs import FrontEnds
 from oraclepack.settings.registry import Settings
 
 
@@ -38,7 +40,7 @@ class GenerateOptions(TypedDict, total=False):
     since: str
     """Only ask about what changed since the fork point from this commit."""
     count: int
-    """How many questions at most."""
+    """How many questions at most; 0 is ten, or twenty with `ask`."""
     extra_files: tuple[str, ...]
     """Attached to every question."""
     oracle_cmd: str
@@ -51,11 +53,34 @@ class GenerateOptions(TypedDict, total=False):
     """Ask for the four parts of each answer one by one."""
     progress: Callable[[int, int], None]
     """Called with how many files were read, and how many there are."""
+    may_send: Callable[[str], bool]
+    """With `ask`: asks the user whether files may be sent to the model."""
 
 
-def generate(root: Path, **options: Unpack[GenerateOptions]) -> GenerateResult:
-    """Write a pack of questions about a repository."""
-    return authoring.generate(authoring.GenerateRequest(root=root, **options))
+def generate(
+    root: Path,
+    *,
+    settings: Settings | None = None,
+    ask: bool = False,
+    ask_model: str = "",
+    front_ends: FrontEnds | None = None,
+    argv: Sequence[str] = (),
+    **options: Unpack[GenerateOptions],
+) -> GenerateResult:
+    """Write a pack of questions about a repository.
+
+    With `ask` or `ask_model` a model writes them, for money; `front_ends` show that run.
+    """
+    asker = None
+    if ask or ask_model:
+        asker = ModelAsker(
+            settings or load_settings(values={"cwd": str(root)}),
+            command="generate --ask",
+            model=ask_model,
+            front_ends=front_ends,
+            argv=argv,
+        )
+    return authoring.generate(authoring.GenerateRequest(root=root, asker=asker, **options))
 
 
 class SurveyOptions(TypedDict, total=False):

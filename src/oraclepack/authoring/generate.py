@@ -1,6 +1,7 @@
 """The use case behind `generate`: read the project, select, write, check, put in place."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,8 @@ from oraclepack.authoring.generate_request import (
     refuse_shell_syntax,
     style_of,
 )
-from oraclepack.authoring.generation import GeneratedStep, GenerateReport
+from oraclepack.authoring.generation import DroppedQuestion, GeneratedStep, GenerateReport
+from oraclepack.authoring.model_questions import checked_questions, question_to_model
 from oraclepack.authoring.pack_writing import (
     PackQuestion,
     PackStyle,
@@ -24,24 +26,38 @@ from oraclepack.authoring.pack_writing import (
     write_pack,
 )
 from oraclepack.authoring.project import Project, read_project
-from oraclepack.authoring.question_scope import focus_test
-from oraclepack.authoring.question_selection import MOST_FILES, QuestionLimits, select_questions
+from oraclepack.authoring.question_candidate import on_one_line
+from oraclepack.authoring.question_scope import focus_test, is_below, plain_path
+from oraclepack.authoring.question_selection import (
+    MOST_FILES,
+    MOST_QUESTIONS,
+    QuestionLimits,
+    SelectedQuestion,
+    select_questions,
+)
+from oraclepack.authoring.survey import brief, survey_of
 from oraclepack.errors import AlreadyExistsError, InputError, UsageError
 from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import path_facts, quote_facts
 from oraclepack.lint.facts import Facts
-from oraclepack.lint.finding import Severity
+from oraclepack.lint.finding import Finding, Severity
 from oraclepack.lint.rule import Subject
 from oraclepack.lint.rule_registry import RULES
 from oraclepack.pack.parse.read_pack import parse_pack
+from oraclepack.run.ask_model import AskedModel, ModelAsker
+from oraclepack.run.run_report import RunOutcome
 from oraclepack.run.transaction import FileWrite, Transaction, TransactionReport
 from oraclepack.system import files
+from oraclepack.system.digests import sha256_text
+from oraclepack.system.printable import quantity
 
 __all__ = ["GenerateRequest", "GenerateResult", "generate"]
 
 STRICT_COUNT = 20
 _STEP_COUNT = "OP110"
+_NOTHING_TO_ASK = "nothing to ask"
+"""What the forecast says where the reply is there already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +66,8 @@ class GenerateResult:
 
     data: GenerateReport
     warnings: tuple[str, ...] = ()
+    failed: RunOutcome | None = None
+    """With `--ask`: the run without a reply. The same command goes on, and asks nothing twice."""
 
 
 def generate(request: GenerateRequest) -> GenerateResult:
@@ -65,23 +83,36 @@ def generate(request: GenerateRequest) -> GenerateResult:
     )
     extra = extra_files_of(request, project.repository)
     limits = QuestionLimits(
-        count=request.count,
+        count=request.count or (MOST_QUESTIONS if request.asker is None else STRICT_COUNT),
         focus=focus_test(request.focus, project.survey, _tracked(project)),
         is_focused=bool(request.focus),
         max_files=MOST_FILES - len(extra),
     )
-    selected = select_questions(project.survey, project.candidates(), limits)
-    questions = number_questions(selected)
-    if not questions:
-        raise _nothing_to_ask(request, project)
     day = day_of(request, project.repository)
     target = pack_path(request, day)
     style = style_of(request, target, extra)
-    text = write_pack(project.survey, questions, style, project.commit)
-    _refuse_invalid(text, target, len(questions), request.root)
+    asked: AskedModel | None = None
+    dropped: list[DroppedQuestion] = []
     notices = project.notices()
-    if len(questions) < request.count:
-        notices.append(said_count(len(questions)))
+    if request.asker is None:
+        selected = select_questions(project.survey, project.candidates(), limits)
+    else:
+        asked = _ask(request, request.asker, project, limits)
+        reply = asked.replies[0]
+        if reply is None:
+            report = GenerateReport(
+                path="", commit=project.repository.sha, date=day, out_dir=style.out_dir
+            )
+            return GenerateResult(report, asked.warnings, asked.failed or asked.outcomes[-1])
+        selected, dropped = checked_questions(project.survey, reply, limits)
+        style = replace(
+            style, command="generate --ask", delimiter=f"PROMPT_{sha256_text(reply)[:24]}"
+        )
+    questions, text = _valid_pack(project, selected, style, target, request, dropped)
+    if not questions:
+        raise _nothing_to_ask(request, project, dropped)
+    if len(questions) < limits.count:
+        notices.append(said_count(len(questions), asked=asked is not None))
     unchanged = False
     written = TransactionReport()
     if not request.to_stdout:
@@ -97,31 +128,92 @@ def generate(request: GenerateRequest) -> GenerateResult:
         out_dir=style.out_dir,
         unchanged=unchanged,
         steps=tuple(_step(project, one, style) for one in questions),
+        dropped=tuple(dropped),
         text=text if request.to_stdout else None,
         **msgspec.structs.asdict(written),
     )
-    return GenerateResult(report, tuple(notices))
+    warnings = (*notices, *(asked.warnings if asked is not None else ()))
+    return GenerateResult(report, warnings)
 
 
-def said_count(count: int) -> str:
-    """What a pack without a model is, and how to get a whole one."""
-    noun = "question" if count == 1 else "questions"
+def said_count(count: int, *, asked: bool = False) -> str:
+    """How many questions there are, and how to get a whole pack."""
+    if asked:
+        return f"{quantity(count, 'question')} of the model passed the checks"
     return (
-        f"{count} {noun} with evidence; for twenty, let an agent write them"
-        " (`oraclepack skills show`)"
+        f"{quantity(count, 'question')} with evidence; for twenty, let an agent write them"
+        " (`oraclepack skills show`), or a model (--ask)"
     )
+
+
+def _ask(
+    request: GenerateRequest, asker: ModelAsker, project: Project, limits: QuestionLimits
+) -> AskedModel:
+    """Let the model write the questions, once the user agreed that central files are sent."""
+    paths = [
+        path
+        for path in request.focus
+        if any(is_below(one, plain_path(path)) for one in _tracked(project))
+    ]
+    report = survey_of(project, request.root, since=request.since, focus=paths)
+    wishes = {"Constraints": request.constraints, "Leave out": request.non_goals}
+    wishes["Stay in"] = ", ".join(request.focus)
+    told = "".join(f"{name}: {on_one_line(text)}\n" for name, text in wishes.items() if text)
+    question = question_to_model(project.survey, brief(report), limits, f"{told}\n" if told else "")
+    price = "; ".join(asker.price([question]))
+    if price != _NOTHING_TO_ASK:
+        listed = "".join(f"  {path}\n" for path in question.files)
+        sent = quantity(len(question.files), "file")
+        if not request.may_send(f"{listed}{price}; send a survey and these {sent} to the model?"):
+            raise UsageError(
+                "nothing was sent", hint="pass --yes to send the files without a question"
+            )
+    return asker.ask([question])
+
+
+def _valid_pack(
+    project: Project,
+    selected: Sequence[SelectedQuestion],
+    style: PackStyle,
+    target: Path,
+    request: GenerateRequest,
+    dropped: list[DroppedQuestion],
+) -> tuple[tuple[PackQuestion, ...], str]:
+    """The pack, which `validate --strict` accepts but for the number of its steps.
+
+    What a rule refuses of a model's questions is dropped; of our own, an option made it invalid.
+    """
+    while True:
+        questions = number_questions(selected)
+        text = write_pack(project.survey, questions, style, project.commit)
+        errors = _errors(text, target, len(questions), request.root) if questions else []
+        refused = {str(error.step): error for error in errors if error.step is not None}
+        if not errors:
+            return questions, text
+        if request.asker is None or not refused:
+            raise _invalid(errors)
+        dropped += [
+            DroppedQuestion(one.candidate.question[:160], f"{error.rule}: {error.message}")
+            for one in questions
+            if (error := refused.get(one.step_id)) is not None
+        ]
+        selected = [one.selected for one in questions if one.step_id not in refused]
 
 
 def _tracked(project: Project) -> set[str]:
     return {file.path for file in project.repository.files}
 
 
-def _nothing_to_ask(request: GenerateRequest, project: Project) -> InputError:
-    notices = project.notices()
+def _nothing_to_ask(
+    request: GenerateRequest, project: Project, dropped: Sequence[DroppedQuestion]
+) -> InputError:
+    notices = [*project.notices(), *(f"{one.reason}: {one.question}" for one in dropped[:20])]
     if project.survey.changes is not None and not project.survey.changes.files:
         message = f"no file that exists was edited since the fork point from {request.since}"
     else:
         message = "nothing here gives evidence for a question"
+        if request.asker is not None:
+            message = "no question of the model passed the checks"
     return InputError(
         f"{message}; no pack was written",
         hint="let an agent write one (`oraclepack skills show`, `oraclepack survey`), or begin with"
@@ -148,8 +240,7 @@ def _step(project: Project, one: PackQuestion, style: PackStyle) -> GeneratedSte
     )
 
 
-def _refuse_invalid(text: str, target: Path, count: int, root: Path) -> None:
-    """A pack that would not pass is never written: an option must have made it invalid."""
+def _errors(text: str, target: Path, count: int, root: Path) -> list[Finding]:
     parsed = parse_pack(text, target.as_posix())
     facts = Facts(
         syntax=check_syntax(parsed),
@@ -158,19 +249,20 @@ def _refuse_invalid(text: str, target: Path, count: int, root: Path) -> None:
     )
     # Strict but for the number of steps: what is valid for twenty is for fewer.
     passed_over = set() if count == STRICT_COUNT else {_STEP_COUNT}
-    findings = lint(Subject(parsed, facts), RULES, strict=True)
-    errors = [
+    return [
         finding
-        for finding in findings
+        for finding in lint(Subject(parsed, facts), RULES, strict=True)
         if finding.severity is Severity.ERROR and finding.rule not in passed_over
     ]
-    if errors:
-        first = errors[0]
-        raise UsageError(
-            f"with these options the pack would not be valid: {first.message} ({first.rule})",
-            hint=first.hint or "leave out --out-dir, --oracle-cmd or --oracle-flags",
-            detail="\n".join(f"{f.rule}: {f.message}" for f in errors[:20]),
-        )
+
+
+def _invalid(errors: Sequence[Finding]) -> UsageError:
+    first = errors[0]
+    return UsageError(
+        f"with these options the pack would not be valid: {first.message} ({first.rule})",
+        hint=first.hint or "leave out --out-dir, --oracle-cmd or --oracle-flags",
+        detail="\n".join(f"{f.rule}: {f.message}" for f in errors[:20]),
+    )
 
 
 def _is_there(target: Path, content: bytes, *, force: bool) -> bool:

@@ -11,11 +11,12 @@ from oraclepack.authoring.file_roles import is_attachable
 from oraclepack.authoring.git_repository import GitRepository
 from oraclepack.authoring.pack_writing import ORACLE_FLAGS, PackStyle
 from oraclepack.authoring.question_scope import plain_path
-from oraclepack.authoring.question_selection import MOST_FILES, MOST_QUESTIONS
+from oraclepack.authoring.question_selection import MOST_FILES
 from oraclepack.authoring.repository_survey import plain_word
 from oraclepack.errors import UsageError
 from oraclepack.lint.rules.attachment_rules import LARGEST, looks_secret
 from oraclepack.pack.output_names import slug
+from oraclepack.run.ask_model import ModelAsker
 
 _OPERATORS = re.compile(r"[;&|<>`\n\r()]|\$")
 _PACK_NAME = "oracle-pack"
@@ -36,7 +37,8 @@ class GenerateRequest:
     focus: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     since: str = ""
-    count: int = MOST_QUESTIONS
+    count: int = 0
+    """At most so many questions; 0: ten, or twenty where a model writes them."""
     extra_files: tuple[str, ...] = ()
     oracle_cmd: str = "oracle"
     oracle_flags: str = ORACLE_FLAGS
@@ -46,6 +48,10 @@ class GenerateRequest:
     non_goals: str = ""
     chunked: bool = False
     progress: Progress = lambda _done, _all: None
+    asker: ModelAsker | None = None
+    """Lets a model write the questions."""
+    may_send: Callable[[str], bool] = lambda _question: True
+    """Asks the user whether files may be sent to that model."""
 
 
 def refuse_shell_syntax(request: GenerateRequest) -> None:

@@ -22,6 +22,13 @@ class GeneratedStep(msgspec.Struct, frozen=True):
     """Where impact, confidence and effort come from."""
 
 
+class DroppedQuestion(msgspec.Struct, frozen=True):
+    """A question of a model that failed a check."""
+
+    question: str
+    reason: str
+
+
 class GenerateReport(TransactionReport, frozen=True, kw_only=True):
     """What `generate` wrote, and from what."""
 
@@ -33,6 +40,8 @@ class GenerateReport(TransactionReport, frozen=True, kw_only=True):
     unchanged: bool = False
     """The file was already there with the same bytes."""
     steps: tuple[GeneratedStep, ...] = ()
+    dropped: tuple[DroppedQuestion, ...] = ()
+    """With `--ask`: what the model wrote and the rules refused."""
     text: str | None = None
     """With `--stdout`: the pack itself; nothing was written."""
 

@@ -40,6 +40,10 @@ class PackStyle:
     is_chunked: bool = False
     since: str = ""
     """The commit since which changes are asked about."""
+    command: str = "generate"
+    """The command that made the pack."""
+    delimiter: str = "PROMPT"
+    """What ends a prompt; for text that others wrote, one that they could not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ def number_questions(selected: Sequence[SelectedQuestion]) -> tuple[PackQuestion
     numbered = []
     for number, one in enumerate(selected, 1):
         subject = slug(one.candidate.subject.replace(".", "-").replace("_", "-"))
-        key = f"{one.candidate.key}-{subject}"[:_LONGEST_KEY].rstrip("-")
+        key = f"{one.candidate.key}-{subject}"[:_LONGEST_KEY].strip("-")
         keys[key] = keys.get(key, 0) + 1
         name = key if keys[key] == 1 else f"{key}-{keys[key]}"
         numbered.append(PackQuestion(f"{number:02}", name, one))
@@ -84,7 +88,7 @@ def write_pack(
 ## Parsed args
 {_parsed_args(survey, style, commit)}
 
-{count}, ordered by ROI = impact × confidence ÷ effort. Made by `oraclepack generate`;
+{count}, ordered by ROI = impact × confidence ÷ effort. Made by `oraclepack {style.command}`;
 check it with `oraclepack validate`, run it with `oraclepack run`.
 
 ## Commands
@@ -147,9 +151,10 @@ def _step(survey: RepositorySurvey, one: PackQuestion, style: PackStyle, commit:
         f"# {one.step_id}) {score.header} category={candidate.text.category}"
         f" reference={candidate.reference}"
     )
-    read = "IFS= read -r -d '' prompt <<'PROMPT' || true"
+    end = style.delimiter
+    read = f"IFS= read -r -d '' prompt <<'{end}' || true"
     calls = "\n".join(_calls(one, style))
-    return f"{header}\n{read}\n{_prompt(survey, one, style, commit)}\nPROMPT\n{calls}"
+    return f"{header}\n{read}\n{_prompt(survey, one, style, commit)}\n{end}\n{calls}"
 
 
 def _calls(one: PackQuestion, style: PackStyle) -> Iterable[str]:

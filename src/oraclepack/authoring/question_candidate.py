@@ -25,18 +25,18 @@ class QuestionText(msgspec.Struct, frozen=True):
     """The words of a kind of questions, and what the kind is worth."""
 
     category: str
-    worth: int
-    """Of a hundred questions of this kind, how many are worth their price."""
-    severity: int
-    """How bad the worst answer would be: 1 to 4."""
-    certainty: int
-    """How strongly the evidence supports the question, in hundredths."""
-    test: bool
-    """Whether a test of the reference helps to answer it."""
     question: str
     good: str
     """What a good answer contains."""
     why: str
+    worth: int = 0
+    """Of a hundred questions of this kind, how many are worth their price."""
+    severity: int = 0
+    """How bad the worst answer would be: 1 to 4."""
+    certainty: int = 0
+    """How strongly the evidence supports the question, in hundredths."""
+    test: bool = False
+    """Whether a test of the reference helps to answer it."""
 
 
 @cache
@@ -51,23 +51,20 @@ class QuestionCandidate:
     """One possible question. It holds no text that its evidence does not show."""
 
     key: str
-    """The kind of question, such as `no-timeout`."""
+    """The kind of question, such as `no-timeout`, or the name that a model gave it."""
     subject: str
     """The symbol that it is about, for its name."""
     reference: str
     """The file that it is about."""
     question: str
     evidence: tuple[Place, ...]
+    text: QuestionText
     weight: int = 0
     """Decides between questions of equal worth: how much there is to get wrong."""
     facts: tuple[str, ...] = ()
     """Further premises, such as subjects of commits."""
     diff: tuple[str, ...] = ()
     """With `--since`: the lines of the diff that it is about."""
-
-    @property
-    def text(self) -> QuestionText:
-        return question_texts()[self.key]
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -88,9 +85,10 @@ def candidate(
 ) -> QuestionCandidate:
     """A question of a kind about the file of its first quoted line."""
     # Names may come from string literals and commits, so they may contain line breaks.
-    question = on_one_line(question_texts()[key].question.format_map(values))
+    text = question_texts()[key]
+    question = on_one_line(text.question.format_map(values))
     return QuestionCandidate(
-        key, subject, evidence[0].path, question, evidence, weight, facts, diff
+        key, subject, evidence[0].path, question, evidence, text, weight, facts, diff
     )
 
 

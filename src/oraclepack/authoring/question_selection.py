@@ -80,7 +80,7 @@ def select_questions(
         left = [
             (worth * _PER_KIND ** kinds[one.key] * _PER_FILE ** files[one.reference], one)
             for worth, one in possible
-            if not quoted & _own_lines(survey, one)
+            if not quoted & own_lines(survey, one)
             and (one.key, one.subject) not in asked
             and (limits.is_focused or files[one.reference] < _most_of_file(survey, one))
         ]
@@ -97,10 +97,15 @@ def select_questions(
                 worth,
             )
         )
-        quoted |= _own_lines(survey, one)
+        quoted |= own_lines(survey, one)
         asked.add((one.key, one.subject))
         kinds[one.key] += 1
         files[one.reference] += 1
+    return in_order(chosen)
+
+
+def in_order(chosen: Iterable[SelectedQuestion]) -> list[SelectedQuestion]:
+    """By ROI, the highest first, then by effort, as packs must be; then by worth."""
     return sorted(
         chosen,
         key=lambda one: (
@@ -110,15 +115,17 @@ def select_questions(
     )
 
 
+def is_within(survey: RepositorySurvey, one: QuestionCandidate, limits: QuestionLimits) -> bool:
+    """Whether a question is about what the user named by `--focus` and `--since`."""
+    is_meant = survey.changes is None or any(survey.is_changed(*place) for place in one.evidence)
+    return is_meant and limits.focus(one)
+
+
 def _most_promising(
     survey: RepositorySurvey, candidates: Iterable[QuestionCandidate], limits: QuestionLimits
 ) -> list[QuestionCandidate]:
     """The candidates within the limits; of very many of a kind, those with the most weight."""
-    allowed = [
-        one
-        for one in candidates
-        if limits.focus(one) and (survey.changes is None or _touches_change(survey, one))
-    ]
+    allowed = [one for one in candidates if is_within(survey, one, limits)]
     if len(allowed) <= _MANY:
         return allowed
     ranked = sorted(allowed, key=lambda c: (-_worth(survey, c), -c.weight, c.reference, c.evidence))
@@ -145,10 +152,6 @@ def _most_of_file(survey: RepositorySurvey, one: QuestionCandidate) -> float:
     return _MOST_OF_A_FILE + min(len(survey.files[one.reference].lines) / 1500, 2)
 
 
-def _touches_change(survey: RepositorySurvey, one: QuestionCandidate) -> bool:
-    return any(survey.is_changed(p.path, p.line) for p in one.evidence)
-
-
 def _with_callers(survey: RepositorySurvey, one: QuestionCandidate) -> QuestionCandidate:
     """The candidate with lines that call its function: they show what a fault in it affects."""
     source = survey.files[one.reference].source
@@ -170,7 +173,7 @@ def _with_callers(survey: RepositorySurvey, one: QuestionCandidate) -> QuestionC
     return replace(one, evidence=(*one.evidence, *called[:most]))
 
 
-def _own_lines(survey: RepositorySurvey, one: QuestionCandidate) -> set[Place]:
+def own_lines(survey: RepositorySurvey, one: QuestionCandidate) -> set[Place]:
     """The quoted lines that are not the first line of a definition; all if there are no others."""
     heads = set()
     for path in one.paths:

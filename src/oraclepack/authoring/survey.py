@@ -110,6 +110,14 @@ def survey(
 ) -> tuple[SurveyReport, tuple[str, ...]]:
     """The facts of a repository within a limit of tokens, and notices for the user."""
     project = read_project(root, since=since, exclude=exclude, focus=focus, progress=progress)
+    report = survey_of(project, root, since=since, focus=focus, max_tokens=max_tokens)
+    return report, tuple(project.notices())
+
+
+def survey_of(
+    project: Project, root: Path, *, since: str, focus: Sequence[str], max_tokens: int = MOST_TOKENS
+) -> SurveyReport:
+    """The facts of a project that was read already."""
     places = [plain_path(path) for path in focus]
     facts: dict[str, list[SurveyFact]] = {kind: [] for kind in SECTIONS}
     seen: set[tuple[str, str, int]] = set()
@@ -119,19 +127,18 @@ def survey(
         if fact.text and is_meant and key not in seen and len(facts[fact.kind]) < _MOST_OF_A_KIND:
             seen.add(key)
             facts[fact.kind].append(fact)
-    survey_of = project.survey
-    changes = survey_of.changes
-    languages = Counter(file.language or "" for file in survey_of.subjects)
+    changes = project.survey.changes
+    languages = Counter(file.language or "" for file in project.survey.subjects)
     whole = SurveyReport(
-        name=survey_of.name,
+        name=project.survey.name,
         commit=project.repository.sha,
         date=project.repository.date,
-        files=survey_of.tracked,
+        files=project.survey.tracked,
         languages=dict(sorted(languages.items())),
         since=since or None,
         commits=tuple(_quoted(c.subject) for c in changes.commits[:40]) if changes else (),
     )
-    return _within(whole, facts, max_tokens), tuple(project.notices())
+    return _within(whole, facts, max_tokens)
 
 
 def _within(
@@ -305,13 +312,13 @@ def _risks(project: Project) -> Iterator[SurveyFact]:
 
 
 def _central(project: Project) -> Iterator[SurveyFact]:
-    survey_of = project.survey
-    for path in survey_of.central[:_CENTRAL]:
-        file = survey_of.files[path]
+    survey = project.survey
+    for path in survey.central[:_CENTRAL]:
+        file = survey.files[path]
         definitions = file.source.definitions if file.source is not None else ()
         first = min((d.line for d in definitions), default=1)
         note = (
-            f"{quantity(len(survey_of.importers(path)), 'importer')},"
+            f"{quantity(len(survey.importers(path)), 'importer')},"
             f" {quantity(sum(d.branches for d in definitions), 'decision')},"
             f" {quantity(file.churn, 'commit')}, {quantity(file.fixes, 'fix', 'fixes')}"
         )
@@ -335,12 +342,12 @@ def _dense(project: Project) -> Iterator[SurveyFact]:
 
 def _public(project: Project) -> Iterator[SurveyFact]:
     """What others may call: where programs begin, what packages hand out, what is used most."""
-    survey_of = project.survey
+    survey = project.survey
     public = []
-    for file, source in survey_of.sources:
+    for file, source in survey.sources:
         is_home = is_entry(file.path) or file.path.rpartition("/")[2] in _PUBLIC_HOMES
         for definition in source.definitions:
-            uses = len({use.path for use in survey_of.uses(file.path, definition.name)})
+            uses = len({use.path for use in survey.uses(file.path, definition.name)})
             if definition.is_public and definition.owner < 0 and (uses or is_home):
                 public.append((not is_home, -uses, file.path, definition.line))
     per_folder: Counter[str] = Counter()
@@ -352,17 +359,17 @@ def _public(project: Project) -> Iterator[SurveyFact]:
 
 
 def _tests(project: Project) -> Iterator[SurveyFact]:
-    survey_of = project.survey
-    for path in survey_of.central[:_CENTRAL]:
-        tests = survey_of.tests_of(path)
-        if not tests and survey_of.has_tests:
-            source = survey_of.files[path].source
+    survey = project.survey
+    for path in survey.central[:_CENTRAL]:
+        tests = survey.tests_of(path)
+        if not tests and survey.has_tests:
+            source = survey.files[path].source
             line = min((d.line for d in source.definitions), default=1) if source else 1
             yield _fact(project, "untested", path, line)
         for test in tests[:2]:
             uses = [
                 use.line
-                for (target, _), places in survey_of.graph.test_uses.items()
+                for (target, _), places in survey.graph.test_uses.items()
                 for use in places
                 if target == path and use.path == test
             ]

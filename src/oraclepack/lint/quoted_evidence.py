@@ -34,11 +34,7 @@ class QuotedLine(msgspec.Struct, frozen=True):
         return self.commit, self.path, self.line
 
     def agrees(self, actual: str) -> bool:
-        """Whether the line of the file is the quoted one; blanks do not count, cuts are marked."""
-        mine, theirs = " ".join(self.text.split()), " ".join(actual.split())
-        if mine.endswith(_CUT):
-            return theirs.startswith(mine.removesuffix(_CUT).rstrip())
-        return mine == theirs
+        return agrees(self.text, actual)
 
 
 class StepEvidence(msgspec.Struct, frozen=True):
@@ -48,6 +44,14 @@ class StepEvidence(msgspec.Struct, frozen=True):
     is_announced: bool
     """There is a heading that says how it is written."""
     lines: tuple[QuotedLine, ...]
+
+
+def agrees(quoted: str, actual: str) -> bool:
+    """Whether a line is the quoted one; blanks do not count, cuts are marked."""
+    mine, theirs = " ".join(quoted.split()), " ".join(actual.split())
+    if mine.endswith(_CUT):
+        return theirs.startswith(mine.removesuffix(_CUT).rstrip())
+    return mine == theirs
 
 
 def evidence_of(pack: Pack) -> Iterator[StepEvidence]:

@@ -1,19 +1,25 @@
-"""`survey` and `generate`: facts about the repository, and a pack from them, without any model."""
+"""`survey` and `generate`: facts about the repository, and a pack from them."""
 
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import click
 
 from oraclepack import api
-from oraclepack.cli.command import command
+from oraclepack.api import call_settings as cs
+from oraclepack.api import run_settings as rs
+from oraclepack.cli.command import command, command_words
+from oraclepack.cli.display import PackSessions
 from oraclepack.cli.reply import Reply, partial_failure, rollback_notice
+from oraclepack.cli.run_reply import run_failure
 from oraclepack.cli.text import columns
 from oraclepack.errors import ExitCode
-from oraclepack.system.terminal import is_terminal
+from oraclepack.system.terminal import ask as terminal_ask
+from oraclepack.system.terminal import can_ask, is_terminal
 
 _MANY_FILES = 1000
 """From this many files on, reading takes long enough to say how far it is."""
@@ -78,15 +84,30 @@ def survey(
 @command(
     "generate",
     data="generate-report",
-    changes="one pack file",
-    settings=(api.run_settings.ROLLBACK_ON_FAILURE,),
-    exit_codes=(ExitCode.STEP_FAILED,),
+    changes="one pack file; with --ask also a run below .oraclepack",
+    settings=(
+        rs.ROLLBACK_ON_FAILURE,
+        rs.CI,
+        rs.INTERACTIVE,
+        cs.MAX_COST,
+        cs.ON_UNKNOWN,
+        cs.REFRESH,
+    ),
+    starts="with --ask: oracle, whose call costs money",
+    exit_codes=(
+        ExitCode.STEP_FAILED,
+        ExitCode.LOCKED,
+        ExitCode.BUDGET,
+        ExitCode.DECISION,
+        ExitCode.TERMINATED,
+    ),
     rollback_available=True,
     examples=(
         "oraclepack generate --explain",
         "oraclepack generate --focus src/billing --out docs/oracle-pack-billing.md",
         "oraclepack generate --since origin/main --stdout",
         'oraclepack generate --constraints "no new dependencies" --extra-file docs/adr.md',
+        "oraclepack generate --ask --yes --max-cost 5",
     ),
 )
 @click.option(
@@ -123,11 +144,16 @@ def survey(
 )
 @click.option(
     "--count",
-    default=10,
+    default=None,
     type=click.IntRange(1, 99),
     metavar="N",
-    help="How many questions at most  [default: 10]",
+    help="How many questions at most  [default: 10, with --ask 20]",
 )
+@click.option("--ask", is_flag=True, help="Let a model write the questions; costs money.")
+@click.option(
+    "--ask-model", default="", metavar="MODEL", help="The model that --ask asks [oracle's own]."
+)
+@click.option("-y", "--yes", is_flag=True, help="Send files to that model without a question.")
 @click.option("--explain", is_flag=True, help="Print each question, its evidence and its score.")
 @click.option("--oracle-cmd", default="oracle", metavar="WORDS", help="How oracle is called.")
 @click.option(
@@ -149,21 +175,36 @@ def survey(
 @click.option("--non-goals", default="", metavar="TEXT", help="What no answer should deal with.")
 @click.option("--chunked", is_flag=True, help="Ask for the four parts of each answer one by one.")
 @click.option("--date", "day", default="", metavar="DAY", help="Instead of the commit's day.")
-def generate(*, settings: api.Settings, explain: bool, **wishes: Any) -> Reply:
+def generate(
+    *, settings: api.Settings, count: int | None, explain: bool, yes: bool, **wishes: Any
+) -> Reply:
     """Write a pack of the questions that this repository gives evidence for.
 
-    Asks no model: the code and its history are read, and every question quotes the lines that it
-    is based on. There are nine kinds of questions and seldom more than ten of them; the same commit
-    and options give the same bytes. Without any evidence no pack is written: exit code 2. With
-    --since the diff and the subjects of the commits are part of each question.
+    Without --ask no model is asked: the code and its history are read, and every question quotes
+    the lines that it is based on. There are nine kinds of questions and seldom more than ten of
+    them; the same commit and options give the same bytes. Without any evidence no pack is written:
+    exit code 2. With --since the diff and the subjects of the commits are part of each question.
+
+    With --ask a model gets a survey and the central files and writes up to twenty questions. Rules
+    check each: quoted lines are in the commit, files are the right ones, nothing is asked twice or
+    answered by yes. What fails is dropped with the reason. The price is shown first, what was asked
+    once is not asked again, and --ci needs --max-cost.
     """
     result = api.generate(
         Path(settings.root),
-        rollback_on_failure=settings[api.run_settings.ROLLBACK_ON_FAILURE],
+        settings=settings,
+        count=count or 0,
+        front_ends=PackSessions(settings, yes=yes).open,
+        argv=command_words(),
+        may_send=lambda question: yes or _may_send(question, settings),
+        rollback_on_failure=settings[rs.ROLLBACK_ON_FAILURE],
         progress=_progress if is_terminal() and settings[api.OUTPUT] == "text" else _no_progress,
         **wishes,
     )
     data = result.data
+    if result.failed is not None:
+        error = run_failure(result.failed)
+        return Reply(data, "", result.failed.exit_code, warnings=result.warnings, error=error)
     if not data.ok:
         return partial_failure(data, f"cannot write {data.path}", result.warnings)
     warnings = result.warnings + rollback_notice(data)
@@ -171,6 +212,16 @@ def generate(*, settings: api.Settings, explain: bool, **wishes: Any) -> Reply:
         talk = _explained(data.steps) if explain else ""
         return Reply(data=data, text=data.text, talk=talk, warnings=warnings)
     return Reply(data=data, text=_text(data, explain=explain), warnings=warnings)
+
+
+def _may_send(question: str, settings: api.Settings) -> bool:
+    is_silent = settings[rs.CI] or not settings[rs.INTERACTIVE] or settings[api.OUTPUT] != "text"
+    return not is_silent and can_ask() and terminal_ask(question, _paused)
+
+
+def _paused(seconds: float) -> bool:
+    threading.Event().wait(seconds)
+    return True
 
 
 def _no_progress(_done: int, _files: int) -> None:
@@ -190,7 +241,8 @@ def _progress(done: int, files: int) -> None:
 def _text(data: api.GenerateReport, *, explain: bool) -> str:
     table = _explained(data.steps) if explain else f"{_table(data.steps)}\n"
     done = "was already there, the same" if data.unchanged else "written"
-    return f"{table}{data.path}: {done}; answers go to {data.out_dir}\n"
+    dropped = "".join(f"dropped: {one.reason}: {one.question}\n" for one in data.dropped)
+    return f"{table}{dropped}{data.path}: {done}; answers go to {data.out_dir}\n"
 
 
 def _table(steps: tuple[api.GeneratedStep, ...]) -> str:
