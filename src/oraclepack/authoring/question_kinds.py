@@ -1,6 +1,7 @@
 """The places in the code that are worth a question; the words are in `questions.toml`."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from oraclepack.authoring import call_names as calls
@@ -14,7 +15,7 @@ from oraclepack.authoring.question_candidate import (
 from oraclepack.authoring.repository_survey import RepositorySurvey, SurveyedFile
 from oraclepack.authoring.source_facts import Definition, Mark, MarkKind, ParsedSource
 
-CENTRAL_FILES = 5
+CENTRAL_FILES = 4
 """How many of the most central files are asked about by their densest function."""
 _MANY_DECISIONS = 8
 _LONG = 25
@@ -25,6 +26,11 @@ _NEAR = 12
 _FEW = 2
 _SEVERAL = 3
 _LIMITED = re.compile(r"timeout|deadline|abort|alarm|settimeout|cancel", re.IGNORECASE)
+_OPENED = ("do", "{", "(", "=>", "|")
+"""How a line ends below which the handler itself stands."""
+_FIRST_NAME = re.compile(r"[A-Za-z_$][\w$.]*(?:->[\w$]+)*")
+_DISPATCH = 0.45
+"""The share of conditions about one name from which on a function only looks it up."""
 _NO_HANDLER = re.compile(r"\bSIG_(?:IGN|DFL)\b|removeListener|SIGPIPE|SIGWINCH")
 _NO_EXIT = re.compile(r"process\.on\(\s*[\"'](?!exit|SIG|beforeExit|uncaught|unhandled)")
 _PLATFORM = re.compile(
@@ -95,7 +101,7 @@ def _check_then_act(
     called = _calls(marks)
     for check in called:
         target = _target(file, check) if calls.is_existence_check(check) else ""
-        if not target:
+        if not target or target[0] in "\"'":
             continue
         for act in called:
             is_after = check.line < act.line <= check.line + _NEAR
@@ -141,13 +147,14 @@ def _options(
             known |= words
     shown = tests[:4]
     tested = [n for n in function.parameters if any(n in m.detail.split() for m in shown)]
-    if len(tested) < _SEVERAL or len(shown) < _FEW:
+    options = [name for name in tested if name in function.options]
+    if len(tested) < _SEVERAL or len(shown) < _FEW or len(options) < _FEW:
         return
     yield candidate(
         "option-combinations",
         name,
         places(file.path, function.line, *(m.line for m in shown)),
-        weight=len(known) + 2 * len(function.switches),
+        weight=len(known) + 2 * len(options),
         name=name,
         count=len(function.parameters),
         tested=listed(tested, 6),
@@ -171,10 +178,15 @@ def _round_trips(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionC
                 and function.line <= mark.line <= function.end_line
                 and not _FORWARDS_ERROR.search(file.lines[mark.line - 1])
             ]
+            halves = [
+                [m.line for m in inner if m.line <= d.end_line and m.line >= d.line]
+                for d in (there, back)
+            ]
             # Where nothing is decided a library does the work, or a subclass.
-            if len(inner) >= _FEW and all(m.name != "NotImplementedError" for m in inner):
+            is_own = there.branches and back.branches and len(inner) >= _FEW
+            if is_own and all(m.name != "NotImplementedError" for m in inner):
                 one, other = source.qualified(there), source.qualified(back)
-                lines = [there.line, back.line, *(m.line for m in inner[:4])]
+                lines = [there.line, back.line, *halves[0][:2], *halves[1][:2]]
                 yield candidate(
                     "round-trip",
                     one,
@@ -194,11 +206,18 @@ def _exit_handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[Questio
         and not _NO_HANDLER.search(file.lines[mark.line - 1])
         and not _NO_EXIT.search(file.lines[mark.line - 1])
     ]
-    words = {w for m in handlers[:4] for w in re.findall(r"\w+", file.lines[m.line - 1])}
-    installed = [d.line for d in source.definitions if d.is_callable and d.name in words]
+    near = [line for m in handlers[:4] for line in file.lines[max(m.line - _NEAR, 0) : m.line]]
+    words = {word for line in near for word in re.findall(r"\w+", line)}
+    around_it = {source.owner_of(mark) for mark in handlers}
+    installed = [
+        d.line
+        for d in source.definitions
+        if d.is_callable and d.name in words and d not in around_it and d.length >= _SEVERAL
+    ]
+    is_inline = any(file.lines[m.line - 1].rstrip().endswith(_OPENED) for m in handlers)
     around = [o.line for m in handlers[:1] if (o := source.owner_of(m)) is not None]
     evidence = places(file.path, *(m.line for m in handlers[:3]), *around, *installed[:2])
-    if handlers and len(evidence) >= _FEW:
+    if len(evidence) >= _FEW and (installed or is_inline):
         names = listed([calls.label(mark.name) for mark in handlers])
         subject = calls.method(handlers[0].name)
         yield candidate(
@@ -231,6 +250,9 @@ def _densest(file: SurveyedFile) -> Iterator[QuestionCandidate]:
         return
     most, marks = max(dense, key=lambda one: (one[0].branches, -one[0].line))
     lines = sorted({m.line for m in marks if m.kind is MarkKind.BRANCH})
+    about = Counter(_subject_of(file.lines[line - 1]) for line in lines)
+    if max(about.values(), default=0) > max(_DISPATCH * len(lines), _SEVERAL):
+        return
     # Some conditions from all over the function.
     quoted = lines[:: max(len(lines) // 4, 1)][:4]
     name = source.qualified(most)
@@ -253,3 +275,10 @@ def _is_setup(source: ParsedSource, function: Definition) -> bool:
     if source.language in {"JavaScript", "TypeScript"}:
         is_constructor = function.name[:1].isupper()
     return is_constructor or _SETUP.fullmatch(function.name.strip("_")) is not None
+
+
+def _subject_of(condition: str) -> str:
+    """The first name in a condition: what it decides about, or the function that it calls."""
+    names = _FIRST_NAME.findall(condition)
+    words = {"if", "else", "elif", "elsif", "unless", "not", "case", "when", "is", "isinstance"}
+    return next((name for name in names if name not in words), "")

@@ -28,6 +28,8 @@ MOST_FILES = 3
 _MOST_OF_A_FILE = 2
 _LEAST_WORTH = 36.0
 _MOST_WEIGHT = 40
+_MOST_OF_A_KIND = {"dense-function": 2}
+"""What says least about its subject does not fill a pack."""
 _PER_KIND = 0.85
 _PER_FILE = 0.7
 _CALLERS_MATTER = frozenset({"no-timeout", "check-then-act", "option-combinations"})
@@ -73,6 +75,7 @@ def select_questions(
     possible.sort(key=lambda pair: (-pair[0], -pair[1].weight, pair[1].reference, pair[1].evidence))
     chosen: list[SelectedQuestion] = []
     quoted: set[Place] = set()
+    heads: set[Place] = set()
     asked: set[tuple[str, str]] = set()
     kinds: Counter[str] = Counter()
     files: Counter[str] = Counter()
@@ -81,7 +84,9 @@ def select_questions(
             (worth * _PER_KIND ** kinds[one.key] * _PER_FILE ** files[one.reference], one)
             for worth, one in possible
             if not quoted & own_lines(survey, one)
-            and (one.key, one.subject) not in asked
+            and one.evidence[0] not in heads
+            and (one.key, _last(one.subject)) not in asked
+            and kinds[one.key] < _MOST_OF_A_KIND.get(one.key, limits.count)
             and (limits.is_focused or files[one.reference] < _most_of_file(survey, one))
         ]
         best = max(left, key=lambda pair: pair[0], default=None)
@@ -98,7 +103,8 @@ def select_questions(
             )
         )
         quoted |= own_lines(survey, one)
-        asked.add((one.key, one.subject))
+        asked.add((one.key, _last(one.subject)))
+        heads |= {*one.evidence}
         kinds[one.key] += 1
         files[one.reference] += 1
     return in_order(chosen)
@@ -143,6 +149,11 @@ def _worth(survey: RepositorySurvey, one: QuestionCandidate) -> float:
     path = one.reference
     amount = min(one.weight, _MOST_WEIGHT) / 4
     return one.text.worth + 4.0 * survey.standing(path) + 5.0 * survey.trouble(path) + amount
+
+
+def _last(name: str) -> str:
+    """A method without its class: the same pair of names in two classes is one question."""
+    return name.rpartition(".")[2]
 
 
 def _most_of_file(survey: RepositorySurvey, one: QuestionCandidate) -> float:

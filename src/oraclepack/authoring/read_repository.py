@@ -40,6 +40,8 @@ _LICENCE = re.compile(
     r"|permission to use, copy, modify|distributed under the [^\n]{0,40}licen[cs]e\b"
     r"|dual.licensed under)"
 )
+_BUILT = re.compile(r"^((?:.*/)?)(?:lib|out|esm|cjs|es)/(.*)\.[cm]?js$")
+"""JavaScript that was made of TypeScript in `src`."""
 _HEAD = 2500
 """Characters in which a file says where it comes from."""
 _MANY_LICENSED = 8
@@ -151,13 +153,15 @@ def _role(file: TrackedFile) -> FileRole:
 
 
 def _copies(files: Collection[TrackedFile]) -> set[str]:
-    """Source files that come from elsewhere: a few that carry a licence of their own.
+    """Source files that come from elsewhere: built ones, and a few with a licence of their own.
 
     Where many files carry one it is the project's own habit.
     """
     code = [file for file in files if language_of(file.path) is not None]
+    paths = {file.path for file in code}
+    built = {path for path in paths if _BUILT.sub(r"\1src/\2.ts", path) in paths - {path}}
     licensed = {file.path for file in code if _LICENCE.search(_head_of(file))}
-    return licensed if len(licensed) * _MANY_LICENSED <= len(code) else set()
+    return built | (licensed if len(licensed) * _MANY_LICENSED <= len(code) else set())
 
 
 def _head_of(file: TrackedFile) -> str:

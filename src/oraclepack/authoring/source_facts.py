@@ -43,8 +43,8 @@ class Definition(NamedTuple):
     owner: int
     """The index of the definition around it; -1 at module level."""
     parameters: tuple[str, ...] = ()
-    switches: tuple[str, ...] = ()
-    """Parameters that are on or off, by their type or default."""
+    options: tuple[str, ...] = ()
+    """Parameters that may be left out, or that are on or off."""
     branches: int = 0
     """How many decisions its own code takes."""
     is_public: bool = True

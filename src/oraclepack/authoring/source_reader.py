@@ -46,7 +46,8 @@ _QUERIES = Path(__file__).parent / "languages"
 _NAME = re.compile(r"[\w$]+")
 _CALLEE = re.compile(r"[\w$@!?]+(?:(?:\?\.|\.|::|->)[\w$@!?]+)*$")
 _JOINT = re.compile(r"\?\.|->")
-_SWITCH = re.compile(r"\bbool(?:ean)?\b|=\s*(?:[Tt]rue|[Ff]alse)\b")
+_OPTIONAL = re.compile(r"\bbool(?:ean)?\b|\w\s*\??\s*(?::[^=]*)?=|\?\s*:")
+"""A parameter that callers may leave out, or that is on or off."""
 _NO_PARAMETER = re.compile(r"comment|self_parameter|separator|splat|variadic|block_parameter")
 _OPTIONS = frozenset({"object", "hash"})
 """Arguments that hold further options by name."""
@@ -202,7 +203,7 @@ class _Reader:
                 max(_last_line(node), _line(name)),
                 owner,
                 tuple(name for name, _ in parameters),
-                tuple(name for name, is_switch in parameters if is_switch),
+                tuple(name for name, is_optional in parameters if is_optional),
                 is_public=is_public,
             )
         )
@@ -278,11 +279,11 @@ def _parameters(nodes: Sequence["Node"]) -> Iterator[tuple[str, bool]]:
             fields = ("pattern", "name", "declarator", "left")
             inner = next((f for f in fields if parameter.child_by_field_name(f)), "")
             named = parameter.children_by_field_name(inner) if inner else [parameter]
-            is_switch = _SWITCH.search(_text(parameter)) is not None
+            is_optional = _OPTIONAL.search(_text(parameter)) is not None
             for one in named:
                 match = _NAME.search(_text(one))
                 if match is not None and match[0] not in {"self", "cls", "this"}:
-                    yield match[0], is_switch
+                    yield match[0], is_optional
 
 
 def _option_names(given: Sequence["Node"]) -> Iterator[str]:
