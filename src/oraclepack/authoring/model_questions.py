@@ -35,7 +35,7 @@ from oraclepack.authoring.scoring import QuestionScore
 from oraclepack.lint.quoted_evidence import agrees
 from oraclepack.pack.model import CATEGORIES
 from oraclepack.pack.output_names import slug
-from oraclepack.run.ask_model import ModelQuestion
+from oraclepack.run.question_pack import ModelQuestion
 
 _PROMPT = Path(__file__).parent / "ask.md"
 _MOST_FILES_SENT = 16
