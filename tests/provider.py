@@ -101,6 +101,8 @@ class Provider:
     """Models that this provider does not have."""
     background_seconds: float = 0.0
     """How long a response in the background takes."""
+    slower: float = 0.0
+    """By how many seconds each of them takes longer than the one before."""
     most_at_once: int = 0
     release: threading.Event = field(default_factory=threading.Event)
     closing: threading.Event = field(default_factory=threading.Event)
@@ -257,7 +259,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _response(self, request: Request) -> dict[str, Any]:
         """The response as it is now."""
         text = answer_to(request.prompt)
-        is_late = time.monotonic() < request.began + self.provider.background_seconds
+        lasts = self.provider.background_seconds
+        lasts += self.provider.slower * self.provider.requests.index(request)
+        is_late = time.monotonic() < request.began + lasts
         is_held = request.fault == "thinking" and not self.provider.release.is_set()
         state = request.fault if request.fault in ENDED else "completed"
         if request.response in self.provider.cancelled:

@@ -1,6 +1,7 @@
 """The attacks, by name. A module that has some adds its table here."""
 
 from tests.torture import (
+    background,
     bugs,
     chaos,
     clocks,
@@ -43,6 +44,7 @@ ATTACKS: dict[str, Attack] = {
     **uncached_answers.ATTACKS,
     **chaos.ATTACKS,
     **real_oracle.ATTACKS,
+    **background.ATTACKS,
     **secrets.ATTACKS,
     **hostile_paths.ATTACKS,
     **hostile_clients.ATTACKS,

@@ -40,7 +40,11 @@ def main() -> int:
     if other and "--force" not in words:
         print(f"A session with the same prompt is already running ({other}).")
         return 1
-    return ask(asked, Session(asked))
+    session = Session(asked)
+    if "--azure-endpoint" in words:
+        endpoint = words[words.index("--azure-endpoint") + 1]
+        return ask_in_background(asked, session, endpoint)
+    return ask(asked, session)
 
 
 def ask(asked: dict[str, str], session: "Session") -> int:
@@ -58,6 +62,42 @@ def ask(asked: dict[str, str], session: "Session") -> int:
     note("billed", asked, good=fault not in BAD, answer=text, content=content)
     hold("billed")
     return deliver(asked, session, fault, content)
+
+
+def ask_in_background(asked: dict[str, str], session: "Session", endpoint: str) -> int:
+    """As the real one asks a Pro model over Azure: schedule a response, print its id, and poll."""
+    import http.client
+
+    connection = http.client.HTTPConnection(endpoint.removeprefix("http://"), timeout=30)
+
+    def send(method: str, path: str, body: dict | None = None) -> dict:  # type: ignore[type-arg]
+        data = None if body is None else json.dumps(body)
+        connection.request(method, f"/openai/v1/responses{path}", data)
+        reply: dict = json.load(connection.getresponse())  # type: ignore[type-arg]
+        return reply
+
+    print(f"Session: {session.id}", flush=True)
+    question = [{"role": "user", "content": asked["prompt"]}]
+    body = {"model": asked["model"], "background": True, "input": question}
+    try:
+        name = send("POST", "", body)["id"]
+        print(
+            f"API scheduled background response {name} (status=queued). "
+            "Monitoring up to 60 minutes for completion...",
+            flush=True,
+        )
+        with open(os.path.join(PROVIDER, "printed"), "a") as file:
+            file.write(f"{name}\n")
+        while (now := send("GET", f"/{name}"))["status"] in {"queued", "in_progress"}:
+            time.sleep(0.1)
+        trouble = f"the response is {now['status']}"
+    except (OSError, http.client.HTTPException) as lost:
+        now, trouble = {}, str(lost)
+    if now.get("status") != "completed":
+        session.end("error", errorMessage=trouble)
+        print(f"ERROR: {trouble}")
+        return 1
+    return deliver(asked, session, "", now["output"][-1]["content"][0]["text"] + "\n")
 
 
 def record(session: "Session", fault: str, text: str) -> str:
