@@ -49,7 +49,8 @@ def test_answered_while_we_were_dead(
     provider.release.set()
     await_end(tool)
     if file == "gone":
-        (project.root / ANSWER).unlink()
+        (written,) = project.root.glob(f".oraclepack/runs/*/calls/*/out/{ANSWER}")
+        written.unlink()
 
     ran = project.run(*new_run)
 
@@ -108,7 +109,7 @@ def test_another_process_waits_while_the_first_one_is_killed(
     first = project.start("run", "pack.md")
     provider.await_requests(1)
     second = project.start("run", "pack.md", "--json", "--new-run")
-    until(lambda: "another run writes to" in str(_waits(project)))
+    until(lambda: "is being asked already" in str(_waits(project)))
     first.signal(signal.SIGKILL)
     first.wait()
     until(lambda: "still runs; waiting for it" in str(_waits(project)))

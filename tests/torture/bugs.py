@@ -85,9 +85,10 @@ def two_runners(scene: Scene, bug: Inside) -> list[Broken]:
     ground = a_ground(scene.folder / "g", scene.zygote, "mkdir -p out\n" + asking(1) + asking(2))
     before = Snapshot.of(ground)
     os.mkfifo(ground.provider / "gate")
-    first = ground.knowing(PROVIDER_HOLD="asking").project.start("run", "pack.md", inside=bug)
+    words = ("run", "pack.md", "--json", "--engine", "api")
+    first = ground.knowing(PROVIDER_HOLD="asking").project.start(*words, inside=bug)
     tool = held(ground)
-    second = ground.project.start("run", "pack.md", "--json", "--steps", "02", inside=bug)
+    second = ground.project.start(*words, "--steps", "02", inside=bug)
     ran = second.wait()
     opener = Thread(target=open_gate, args=(ground, tool))
     opener.start()
@@ -199,8 +200,8 @@ BUGS = (
         Promise.UNAPPROVED,
     ),
     Bug(
-        "lock no outputs",
-        shared_outputs.lock_no_outputs,
+        "write to shared paths",
+        shared_outputs.share_folders,
         shared_outputs.two_packs,
         "shared-outputs",
         Promise.UNVERIFIED,

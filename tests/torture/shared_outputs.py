@@ -5,17 +5,17 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 from threading import Thread
 from time import monotonic, sleep
 
-from oraclepack.calls import handler
+from oraclepack.calls.call_folder import CallFolder
 from oraclepack.calls.file_store import project_cache
 from oraclepack.journal.events import InvocationIntent, OutputRecorded, RunCreated
 from oraclepack.journal.journal_file import load
 from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import AllowedPath, read_content
 from tests.e2e.program import Ran
 from tests.e2e.run.project import Program
 from tests.packs import ANSWER_FORMAT, pack_text
@@ -62,9 +62,18 @@ def share_outputs(scene: Scene, bug: Inside | None = None) -> Tally:
     return Tally(1 + trials, kills, tuple(broken), {"runners": runners + 2})
 
 
-def lock_no_outputs() -> None:
-    """Calls write to files that another run uses just now."""
-    vars(handler)["holding_outputs"] = lambda *_: nullcontext(enter_result=True)
+def share_folders() -> None:
+    """Tools write to the declared paths, which another run may use just now."""
+
+    def place(self: CallFolder, output: AllowedPath) -> Path:
+        assert self.name
+        return output.path
+
+    def read(self: CallFolder, output: AllowedPath) -> bytes | None:
+        return read_content(self.place(output)).data
+
+    CallFolder.place = place  # type: ignore[method-assign]
+    CallFolder.read = read  # type: ignore[method-assign]
 
 
 def two_packs(scene: Scene, bug: Inside) -> list[Broken]:
