@@ -22,8 +22,8 @@ from oraclepack.run.explain_steps import WhyReport
 from oraclepack.run.forecast import CostForecast
 from oraclepack.run.plan_token import PlanSubject, RunPlan
 from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.preview import expected_cost, preview_run
 from oraclepack.run.request import read_request
-from oraclepack.run.run import expected_cost, preview_run
 from oraclepack.run.run_packs import RunPacksOutcome
 from oraclepack.run.run_report import PlanOutcome
 from oraclepack.run.step_content import StepContent

@@ -18,9 +18,10 @@ from oraclepack.calls.call_budget import CommandLedger
 from oraclepack.errors import ExitCode, UsageError
 from oraclepack.journal.statuses import Status
 from oraclepack.run.planning.selection import Existing, RunArguments, Selection
+from oraclepack.run.preview import expected_cost, preview_run
 from oraclepack.run.question_pack import ModelQuestion, question_pack, reply_paths
 from oraclepack.run.request import RunRequest, read_request
-from oraclepack.run.run import expected_cost, preview_run, run_pack
+from oraclepack.run.run import run_pack
 from oraclepack.run.run_display import RunFrontEnd
 from oraclepack.run.run_packs import FrontEnds
 from oraclepack.run.run_report import RunOutcome, run_outcome

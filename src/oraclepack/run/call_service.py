@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oraclepack.calls.call_budget import settle_ended
 from oraclepack.calls.context import CallContext, CallOptions
@@ -17,7 +17,6 @@ from oraclepack.calls.server import Gateway
 from oraclepack.calls.store import CallStore, missing_driver
 from oraclepack.calls.waiting import settle_ended_tools
 from oraclepack.run.request import store_of
-from oraclepack.run.run_session import RunSession
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings.declaration import Setting
 from oraclepack.shell.attempt import StopLevel
@@ -26,6 +25,9 @@ from oraclepack.system.secrets import Redactor
 from oraclepack.tools.own_files import RECORDS, OwnFiles
 from oraclepack.tools.tool_names import ORACLE
 from oraclepack.view.legacy_files import all_file_names
+
+if TYPE_CHECKING:
+    from oraclepack.run.run import Run
 
 _BUDGET_LIMITS: dict[Setting[Any], str] = {
     cs.MAX_COST: "cost",
@@ -36,12 +38,12 @@ _BUDGET_LIMITS: dict[Setting[Any], str] = {
 
 
 @contextmanager
-def _store_of(session: RunSession, calls: CallOptions) -> Iterator[CallStore]:
+def _store_of(run: Run, calls: CallOptions) -> Iterator[CallStore]:
     """What the calls share with other runs: the database of the settings, or files."""
-    root, run_dir = session.root, session.run.path
-    if not store_of(session.request):
+    root, run_dir = run.root, run.dir.path
+    if not store_of(run.request):
         yield file_store(
-            root, run_dir, session.clock, use_cache=calls.use_cache, user=calls.user_answers
+            root, run_dir, run.clock, use_cache=calls.use_cache, user=calls.user_answers
         )
         return
     try:
@@ -50,50 +52,50 @@ def _store_of(session: RunSession, calls: CallOptions) -> Iterator[CallStore]:
         raise missing_driver() from None
     timeout = calls.call_timeout
     with postgres_store(
-        store_of(session.request),
+        store_of(run.request),
         root,
         run_dir,
         refresh=calls.refresh,
         call_timeout=timeout,
-        lease=session.settings[cs.STORE_LEASE],
-        gives_up=lambda: session.stop.level is not StopLevel.NONE,
+        lease=run.settings[cs.STORE_LEASE],
+        gives_up=lambda: run.stop.level is not StopLevel.NONE,
     ) as store:
         yield store
 
 
-def _own_files(session: RunSession) -> OwnFiles:
+def _own_files(run: Run) -> OwnFiles:
     """What of this run and its pack no pattern of an attachment takes in."""
-    quarantine = Path(os.path.relpath(session.failed, session.root)).as_posix()
-    declared = (output.path.value for step in session.pack.steps for output in step.outputs)
+    quarantine = Path(os.path.relpath(run.failed, run.root)).as_posix()
+    declared = (output.path.value for step in run.pack.steps for output in step.outputs)
     return OwnFiles(
         folders=(*RECORDS, quarantine),
-        files=all_file_names(session.pack.path),
+        files=all_file_names(run.pack.path),
         outputs=tuple(path for path in declared if path),
     )
 
 
-def _context(session: RunSession, calls: CallOptions, store: CallStore) -> CallContext:
+def _context(run: Run, calls: CallOptions, store: CallStore) -> CallContext:
     """What the calls of a run share."""
-    control = session.control
+    control = run.control
     context = CallContext(
-        root=session.root,
-        run_dir=session.run.path,
-        run_id=session.run.run_id,
-        pack=session.pack,
-        journal=session.record,
+        root=run.root,
+        run_dir=run.dir.path,
+        run_id=run.dir.run_id,
+        pack=run.pack,
+        journal=run.record,
         store=store,
-        clock=session.clock,
+        clock=run.clock,
         chance=draw,
         options=calls,
-        redactor=Redactor.of(session.environment),
-        ask=session.request.ask,
+        redactor=Redactor.of(run.environment),
+        ask=run.request.ask,
         desk=control if control is not None and control.answers_questions else None,
         is_paused=(lambda: control.is_paused) if control is not None else lambda: False,
         cancels=control.is_cancelled if control is not None else lambda _: False,
-        own_files=_own_files(session),
+        own_files=_own_files(run),
     )
-    if session.request.ledger is not None:
-        context.shared.budget = session.request.ledger
+    if run.request.ledger is not None:
+        context.shared.budget = run.request.ledger
     settle_ended(context, adopted=frozenset({ORACLE}))
     settle_ended_tools(context)
     if control is not None:
@@ -104,36 +106,36 @@ def _context(session: RunSession, calls: CallOptions, store: CallStore) -> CallC
 
 
 @contextmanager
-def intercepted_calls(session: RunSession) -> Iterator[None]:
+def intercepted_calls(run: Run) -> Iterator[None]:
     """While this is open, every call of a tool in a step is sent to oraclepack."""
-    calls = session.request.call_options
-    with _store_of(session, calls) as store:
-        context = _context(session, calls, store)
-        session.calls = CallHandler(context)
-        yield from _intercepting(session, session.calls)
+    calls = run.request.call_options
+    with _store_of(run, calls) as store:
+        context = _context(run, calls, store)
+        run.calls = CallHandler(context)
+        yield from _intercepting(run, run.calls)
         # What could not be settled while the store did not answer.
         settle_ended(context, adopted=frozenset({ORACLE}))
 
 
-def _intercepting(session: RunSession, calls: CallHandler) -> Iterator[None]:
-    named = session.request.oracle_bin
+def _intercepting(run: Run, calls: CallHandler) -> Iterator[None]:
+    named = run.request.oracle_bin
     programs = {ORACLE: str(Path(named))} if named else None
     gateway = Gateway(
         calls.answer,
-        session.stop,
-        session.private,
-        session.user_environment or session.environment,
-        given=session.environment,
-        dotenv=session.dotenv,
-        spools=session.run.logs,
+        run.stop,
+        run.private,
+        run.user_environment or run.environment,
+        given=run.environment,
+        dotenv=run.dotenv,
+        spools=run.dir.logs,
         programs=programs,
-        every_tool=session.request.is_rehearsal,
+        every_tool=run.request.is_rehearsal,
     )
     with gateway:
-        session.gateway = gateway
+        run.gateway = gateway
         try:
             yield
         finally:
-            session.gateway = None
+            run.gateway = None
     for fault in gateway.faults:
         raise fault

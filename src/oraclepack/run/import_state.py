@@ -1,7 +1,10 @@
 """Taking over what the Go tool has done: its state file, once."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,7 +16,6 @@ from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import Pack, Step, command_hash
 from oraclepack.run.planning.plan import Decision, Plan
 from oraclepack.run.revise import RunFiles, revise
-from oraclepack.run.run_session import RunSession
 from oraclepack.run.step_outputs import attached_hashes, record_outputs, verify_outputs
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
@@ -21,6 +23,9 @@ from oraclepack.system.ownership import came_with_repository
 from oraclepack.system.path_jail import content_at, hashes_of
 from oraclepack.view import legacy_files
 from oraclepack.view.legacy_files import files_of_go, keep_original
+
+if TYPE_CHECKING:
+    from oraclepack.run.run import Run
 
 
 class ImportedState(msgspec.Struct, frozen=True):
@@ -73,90 +78,85 @@ def _own_state(root: Path, pack_path: str, pack_hash: str) -> ImportedState | No
     return ImportedState(name, sha256_bytes(data), legacy_files.import_state(data), hashes=hashes)
 
 
-def take_over(session: RunSession, imported: ImportedState) -> None:
-    """Keep the Go tool's files before ours replace them, and take over what it has done."""
-    if not imported.originals:
-        import_state(session, imported)
-        message = f"{imported.source} was taken over: the run that wrote it is gone"
-        session.record.append(j.WarningRecorded(code="import", message=message))
-        return
-    originals = [keep_original(session.root, name) for name in imported.originals]
-    if not imported.statuses:
+def import_state(run: Run, imported: ImportedState) -> None:
+    """Import what a state file says was done; files that ours replace are kept first."""
+    originals = [keep_original(run.root, name) for name in imported.originals]
+    if originals and not imported.statuses:
         return
     if imported.against:
         message = (
             f"{imported.source} of the Go tool is not taken over: {imported.against}; "
             f"--import-state {originals[0]} does it"
         )
-        session.record.append(j.WarningRecorded(code="import", message=message))
+        run.warn(message, "import")
         return
-    import_state(session, imported)
-    message = (
-        f"{imported.source} of the Go tool was taken over; the original is kept as {originals[0]}"
-    )
-    session.record.append(j.WarningRecorded(code="import", message=message))
+    _import_steps(run, imported)
+    if originals:
+        kept = f"the original is kept as {originals[0]}"
+        run.warn(f"{imported.source} of the Go tool was taken over; {kept}", "import")
+    elif imported.hashes:
+        gone = "the run that wrote it is gone"
+        run.warn(f"{imported.source} was taken over: {gone}", "import")
 
 
-def import_state(session: RunSession, imported: ImportedState) -> None:
+def _import_steps(run: Run, imported: ImportedState) -> None:
     """Steps that succeeded there, and whose outputs still meet their contract, count as ok."""
-    if any(event.sha256 == imported.sha256 for event in session.record.state.imported):
+    if any(event.sha256 == imported.sha256 for event in run.state.imported):
         return
-    taken_over = tuple(
+    steps = tuple(
         step.id
-        for step in session.pack.steps
+        for step in run.pack.steps
         if imported.statuses.get(step.id) is Status.OK
-        and _take(session, step, imported.hashes.get(step.id, {}))
+        and _take(run, step, imported.hashes.get(step.id, {}))
     )
-    session.record.append(
-        j.Imported(source=imported.source, sha256=imported.sha256, steps=taken_over)
-    )
+    run.record.append(j.Imported(source=imported.source, sha256=imported.sha256, steps=steps))
 
 
-def adopt_answers(session: RunSession, planned: Plan) -> None:
+def adopt_answers(run: Run, planned: Plan) -> None:
     """Take the answers that were there before the run, as the user says.
 
     They are taken by their paths: nothing proves which question they answer, so that none of
     them goes to a cache.
     """
-    where = RunFiles(session.root, session.run, session.record)
+    where = RunFiles(run.root, run.dir, run.record)
     for one in planned.steps:
-        step = session.pack.step(one.step_id)
+        step = run.pack.step(one.step_id)
         if step is None or not one.adopts:
             continue
         for path in one.adopts:
             revise(where, step, path, accepted=True, adopted=True, reason="it was there before")
         if one.decision is Decision.ADOPT:
-            session.record.append(
+            run.record.append(
                 j.StepFinished(
                     step=step.id,
                     attempt=0,
                     status=Status.OK,
-                    verification=verify_outputs(session, step),
-                    attached=attached_hashes(session, step),
+                    verification=verify_outputs(run, step),
+                    attached=attached_hashes(run, step),
                     command_hash=one.command_hash,
                 )
             )
 
 
-def _take(session: RunSession, step: Step, hashes: Mapping[str, str]) -> bool:
-    before = session.record.state.step(step.id)
+def _take(run: Run, step: Step, hashes: Mapping[str, str]) -> bool:
+    before = run.state.step(step.id)
     if before.status is not Status.PENDING or before.rolled_back:
         return False
-    reason = _not_taken(session.root, step, hashes, session.request.verify_options)
+    reason = _not_taken(run.root, step, hashes, run.request.verify_options)
     if reason:
         message = f"it succeeded there and runs again: {reason}"
-        session.record.append(j.WarningRecorded(step=step.id, code="import", message=message))
+        run.warn(message, "import", step.id)
         return False
-    record_outputs(session, step, before.attempts, succeeded=True)
-    session.record.append(
+    record_outputs(run, step, before.attempts, succeeded=True)
+    run.record.append(
         j.StepFinished(
             step=step.id,
             attempt=before.attempts,
             status=Status.OK,
-            verification=verify_outputs(session, step),
-            attached=attached_hashes(session, step),
+            verification=verify_outputs(run, step),
+            attached=attached_hashes(run, step),
             imported=True,
-            command_hash=command_hash(session.pack, step),
+            command_hash=command_hash(run.pack, step),
         )
     )
     return True

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack import __version__
-from oraclepack.calls.file_store import user_budget
 from oraclepack.errors import (
     InputError,
     LockedError,
@@ -19,7 +16,6 @@ from oraclepack.errors import (
     RunAbortedError,
     UsageError,
 )
-from oraclepack.journal import events as j
 from oraclepack.journal import journal_file, run_dir
 from oraclepack.journal.run_dir import (
     RunChoice,
@@ -28,30 +24,21 @@ from oraclepack.journal.run_dir import (
     free_run_id,
     is_rehearsal,
     pack_id,
-    summaries,
-    without_suffix,
 )
 from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import check_name
 from oraclepack.pack.tree_policy import mutates
 from oraclepack.run.planning.selection import RunArguments
-from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Observer, Recorder
-from oraclepack.settings.call_settings import ENGINE
+from oraclepack.run.recover import sweep
 from oraclepack.system import environment, git, locks
 from oraclepack.system import git as head
 from oraclepack.system.clock import Clock
 from oraclepack.system.files import exhausted
 from oraclepack.system.ownership import ForeignError, foreign_folder, foreign_run
-from oraclepack.system.path_jail import CACHE, REHEARSALS, RUNS, AllowedPath, jail, stays_inside
+from oraclepack.system.path_jail import REHEARSALS, RUNS
 from oraclepack.system.secrets import Redactor
-from oraclepack.tools.oracle_config import version_of_oracle
-from oraclepack.tools.tool_names import ORACLE
-
-if TYPE_CHECKING:
-    from oraclepack.run.request import RunRequest
-
 
 IN_PLACE = "in_place"
 """What a rehearsal in the project itself is called among the settings it records."""
@@ -213,10 +200,7 @@ def opened(
 
             start_over(selected.run)
         else:
-            was_killed = selected.state.is_open or not selected.state.sessions
-            selected.run.sweep(*(_written_to(selected.run, pack) if was_killed else ()))
-            if selected.state.is_open:
-                user_budget(clock).sweep()
+            sweep(selected.run, pack, selected.state, clock)
         redactor = Redactor.of(environment.environment())
         file = journal_file.JournalFile(selected.run.journal, clock, redactor)
         if is_new and selected.is_new and file.state.created is not None:
@@ -238,17 +222,6 @@ def opened(
             raise RunAbortedError(
                 exhaustion.message, hint=exhaustion.hint, detail=exhaustion.detail
             ) from trouble
-
-
-def _written_to(run: RunDir, pack: Pack) -> set[Path]:
-    """Where a killed command may have left a file half written, besides the run directory."""
-    root = run.root
-    paths = {output.path.value for step in pack.steps for output in step.outputs}
-    judged = (jail(root, path) for path in paths if path)
-    folders = {verdict.path.parent for verdict in judged if isinstance(verdict, AllowedPath)}
-    failed = failed_folder(root, pack.out_dir, run.path) / run.run_id
-    quarantines = {place for place in failed.glob("step-[0-9][0-9]") if stays_inside(root, place)}
-    return folders | {root / CACHE} | quarantines
 
 
 def _named(
@@ -290,56 +263,6 @@ def _state(run: RunDir) -> RunState:
             "(answers in the cache stay free)",
         )
     return fold(reading.events)
-
-
-def begin(request: RunRequest, selected: SelectedRun, record: Recorder) -> None:
-    """The first event of a run; a run killed before it gets it now."""
-    if record.state.created is not None:
-        return
-    runs = summaries(request.root, request.pack.pack_hash)
-    known = (run.number for run in runs if run.foreign is None)
-    record.append(
-        j.RunCreated(
-            schema_version=j.SCHEMA_VERSION,
-            pack_id=without_suffix(selected.run.run_id),
-            pack_path=path_in_project(request.pack.path, request.root),
-            pack_hash=request.pack.pack_hash,
-            git_sha=selected.tree.sha,
-            git_dirty=selected.tree.dirty,
-            oraclepack_version=__version__,
-            oracle_version=_oracle_version(request),
-            engine=request.settings[ENGINE],
-            settings=dict(request.recorded),
-            steps=tuple(step.id for step in request.pack.steps),
-            mutating=mutates(request.pack),
-            number=1 + max(known, default=0),
-        )
-    )
-
-
-def _oracle_version(request: RunRequest) -> str | None:
-    """Which oracle answers; not asked for where none is called, or we answer ourselves."""
-    called = any(call.tool == ORACLE for step in request.pack.steps for call in step.calls)
-    if not called or request.is_rehearsal:
-        return None
-    return version_of_oracle(request.oracle_bin)
-
-
-def enter(request: RunRequest, selected: SelectedRun, record: Recorder, private: str) -> None:
-    """A command goes to work on the run; the commit it finds is one of the run's."""
-    record.append(
-        j.SessionStarted(
-            pid=environment.process_id(),
-            host=environment.host(),
-            command=request.command,
-            argv=request.argv,
-            oraclepack_version=__version__,
-            settings=dict(request.recorded),
-            private=private,
-        )
-    )
-    if selected.tree.sha is not None and selected.tree.sha not in record.state.heads:
-        record.append(j.HeadRecorded(sha=selected.tree.sha, dirty=selected.tree.dirty))
 
 
 def path_in_project(path: str, root: Path) -> str:

@@ -28,6 +28,7 @@ from oraclepack.run.known_answers import KnownAnswers
 from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.preview import preview_run
 from oraclepack.run.rehearsing import end_killed
 from oraclepack.run.request import (
     RunRequest,
@@ -38,7 +39,7 @@ from oraclepack.run.request import (
     overrides_of,
     request_for,
 )
-from oraclepack.run.run import preview_run, run_pack
+from oraclepack.run.run import run_pack
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings.registry import Settings
 from oraclepack.settings.value_kinds import AUTO, AUTO_STEPS

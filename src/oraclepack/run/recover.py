@@ -1,39 +1,133 @@
-"""Recovery after a killed command (`kill -9`): its processes, changed files, and rollback."""
+"""What a command does because an earlier one was killed: everything stands in `REPAIRS`.
 
-from collections.abc import Iterator
+`run` recovers before it plans, `doctor --rebuild` before it computes files. Beyond this, any
+command that opens a run removes what was half written (`sweep`), calls without an end are looked
+for when their question is asked again (`calls/interrupted.py`), and `undo` goes on with an undo
+that was cut off.
+"""
+
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
+
 from oraclepack.calls.call_folder import sweep_folders
+from oraclepack.calls.file_store import user_budget
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
-from oraclepack.journal.statuses import Status
+from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.journal.step_state import StepState
+from oraclepack.pack.model import Pack
+from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Recorder
-from oraclepack.run.rollback import is_unfinished, roll_back
+from oraclepack.run.rollback import finish_rollback, is_unfinished, roll_back
 from oraclepack.run.tree_guard import recover_change
 from oraclepack.shell.attempt import ProcessIdentity, StartedProcess
 from oraclepack.shell.orphans import OrphanTimeouts, end_leftovers
 from oraclepack.shell.processes import has_proc
 from oraclepack.system import environment
+from oraclepack.system.clock import Clock
 from oraclepack.system.machine import ProcessLocation, process_location
+from oraclepack.system.path_jail import CACHE, AllowedPath, jail, stays_inside
 from oraclepack.tools.tool_names import ORACLE
 
 
-def recover(root: Path, run: RunDir, record: Recorder, folder: Path) -> bool:
-    """Clean up after a killed command, before the next one plans; whether files were changed."""
-    for step_id, names in end_processes(record.state):
-        message = f"left over from a killed command and ended: {names}"
-        record.append(j.WarningRecorded(step=step_id, code="orphans", message=message))
-    recover_change(root, run, record)
-    sweep_folders(run.path, root, _open_folders(record.state))
-    environment.forget_private(record.state.sessions[-1].started.private or "")
-    if is_unfinished(record.state):
-        status = roll_back(root, run, record, folder)
-        message = f"the rollback of an earlier command was interrupted; now {status}"
-        record.append(j.WarningRecorded(code="rollback", message=message))
-        return True
+class KilledRun(msgspec.Struct, frozen=True):
+    """A run that is locked by us, and on which a command may have been killed."""
+
+    root: Path
+    run: RunDir
+    record: Recorder
+    quarantine: Path
+    retry_rollback: bool
+
+    @property
+    def state(self) -> RunState:
+        return self.record.state
+
+    def warn(self, code: str, message: str, step: str | None = None) -> None:
+        self.record.append(j.WarningRecorded(step=step, code=code, message=message))
+
+
+def _end_processes(killed: KilledRun) -> bool:
+    """End processes of steps and of tools; calls of oracle go on, they are paid for."""
+    if killed.state.is_open:
+        for step_id, names in end_processes(killed.state):
+            killed.warn("orphans", f"left over from a killed command and ended: {names}", step_id)
     return False
+
+
+def _record_changes(killed: KilledRun) -> bool:
+    """Record what a mutating step had changed in the work tree."""
+    if killed.state.is_open:
+        recover_change(killed.root, killed.run, killed.record)
+    return False
+
+
+def _remove_call_folders(killed: KilledRun) -> bool:
+    """Remove the folders of calls that ended; answers of the others may lie in theirs."""
+    if killed.state.is_open:
+        sweep_folders(killed.run.path, killed.root, _open_folders(killed.state))
+    return False
+
+
+def _remove_private_directory(killed: KilledRun) -> bool:
+    """Remove the command's private directory; it may have been killed on its way out."""
+    if killed.state.sessions:
+        environment.forget_private(killed.state.sessions[-1].started.private or "")
+    return False
+
+
+def _finish_rollback(killed: KilledRun) -> bool:
+    """Finish a rollback that was cut off; try one again that failed, where that is wanted."""
+    root, run, record, folder = killed.root, killed.run, killed.record, killed.quarantine
+    changed = killed.state.is_open and is_unfinished(killed.state)
+    if changed:
+        status = roll_back(root, run, record, folder)
+        killed.warn("rollback", f"the rollback of an earlier command was interrupted; now {status}")
+    last = killed.state.rollback
+    if killed.retry_rollback and last is not None and last.status is RollbackStatus.FAILED:
+        changed |= finish_rollback(root, run, record, folder)
+    return changed
+
+
+REPAIRS: tuple[Callable[[KilledRun], bool], ...] = (
+    _end_processes,
+    _record_changes,
+    _remove_call_folders,
+    _remove_private_directory,
+    _finish_rollback,
+)
+"""In this order; each returns whether it changed files of the project."""
+
+
+def recover(
+    root: Path, run: RunDir, record: Recorder, quarantine: Path, *, retry_rollback: bool = False
+) -> bool:
+    """Clean up after a killed command, before the next one plans; whether files were changed."""
+    killed = KilledRun(root, run, record, quarantine, retry_rollback)
+    results = [repair(killed) for repair in REPAIRS]
+    return any(results)
+
+
+def sweep(run: RunDir, pack: Pack, state: RunState, clock: Clock) -> None:
+    """Remove what a killed command left half written. Needs the run's lock."""
+    was_killed = state.is_open or not state.sessions
+    run.sweep(*(_written_to(run, pack) if was_killed else ()))
+    if state.is_open:
+        user_budget(clock).sweep()
+
+
+def _written_to(run: RunDir, pack: Pack) -> set[Path]:
+    """Where a killed command may have left a file half written, besides the run directory."""
+    root = run.root
+    paths = {output.path.value for step in pack.steps for output in step.outputs}
+    judged = (jail(root, path) for path in paths if path)
+    folders = {verdict.path.parent for verdict in judged if isinstance(verdict, AllowedPath)}
+    failed = failed_folder(root, pack.out_dir, run.path) / run.run_id
+    quarantines = {place for place in failed.glob("step-[0-9][0-9]") if stays_inside(root, place)}
+    return folders | {root / CACHE} | quarantines
 
 
 def _open_folders(state: RunState) -> frozenset[str]:

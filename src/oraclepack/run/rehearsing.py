@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oraclepack.errors import InputError
-from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import EMPTY, RunState, fold
@@ -19,7 +18,6 @@ from oraclepack.pack.model import Pack
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.project_copy import CopyPlan, environment_in, make_copy, plan_copy
 from oraclepack.run.recover import end_processes
-from oraclepack.run.run_session import RunSession
 from oraclepack.run.step_outputs import declared_paths
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.system import environment, locks
@@ -29,6 +27,7 @@ from oraclepack.tools.provider_access import gives_access
 
 if TYPE_CHECKING:
     from oraclepack.run.request import RunRequest
+    from oraclepack.run.run import Run
 
 _FOLDER = "copy"
 """In the private directory of the command."""
@@ -67,23 +66,23 @@ def plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
     )
 
 
-def enter_workplace(session: RunSession, plan: CopyPlan | None) -> None:
+def enter_workplace(run: Run, plan: CopyPlan | None) -> None:
     """Let the steps of a command run in a copy, made now, with an environment without keys.
 
     Without a plan they run in the project; what fails there goes into the rehearsal's own
     quarantine, since that of the pack is for what real runs left.
     """
     if plan is None:
-        session.failed = session.run.failed
+        run.failed = run.dir.failed
     else:
-        _enter_copy(session, plan)
-    home = session.private / "home"
+        _enter_copy(run, plan)
+    home = run.private / "home"
     home.mkdir(0o700)
-    session.user_environment = session.environment
-    session.environment = without_access(session.environment, home)
+    run.user_environment = run.environment
+    run.environment = without_access(run.environment, home)
     if plan is None:
         # No `.env` of the project overrides what is set, even if it is empty.
-        session.environment |= dict.fromkeys(KEYS, "")
+        run.environment |= dict.fromkeys(KEYS, "")
 
 
 def without_access(environment: Mapping[str, str], home: Path) -> dict[str, str]:
@@ -102,17 +101,17 @@ def without_access(environment: Mapping[str, str], home: Path) -> dict[str, str]
     return {**kept, **staying, "HOME": str(home), "ORACLE_HOME_DIR": str(home / ".oracle")}
 
 
-def _enter_copy(session: RunSession, plan: CopyPlan) -> None:
+def _enter_copy(run: Run, plan: CopyPlan) -> None:
     # Its own name: a step may ask for the name of the directory it runs in.
-    place = session.private / _FOLDER / (plan.top.name or "project")
-    copied = make_copy(plan, place, lambda: session.stop.level is not StopLevel.NONE)
-    session.root = copied.root
-    session.environment = environment_in(copied, plan, session.environment)
-    session.failed = copied.root / _FAILED
+    place = run.private / _FOLDER / (plan.top.name or "project")
+    copied = make_copy(plan, place, lambda: run.stop.level is not StopLevel.NONE)
+    run.root = copied.root
+    run.environment = environment_in(copied, plan, run.environment)
+    run.failed = copied.root / _FAILED
     for path in copied.left_out:
         message = f"{path} is not in the copy: it is a link to a directory outside of the project"
-        session.record.append(j.WarningRecorded(code="rehearsal", message=message))
-    session.dotenv = partial(_dotenv, copied.top, plan.top)
+        run.warn(message, "rehearsal")
+    run.dotenv = partial(_dotenv, copied.top, plan.top)
 
 
 def _dotenv(copy: Path, top: Path, cwd: str) -> dict[str, str]:

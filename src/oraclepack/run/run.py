@@ -1,65 +1,61 @@
-"""The use case behind `run`: open the run, recover, plan, execute the steps, report."""
+"""`run`, from top to bottom: find or create the run, recover, plan, execute, conclude."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
+from oraclepack import __version__
 from oraclepack.calls.shim_dir import is_inside_a_step
-from oraclepack.errors import OraclePackError, Refusal, UsageError
+from oraclepack.errors import OraclePackError, UsageError
 from oraclepack.journal import events as j
-from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_dir import summaries, without_suffix
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.pack.questions import short_title
-from oraclepack.run import import_state as older_state
-from oraclepack.run import revise, tree_guard
-from oraclepack.run.open_run import (
-    SelectedRun,
-    begin,
-    described,
-    enter,
-    find_run,
-    opened,
-    path_in_project,
-)
+from oraclepack.pack.tree_policy import mutates
+from oraclepack.run import revise
+from oraclepack.run.import_state import ImportedState, adopt_answers, import_state
+from oraclepack.run.open_run import SelectedRun, opened, path_in_project
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
-from oraclepack.run.planning.planner import DiskSnapshot
-from oraclepack.run.planning.planner import plan as make_plan
 from oraclepack.run.planning.selection import Existing
-from oraclepack.run.planning.snapshot import take_snapshot
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
+from oraclepack.run.preview import expected_cost, imported_state, plan_run, preview_run
 from oraclepack.run.quarantine import failed_folder
-from oraclepack.run.recorded_files import existing_text, find_files, with_existing
+from oraclepack.run.recorded_files import existing_text
 from oraclepack.run.recorder import Recorder
 from oraclepack.run.recover import recover
 from oraclepack.run.rehearsing import enter_workplace, plan_workplace
 from oraclepack.run.request import FollowUpResult, RunRequest, lanes_with, store_of
-from oraclepack.run.rollback import finish_rollback, roll_back
+from oraclepack.run.rollback import roll_back
 from oraclepack.run.run_display import RunPreview, StepPreview
-from oraclepack.run.run_session import RunSession
+from oraclepack.run.tree_guard import refuse_dirty_rerun, refuse_half_undone
 from oraclepack.run.tree_status import TreeStatus
 from oraclepack.run.wait_for_run import run_to_wait_for, wait_for_end
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.call_settings import CONFIRM_ABOVE, ENGINE, REHEARSAL
 from oraclepack.settings.notify_settings import NOTIFY
-from oraclepack.settings.registry import STRICT
 from oraclepack.shell.stop import Stop
 from oraclepack.system import environment
 from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.terminal import can_ask
-from oraclepack.view.legacy_files import refuse_directories
+from oraclepack.tools.oracle_config import version_of_oracle
+from oraclepack.tools.tool_names import ORACLE
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a command with nothing to run does without them
+    from oraclepack.calls.handler import CallHandler
+    from oraclepack.calls.publication import Publication
+    from oraclepack.calls.server import Gateway
     from oraclepack.run.known_calls import RunForecast
-    from oraclepack.run.project_copy import CopyPlan
+    from oraclepack.run.run_control import RunControl
 
 
 class RunResult(msgspec.Struct, frozen=True):
@@ -75,97 +71,6 @@ class RunResult(msgspec.Struct, frozen=True):
     """Where the steps ran: the project, or the copy of a rehearsal while that lasts."""
 
 
-def plan_run(
-    request: RunRequest,
-    run: RunDir,
-    state: RunState,
-    snapshot: DiskSnapshot,
-    imported: Collection[str] = (),
-) -> Plan:
-    """The plan against a run in this state; raises why it cannot be carried out.
-
-    The answers of `imported` steps are going to be taken over from a state file.
-    """
-    planned = make_plan(request.pack, state, request.selection, snapshot)
-    if isinstance(planned, Refusal):
-        raise planned.error()
-    planned = msgspec.structs.replace(planned, warnings=(*request.notes, *planned.warnings))
-    in_copy = request.is_rehearsal and not request.arguments.in_place
-    if in_copy:
-        return planned
-    found = find_files(
-        request.root, request.pack, run, state, planned, request.verify_options, imported
-    )
-    if request.is_rehearsal and not found.taken:
-        return planned  # its calls replace no real answer
-    return with_existing(planned, found, request.arguments.existing, run)
-
-
-def preview_run(request: RunRequest, clock: Clock | None = None) -> tuple[SelectedRun, Plan]:
-    """Which run would be continued and what would be done. Changes nothing.
-
-    A pack whose steps are all done was checked before, unless this command is stricter.
-    """
-    selected = _find(request, clock or SystemClock())
-    check = request.check or (lambda: None)
-    selected = described(selected, check if selected.is_new else lambda: None)
-    if _has_legacy_files(request):
-        refuse_directories(request.root, _pack_path(request, selected))
-    found = _go_state(request, selected)
-    planned = plan_run(
-        request,
-        selected.run,
-        selected.state,
-        _snapshot(request, selected.run, selected.state),
-        older_state.taken_steps(request.root, request.pack, found, request.verify_options),
-    )
-    is_strict: bool = request.settings[STRICT]
-    if (planned.to_run or is_strict) and not selected.is_new:
-        check()
-    if notice := _go_notice(found, selected):
-        planned = msgspec.structs.replace(planned, warnings=(*planned.warnings, notice))
-    return selected, planned
-
-
-def _find(request: RunRequest, clock: Clock) -> SelectedRun:
-    return find_run(
-        request.root, request.pack, request.arguments, clock, rehearsal=request.is_rehearsal
-    )
-
-
-def _go_notice(found: older_state.ImportedState | None, selected: SelectedRun) -> str:
-    """What happens to a state file that is there."""
-    if found is None or any(event.sha256 == found.sha256 for event in selected.state.imported):
-        return ""
-    if found.hashes:
-        return f"{found.source} is taken over: the run that wrote it is gone"
-    if found.against:
-        return f"{found.source} of the Go tool is not taken over: {found.against}"
-    return f"{found.source} is of the Go tool: what succeeded there and still passes is taken over"
-
-
-def check_run(request: RunRequest) -> None:
-    """Raise why the run cannot begin; changes nothing."""
-    selected, planned = preview_run(request)
-    if planned.refusal is not None and _imported_state(request, selected) is None:
-        raise planned.refusal.error()
-
-
-def _refuse_nested(request: RunRequest, planned: Plan) -> None:
-    """A run in a step would ask through the run of that step, and each would wait for the other."""
-    if planned.to_run and not request.is_rehearsal and is_inside_a_step(os.environ):
-        raise UsageError(
-            "a step of another run started this command; its questions would wait for that run, "
-            "and that run for them",
-            hint="run the packs one after the other (`oraclepack run ONE.md OTHER.md`), or call "
-            "oracle in the step itself; `plan` and --engine rehearsal work in a step too",
-        )
-
-
-def _snapshot(request: RunRequest, run: RunDir, state: RunState) -> DiskSnapshot:
-    return take_snapshot(request, run, state)
-
-
 def run_pack(
     request: RunRequest, clock: Clock | None = None, stop: Stop | None = None
 ) -> RunResult:
@@ -175,15 +80,19 @@ def run_pack(
     the lock if the state has changed, because only there it is stable.
     """
     clock = clock or SystemClock()
-    request, selected, planned = _decided(request, clock)
-    done_before = _done_before(request, selected, planned)
+
+    # Find the run and plan; whoever must agree is asked. Nothing is changed.
+    request, selected, planned, imported = _agreed(request, clock)
     _refuse_nested(request, planned)
-    copied = _plan_workplace(request, planned)
-    awaited = _awaited(request, selected)
+    copied = plan_workplace(request, planned) if request.is_rehearsal else None
+    name = request.arguments.wait_for
+    awaited = run_to_wait_for(request.root, name, selected.run) if name else None
     expected = _confirmed(request, expected_cost(request, selected, planned))
     if request.display is not None:
         request.display.begin(_preview(request, selected, planned, expected))
+
     with ExitStack() as stack:
+        # Lock the run, create it, recover from what an earlier command left.
         stop = stop or stack.enter_context(Stop())
         record = stack.enter_context(
             opened(
@@ -196,99 +105,280 @@ def run_pack(
                 observers=() if request.display is None else (request.display.event,),
             )
         )
-        folder = failed_folder(request.root, request.pack.out_dir, selected.run.path)
-        untouched = record.state.last_seq == selected.state.last_seq
-        begin(request, selected, record)
-        untouched &= not _recovered(request, selected, record, folder)
-        name = environment.private_name()
-        session = RunSession(
-            root=request.root,
-            pack=request.pack,
-            run=selected.run,
-            record=record,
-            stop=stop,
-            clock=clock,
-            request=request,
-            private=Path(name),
-            environment=_environment(request),
-            failed=folder,
-            began=clock.monotonic_ns(),
-            tree_status=TreeStatus(clock),
-        )
-        if done_before is not None:
-            # Before the command begins, so that its rollback leaves what it found.
-            done_before(session)
-            untouched = False
-        _refuse_dirty_rerun(request, selected, record, planned)
-        stack.enter_context(_notified(request, selected.run, record))
-        enter(request, selected, record, name)
-        _record_forecast(record, expected)
-        # Only after the journal names it, so that a later command can remove it.
-        session.private = stack.enter_context(environment.private_directory(name))
-        if planned.to_run or awaited is not None:
-            from oraclepack.run.execute_plan import open_control
+        run = Run(request, selected, record, clock, stop)
+        changed = record.state.last_seq != selected.state.last_seq
+        run.create()
+        changed |= run.recover()
+        # Before the command begins, so that its rollback leaves what it found.
+        changed |= run.take_earlier(planned, imported)
+        run.refuse_dirty_rerun(planned)
 
-            stack.enter_context(open_control(session))
-        untouched &= not wait_for_end(session, awaited)  # what it did may change the plan
+        # Begin: from here on the journal says that a command works on the run.
+        stack.enter_context(run.notified())
+        run.begin(expected)
+        run.private = stack.enter_context(environment.private_directory(run.private.name))
+        if planned.to_run or awaited is not None:
+            from oraclepack.run.execute import open_control
+
+            stack.enter_context(open_control(run))
+        changed |= wait_for_end(record, stop, awaited)
         if request.is_rehearsal:
-            enter_workplace(session, copied)
-        if not untouched:
-            now = _snapshot(request, selected.run, record.state)
-            planned = plan_run(request, selected.run, record.state, now)
+            enter_workplace(run, copied)
+
+        # Plan again where something has changed, and execute.
+        if changed:
+            planned = plan_run(request, run.dir, record.state)
             if planned.refusal is not None:
                 raise planned.refusal.error()
-        _record_plan(session, planned)
+        run.record_plan(planned)
         if planned.to_run:
-            from oraclepack.run.execute_plan import ready_to_execute
+            from oraclepack.run.execute import execute
 
-            with ready_to_execute(session, request.executor) as execute:
-                if execute is not None:
-                    execute(planned)
-        return _end(request, session, selected, planned)
+            execute(run, planned)
+        return run.conclude(planned)
 
 
-def _decided(request: RunRequest, clock: Clock) -> tuple[RunRequest, SelectedRun, Plan]:
+class Run:
+    """One command at work on one run."""
+
+    def __init__(
+        self,
+        request: RunRequest,
+        selected: SelectedRun,
+        record: Recorder,
+        clock: Clock,
+        stop: Stop,
+    ) -> None:
+        self.request = request
+        self.settings = request.settings
+        self.pack = request.pack
+        self.selected = selected
+        self.dir = selected.run
+        self.record = record
+        self.clock = clock
+        self.stop = stop
+        self.root = request.root
+        """Where the steps run: the project, or the copy of a rehearsal."""
+        self.environment: Mapping[str, str] = _environment(request)
+        self.failed = failed_folder(request.root, request.pack.out_dir, selected.run.path)
+        """The quarantine."""
+        self.private = Path(environment.private_name())
+        """A directory only we can read, gone at the end: bodies, the prelude's snapshot."""
+        self.tree_status = TreeStatus(clock)
+        self.attempts_before: frozenset[str] = frozenset()
+        """Those that had left files when this command began to run steps."""
+        self.snapshot: Path | None = None
+        """The state after the prelude, once it has run."""
+        self.published: dict[str, dict[str, Publication | None]] = {}
+        """What was published at the outputs of each step when it began, by path."""
+        self.user_environment: Mapping[str, str] | None = None
+        """What a rehearsal's steps would inherit in a real run; None where they do."""
+        self.dotenv: Callable[[str], dict[str, str]] = lambda _: {}
+        """What the `.env` of the project says for a directory of its copy, which has none."""
+        self.calls: CallHandler | None = None
+        self.gateway: Gateway | None = None
+        """The call server between the steps and the tools, while steps run."""
+        self.control: RunControl | None = None
+        """Requests of other processes to the command, while steps run."""
+        self._began = clock.monotonic_ns()
+
+    @property
+    def state(self) -> RunState:
+        return self.record.state
+
+    def warn(self, message: str, code: str | None = None, step: str | None = None) -> None:
+        """Record something a reader should know."""
+        self.record.append(j.WarningRecorded(message=message, code=code, step=step))
+
+    def token(self, step: str, attempt: int) -> str:
+        """The mark of an attempt's processes, unique on this machine."""
+        return f"{step}-{attempt}-{self.private.name}"
+
+    def create(self) -> None:
+        """The first event of a run; a run killed before it gets it now."""
+        if self.state.created is not None:
+            return
+        pack, tree = self.pack, self.selected.tree
+        runs = summaries(self.root, pack.pack_hash)
+        numbers = (run.number for run in runs if run.foreign is None)
+        # Which oracle answers is not asked where none is called, or we answer ourselves.
+        called = any(call.tool == ORACLE for step in pack.steps for call in step.calls)
+        is_asked = called and not self.request.is_rehearsal
+        self.record.append(
+            j.RunCreated(
+                schema_version=j.SCHEMA_VERSION,
+                pack_id=without_suffix(self.dir.run_id),
+                pack_path=path_in_project(pack.path, self.root),
+                pack_hash=pack.pack_hash,
+                git_sha=tree.sha,
+                git_dirty=tree.dirty,
+                oraclepack_version=__version__,
+                oracle_version=version_of_oracle(self.request.oracle_bin) if is_asked else None,
+                engine=self.settings[ENGINE],
+                settings=dict(self.request.recorded),
+                steps=tuple(step.id for step in pack.steps),
+                mutating=mutates(pack),
+                number=1 + max(numbers, default=0),
+            )
+        )
+
+    def recover(self) -> bool:
+        """Clean up after a killed command; whether files were changed."""
+        again = self.settings[rs.ROLLBACK_ON_FAILURE]
+        return recover(self.root, self.dir, self.record, self.failed, retry_rollback=again)
+
+    def take_earlier(self, planned: Plan, imported: ImportedState | None) -> bool:
+        """Take what was done before the run, by a state file or by files alone; whether any was."""
+        if imported is not None:
+            import_state(self, imported)
+        is_adopting = any(step.adopts for step in planned.steps)
+        if is_adopting:
+            adopt_answers(self, planned)
+        return is_adopting or imported is not None
+
+    def refuse_dirty_rerun(self, planned: Plan) -> None:
+        """Raise where a step would run over what its failed attempt left in the work tree."""
+        if not self.dir.has_changes:
+            return
+        argv = self.request.argv
+        refuse_half_undone(self.pack, self.dir, self.state, argv)
+        if not self.settings[rs.ALLOW_DIRTY_RERUN]:
+            refuse_dirty_rerun(self.root, self.pack, self.dir, self.record, planned, argv)
+
+    @contextmanager
+    def notified(self) -> Iterator[None]:
+        """People are notified of what happens meanwhile, if they want to be."""
+        if not self.settings[NOTIFY]:
+            yield
+            return
+        # With what it needs for requests it would take each run a while to load.
+        from oraclepack.run.notify import Notifier, notify_options
+
+        options = notify_options(self.settings)
+        if options is None:
+            yield
+            return
+        notifier = Notifier(self.dir, options)
+        notifier.begin(self.state)
+        self.record.observe(notifier.event)
+        try:
+            yield
+        finally:
+            for failure in notifier.close():
+                with suppress(OraclePackError, OSError):
+                    self.warn(f"a notification was not delivered: {failure}", "notify")
+
+    def begin(self, expected: RunForecast | None) -> None:
+        """A command goes to work on the run; the commit it finds is one of the run's.
+
+        The journal names the private directory before it is made, so that a later command can
+        remove it.
+        """
+        self.record.append(
+            j.SessionStarted(
+                pid=environment.process_id(),
+                host=environment.host(),
+                command=self.request.command,
+                argv=self.request.argv,
+                oraclepack_version=__version__,
+                settings=dict(self.request.recorded),
+                private=self.private.name,
+            )
+        )
+        tree = self.selected.tree
+        if tree.sha is not None and tree.sha not in self.state.heads:
+            self.record.append(j.HeadRecorded(sha=tree.sha, dirty=tree.dirty))
+        if expected is not None:
+            self.record.append(expected.event(self.state.cost().cost))
+            if expected.above_limit:
+                self.warn(expected.above_limit, "budget")
+
+    def record_plan(self, planned: Plan) -> None:
+        """Write down what the plan warns of and skips, and keep what was paid for."""
+        for warning in planned.warnings:
+            self.warn(warning)
+        for step in planned.steps:
+            for warning in step.warnings:
+                self.warn(warning, step=step.step_id)
+        for step in planned.of(Decision.SKIPPED):
+            self._skip(step)
+        self._keep_answers(planned)
+
+    def _skip(self, step: PlannedStep) -> None:
+        before = self.state.step(step.step_id)
+        if before.status is Status.SKIPPED and before.skip_reason == step.skip_reason:
+            return
+        self.record.append(
+            j.StepFinished(
+                step=step.step_id,
+                attempt=before.attempts,
+                status=Status.SKIPPED,
+                skip_reason=step.skip_reason,
+                command_hash=step.command_hash,
+            )
+        )
+
+    def _keep_answers(self, planned: Plan) -> None:
+        """Put outputs back, record answers that meet their contracts by now, before steps run."""
+        kinds = (Decision.RESTORE, Decision.RECHECK, Decision.HELD)
+        where = revise.RunFiles(self.root, self.dir, self.record)
+        options, verify = self.request.verify_options, self.settings[rs.OUTPUT_VERIFY]
+        for one in planned.steps:
+            step = self.pack.step(one.step_id)
+            assert step is not None
+            if one.is_edited and one.decision in {*kinds, Decision.DONE}:
+                revise.record_edits(where, one.step_id)
+            if one.decision is Decision.RESTORE:
+                revise.restore_outputs(where, one.step_id)
+            elif one.decision is Decision.HELD:
+                revise.hold_failed(where, step, options)
+            elif one.decision is Decision.RECHECK:
+                revise.recheck(where, step, options, verify=verify)
+
+    def conclude(self, planned: Plan) -> RunResult:
+        """The stages that follow, the rollback where one is wanted, the end of the command."""
+        request, record, before = self.request, self.record, self.state
+        figures = completion(planned, before, self.settings[rs.MIN_COMPLETION])
+        answer = reply(planned, before)
+        ci, signal = self.settings[rs.CI], self.stop.signal
+        code = exit_code(answer, figures, ci=ci, signal=signal)
+        after = FollowUpResult(code, failed=answer.is_unfinished)
+        if request.then is not None:
+            result = RunResult(self.selected, planned, before, answer, figures, code, self.root)
+            after = request.then(result)
+        if after.failed and self.settings[rs.ROLLBACK_ON_FAILURE]:
+            roll_back(self.root, self.dir, record, self.failed, answer.unfinished_steps)
+            answer = reply(planned, before, record.state)
+        settled = [record.state.step(step.id).status.is_settled for step in self.pack.steps]
+        if all(settled) and record.state.finished_at is None:
+            record.append(j.RunFinished(ok=answer.failed_step is None))
+        code, signal = after.exit_code, self.stop.signal
+        if signal is not None or answer.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
+            code = exit_code(answer, figures, ci=ci, signal=signal)
+        took = (self.clock.monotonic_ns() - self._began) // 1_000_000
+        end = j.SessionFinished(exit_code=code, rollback=answer.rollback_status, duration_ms=took)
+        record.append(end)
+        return RunResult(self.selected, planned, record.state, answer, figures, code, self.root)
+
+
+def _agreed(
+    request: RunRequest, clock: Clock
+) -> tuple[RunRequest, SelectedRun, Plan, ImportedState | None]:
     """The run and its plan, after asking the person at the terminal; raises why it cannot begin."""
     selected, planned = preview_run(request, clock)
-    if planned.existing and request.ask is not None and _is_adopting(request, planned):
-        adopting = msgspec.structs.replace(request.arguments, existing=Existing.ADOPT)
-        request = msgspec.structs.replace(request, arguments=adopting)
-        selected, planned = preview_run(request, clock)
-    is_imported = not planned.existing and _imported_state(request, selected) is not None
-    if planned.refusal is not None and not is_imported:
+    if planned.existing and request.ask is not None:
+        question = (
+            f"There are {existing_text(planned.existing)}. Take those, and ask for the others? "
+            "(no ends the command: --existing replace asks for all again)"
+        )
+        if request.ask(question, _wait):
+            adopting = replace(request.arguments, existing=Existing.ADOPT)
+            request = replace(request, arguments=adopting)
+            selected, planned = preview_run(request, clock)
+    imported = imported_state(request, selected)
+    if planned.refusal is not None and (planned.existing or imported is None):
         raise planned.refusal.error()
-    return request, selected, planned
-
-
-def _is_adopting(request: RunRequest, planned: Plan) -> bool:
-    assert request.ask is not None
-    question = (
-        f"There are {existing_text(planned.existing)}. Take those, and ask for the others? "
-        "(no ends the command: --existing replace asks for all again)"
-    )
-    return request.ask(question, _wait)
-
-
-def _done_before(
-    request: RunRequest, selected: SelectedRun, planned: Plan
-) -> Callable[[RunSession], None] | None:
-    """What takes over that which was done before the run: by a state file, or by files alone."""
-    imported = _imported_state(request, selected)
-    if not any(step.adopts for step in planned.steps):
-        return imported
-
-    def act(session: RunSession) -> None:
-        if imported is not None:
-            imported(session)
-        older_state.adopt_answers(session, planned)
-
-    return act
-
-
-def expected_cost(request: RunRequest, selected: SelectedRun, planned: Plan) -> RunForecast | None:
-    """What the command is expected to ask and to cost; None where it asks nothing."""
-    steps = [step.step_id for step in planned.to_run]
-    return request.forecast(selected.run, selected.state, steps)
+    return request, selected, planned, imported
 
 
 def _wait(seconds: float) -> bool:
@@ -296,11 +386,15 @@ def _wait(seconds: float) -> bool:
     return True
 
 
-def _record_forecast(record: Recorder, expected: RunForecast | None) -> None:
-    if expected is not None:
-        record.append(expected.event(record.state.cost().cost))
-    if expected is not None and expected.above_limit:
-        record.append(j.WarningRecorded(code="budget", message=expected.above_limit))
+def _refuse_nested(request: RunRequest, planned: Plan) -> None:
+    """A run in a step would ask through the run of that step, and each would wait for the other."""
+    if planned.to_run and not request.is_rehearsal and is_inside_a_step(os.environ):
+        raise UsageError(
+            "a step of another run started this command; its questions would wait for that run, "
+            "and that run for them",
+            hint="run the packs one after the other (`oraclepack run ONE.md OTHER.md`), or call "
+            "oracle in the step itself; `plan` and --engine rehearsal work in a step too",
+        )
 
 
 def _confirmed(request: RunRequest, expected: RunForecast | None) -> RunForecast | None:
@@ -330,71 +424,6 @@ def _preview(
     )
 
 
-def _plan_workplace(request: RunRequest, planned: Plan) -> CopyPlan | None:
-    """What a rehearsal copies to run in; raises why it cannot begin."""
-    return plan_workplace(request, planned) if request.is_rehearsal else None
-
-
-def _imported_state(
-    request: RunRequest, selected: SelectedRun
-) -> Callable[[RunSession], None] | None:
-    """What takes over a state file of the Go tool: the one that is named, or that is there."""
-    found = _go_state(request, selected)
-    if found is None:
-        return None
-    named = request.arguments.import_state is not None
-    act = older_state.import_state if named else older_state.take_over
-    return lambda session: act(session, found)
-
-
-def _go_state(request: RunRequest, selected: SelectedRun) -> older_state.ImportedState | None:
-    if request.arguments.import_state is not None:
-        return older_state.read_state(Path(request.arguments.import_state))
-    if not _has_legacy_files(request):
-        return None
-    path, pack_hash = _pack_path(request, selected), request.pack.pack_hash
-    return older_state.find_state(request.root, path, pack_hash)
-
-
-def _has_legacy_files(request: RunRequest) -> bool:
-    """Something is where the state and report files of the pack are going to be written."""
-    if not request.writes_legacy_files:
-        return False
-    stem = Path(request.pack.path).stem
-    return any((request.root / f"{stem}.{one}.json").exists() for one in ("state", "report"))
-
-
-def _pack_path(request: RunRequest, selected: SelectedRun) -> str:
-    created = selected.state.created
-    return created.pack_path if created else path_in_project(request.pack.path, request.root)
-
-
-def _recovered(request: RunRequest, selected: SelectedRun, record: Recorder, folder: Path) -> bool:
-    """Recover from a killed command; returns whether that changed files."""
-    changed = False
-    if record.state.is_open:
-        changed = recover(request.root, selected.run, record, folder)
-    elif record.state.sessions:  # it may have been killed on its way out
-        environment.forget_private(record.state.sessions[-1].started.private or "")
-    last = record.state.rollback
-    failed = last is not None and last.status is RollbackStatus.FAILED
-    if failed and request.settings[rs.ROLLBACK_ON_FAILURE]:
-        changed |= finish_rollback(request.root, selected.run, record, folder)
-    return changed
-
-
-def _refuse_dirty_rerun(
-    request: RunRequest, selected: SelectedRun, record: Recorder, plan: Plan
-) -> None:
-    if not selected.run.has_changes:
-        return
-    tree_guard.refuse_half_undone(request.pack, selected.run, record.state, request.argv)
-    if not request.settings[rs.ALLOW_DIRTY_RERUN]:
-        tree_guard.refuse_dirty_rerun(
-            request.root, request.pack, selected.run, record, plan, request.argv
-        )
-
-
 def _environment(request: RunRequest) -> dict[str, str]:
     """What the steps inherit: our environment, and the out_dir if one was given."""
     inherited = environment.inherited(with_database=not store_of(request))
@@ -404,116 +433,3 @@ def _environment(request: RunRequest) -> dict[str, str]:
         # A step may call oraclepack itself; what that runs is a rehearsal too.
         inherited |= {ENGINE.variable: REHEARSAL}
     return inherited | {"out_dir": request.out_dir} if request.out_dir else inherited
-
-
-@contextmanager
-def _notified(request: RunRequest, run: RunDir, record: Recorder) -> Iterator[None]:
-    """People are notified of what happens meanwhile, if they want to be."""
-    if not request.settings[NOTIFY]:
-        yield
-        return
-    # With what it needs for requests it would take each run a while to load.
-    from oraclepack.run.notify import Notifier, notify_options
-
-    options = notify_options(request.settings)
-    if options is None:
-        yield
-        return
-    notifier = Notifier(run, options)
-    notifier.begin(record.state)
-    record.observe(notifier.event)
-    try:
-        yield
-    finally:
-        for failure in notifier.close():
-            with suppress(OraclePackError, OSError):
-                message = f"a notification was not delivered: {failure}"
-                record.append(j.WarningRecorded(code="notify", message=message))
-
-
-def _awaited(request: RunRequest, selected: SelectedRun) -> RunDir | None:
-    """The run that this one waits for."""
-    name = request.arguments.wait_for
-    return run_to_wait_for(request.root, name, selected.run) if name else None
-
-
-def _record_plan(session: RunSession, planned: Plan) -> None:
-    """Write down what the plan warns of and skips, and take over what was paid for."""
-    for warning in planned.warnings:
-        session.record.append(j.WarningRecorded(message=warning))
-    for step in planned.steps:
-        for warning in step.warnings:
-            session.record.append(j.WarningRecorded(step=step.step_id, message=warning))
-    for step in planned.of(Decision.SKIPPED):
-        _skip(session, step)
-    _keep_what_was_paid_for(session, planned)
-
-
-def _keep_what_was_paid_for(session: RunSession, planned: Plan) -> None:
-    """Put outputs back, record answers that meet their contracts by now, before anything runs."""
-    kinds = (Decision.RESTORE, Decision.RECHECK, Decision.HELD)
-    kept = (*kinds, Decision.DONE)
-    steps = [
-        step
-        for step in planned.steps
-        if step.decision in kinds or (step.is_edited and step.decision in kept)
-    ]
-    if not steps:
-        return
-    where = revise.RunFiles(session.root, session.run, session.record)
-    options, verify = session.request.verify_options, session.settings[rs.OUTPUT_VERIFY]
-    for one in steps:
-        step = session.pack.step(one.step_id)
-        assert step is not None
-        if one.is_edited:
-            revise.record_edits(where, one.step_id)
-        if one.decision is Decision.RESTORE:
-            revise.restore_outputs(where, one.step_id)
-        elif one.decision is Decision.HELD:
-            revise.hold_failed(where, step, options)
-        elif one.decision is Decision.RECHECK:
-            revise.recheck(where, step, options, verify=verify)
-
-
-def _skip(session: RunSession, step: PlannedStep) -> None:
-    before = session.record.state.step(step.step_id)
-    if before.status is Status.SKIPPED and before.skip_reason == step.skip_reason:
-        return
-    session.record.append(
-        j.StepFinished(
-            step=step.step_id,
-            attempt=before.attempts,
-            status=Status.SKIPPED,
-            skip_reason=step.skip_reason,
-            command_hash=step.command_hash,
-        )
-    )
-
-
-def _end(
-    request: RunRequest, session: RunSession, selected: SelectedRun, planned: Plan
-) -> RunResult:
-    record = session.record
-    before = record.state
-    figures = completion(planned, before, request.settings[rs.MIN_COMPLETION])
-    run_reply = reply(planned, before)
-    code = exit_code(run_reply, figures, ci=request.settings[rs.CI], signal=session.stop.signal)
-    after = FollowUpResult(code, failed=run_reply.is_unfinished)
-    if request.then is not None:
-        after = request.then(
-            RunResult(selected, planned, before, run_reply, figures, code, session.root)
-        )
-    if after.failed and request.settings[rs.ROLLBACK_ON_FAILURE]:
-        roll_back(session.root, session.run, record, session.failed, run_reply.unfinished_steps)
-        run_reply = reply(planned, before, record.state)
-    settled = [record.state.step(step.id).status.is_settled for step in request.pack.steps]
-    if all(settled) and record.state.finished_at is None:
-        record.append(j.RunFinished(ok=run_reply.failed_step is None))
-    code = after.exit_code
-    signal = session.stop.signal
-    if signal is not None or run_reply.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
-        code = exit_code(run_reply, figures, ci=request.settings[rs.CI], signal=signal)
-    took = (session.clock.monotonic_ns() - session.began) // 1_000_000
-    ended = j.SessionFinished(exit_code=code, rollback=run_reply.rollback_status, duration_ms=took)
-    record.append(ended)
-    return RunResult(selected, planned, record.state, run_reply, figures, code, session.root)

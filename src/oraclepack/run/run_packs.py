@@ -12,8 +12,9 @@ from oraclepack.calls.call_budget import CommandLedger
 from oraclepack.errors import ExitCode, OraclePackError, UsageError, exit_code_of
 from oraclepack.pack.pack_files import find_packs
 from oraclepack.run.planning.selection import Rerun, RunArguments
+from oraclepack.run.preview import check_run, expected_cost, preview_run
 from oraclepack.run.request import RunRequest, read_request
-from oraclepack.run.run import check_run, expected_cost, preview_run, run_pack
+from oraclepack.run.run import run_pack
 from oraclepack.run.run_display import RunFrontEnd
 from oraclepack.run.run_report import RunOutcome, RunReport, plan_outcome, run_outcome
 from oraclepack.run.start_run import command_line

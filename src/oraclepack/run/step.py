@@ -1,9 +1,12 @@
 """One step, from the plan to its place in the journal."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from signal import Signals
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -17,7 +20,6 @@ from oraclepack.journal.statuses import AWAITED, BUDGET, INTERRUPTED, Status, Ve
 from oraclepack.pack.model import Step
 from oraclepack.pack.tree_policy import TreePolicy, TreePolicyResult, policy_of
 from oraclepack.run.planning.plan import PlannedStep
-from oraclepack.run.run_session import RunSession
 from oraclepack.run.step_outputs import (
     attached_hashes,
     back_up_outputs,
@@ -52,18 +54,19 @@ from oraclepack.system import git
 from oraclepack.system.machine import this_machine
 from oraclepack.tools.oracle_failures import last_words
 
+if TYPE_CHECKING:
+    from oraclepack.run.run import Run
+
 _GOES_ON = "a question it asked goes on without it; the run ends after the answer"
 
 
 @contextmanager
-def intercepted(
-    session: RunSession, attempt: Attempt, stop: Stop | None = None
-) -> Iterator[Attempt]:
+def intercepted(run: Run, attempt: Attempt, stop: Stop | None = None) -> Iterator[Attempt]:
     """The attempt with our shims first on its PATH, for as long as it runs.
 
     `stop` is that of its step, where it has one.
     """
-    gateway = session.gateway
+    gateway = run.gateway
     if gateway is None:
         yield attempt
         return
@@ -75,29 +78,27 @@ def intercepted(
     gateway.attempts.expect(guarded, stop)
     try:
         yield guarded
-        is_stopped = (stop or session.stop).level is not StopLevel.NONE
+        is_stopped = (stop or run.stop).level is not StopLevel.NONE
         if not is_stopped and gateway.attempts.asking(guarded):
             warning = j.WarningRecorded(step=attempt.step, code=Wait.EARLIER_CALL, message=_GOES_ON)
-            session.record.append(warning)
+            run.record.append(warning)
     finally:
         gateway.attempts.forget(guarded)
 
 
-def with_calls(
-    session: RunSession, attempt: Attempt, callbacks: AttemptCallbacks
-) -> AttemptCallbacks:
+def with_calls(run: Run, attempt: Attempt, callbacks: AttemptCallbacks) -> AttemptCallbacks:
     """The callbacks of an attempt whose calls are not to be cut off."""
-    gateway = session.gateway
+    gateway = run.gateway
     if gateway is None:
         return callbacks
     attempts = gateway.attempts
 
     def announce() -> None:
-        if session.stop.level is not StopLevel.NONE:
+        if run.stop.level is not StopLevel.NONE:
             if attempts.is_unannounced():
-                session.record.append(j.CallsAwaited(calls=attempts.asking()))
+                run.record.append(j.CallsAwaited(calls=attempts.asking()))
         elif attempts.is_unannounced(attempt):
-            session.record.append(j.CallsAwaited(calls=attempts.asking(attempt), step=attempt.step))
+            run.record.append(j.CallsAwaited(calls=attempts.asking(attempt), step=attempt.step))
 
     return replace(
         callbacks,
@@ -125,17 +126,17 @@ class AttemptVerdict(msgspec.Struct, frozen=True):
     verification: Verification | None = None
 
 
-def run_step(session: RunSession, planned: PlannedStep) -> Status:
+def run_step(run: Run, planned: PlannedStep) -> Status:
     """Run a step once; everything about it is in the journal when this returns."""
-    step = session.pack.step(planned.step_id)
+    step = run.pack.step(planned.step_id)
     assert step is not None
-    attached = attached_hashes(session, step)
-    note_publications(session, step)
-    quarantine_earlier(session, step)
-    attempt = _attempt(session, step)
-    back_up_outputs(session, step, attempt.number)
+    attached = attached_hashes(run, step)
+    note_publications(run, step)
+    quarantine_earlier(run, step)
+    attempt = _attempt(run, step)
+    back_up_outputs(run, step, attempt.number)
     stdout, stderr = log_names(step.id, attempt.number)
-    session.record.append(
+    run.record.append(
         j.StepStarted(
             step=step.id,
             attempt=attempt.number,
@@ -146,24 +147,24 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
             token=attempt.token,
         )
     )
-    tree = watched_tree(session, step, attempt.number, policy_of(step))
+    tree = watched_tree(run, step, attempt.number, policy_of(step))
     with (
-        _stopping(session, step.id) as stop,
+        _stopping(run, step.id) as stop,
         tree as watched,
-        intercepted(session, attempt, stop) as guarded,
+        intercepted(run, attempt, stop) as guarded,
     ):
-        outcome = run_attempt(guarded, stop, _watch(session, attempt), session.clock)
+        outcome = run_attempt(guarded, stop, _watch(run, attempt), run.clock)
         stopped = stop.level is not StopLevel.NONE
-        seen = session.gateway.attempts.arrived(attempt) if session.gateway else None
-    attached |= session.calls.attached(step.id, attempt.number) if session.calls else {}
-    record_outputs(session, step, attempt.number, succeeded=outcome.ok)
-    judged = _with_tree(_judge(session, step, attempt, outcome, stopped=stopped), session, watched)
+        seen = run.gateway.attempts.arrived(attempt) if run.gateway else None
+    attached |= run.calls.attached(step.id, attempt.number) if run.calls else {}
+    record_outputs(run, step, attempt.number, succeeded=outcome.ok)
+    judged = _with_tree(_judge(run, step, attempt, outcome, stopped=stopped), run, watched)
     if seen is not None and judged.status is not Status.SKIPPED:
-        judged = _with_unseen(judged, session, step, attempt, seen)
-    _record_leftovers(session, step, outcome)
+        judged = _with_unseen(judged, run, step, attempt, seen)
+    _record_leftovers(run, step, outcome)
     if judged.status in _UNFINISHED:
-        restore_backups(session, step, attempt.number)
-    session.record.append(
+        restore_backups(run, step, attempt.number)
+    run.record.append(
         j.StepFinished(
             step=step.id,
             attempt=attempt.number,
@@ -176,31 +177,29 @@ def run_step(session: RunSession, planned: PlannedStep) -> Status:
             attached=attached,
         )
     )
-    _record_head(session, step.id)
+    _record_head(run, step.id)
     return judged.status
 
 
-def _stopping(session: RunSession, step_id: str) -> AbstractContextManager[Stop]:
+def _stopping(run: Run, step_id: str) -> AbstractContextManager[Stop]:
     """What stops this step: its own stop, or that of the run alone."""
-    if session.control is None:
-        return nullcontext(session.stop)
-    return session.control.step_stop(step_id)
+    if run.control is None:
+        return nullcontext(run.stop)
+    return run.control.step_stop(step_id)
 
 
-def _record_head(session: RunSession, step_id: str) -> None:
+def _record_head(run: Run, step_id: str) -> None:
     """The commit of a step becomes one of the run's, so that the run still fits the repository."""
-    sha = git.head_commit(session.root)
-    if sha is None and session.record.state.heads:
-        sha = git.work_tree_state(session.root, session.environment).sha
-    if sha is not None and sha not in session.record.state.heads:
-        session.record.append(j.HeadRecorded(sha=sha, step=step_id))
+    sha = git.head_commit(run.root)
+    if sha is None and run.state.heads:
+        sha = git.work_tree_state(run.root, run.environment).sha
+    if sha is not None and sha not in run.state.heads:
+        run.record.append(j.HeadRecorded(sha=sha, step=step_id))
 
 
-def _with_tree(
-    judged: AttemptVerdict, session: RunSession, watched: TreePolicyResult
-) -> AttemptVerdict:
+def _with_tree(judged: AttemptVerdict, run: Run, watched: TreePolicyResult) -> AttemptVerdict:
     """A step that touched what is not its own has failed, where its policy is strict."""
-    strict = session.settings[STRICT] or watched.policy is TreePolicy.OWNED
+    strict = run.settings[STRICT] or watched.policy is TreePolicy.OWNED
     if judged.status in _UNFINISHED or not watched.strange or not strict:
         return judged
     return AttemptVerdict(
@@ -212,54 +211,54 @@ def _with_tree(
 
 def _with_unseen(
     judged: AttemptVerdict,
-    session: RunSession,
+    run: Run,
     step: Step,
     attempt: Attempt,
     seen: tuple[ArrivedCall, ...],
 ) -> AttemptVerdict:
     """A step whose calls did not all reach us has failed, unless the user allows that."""
-    prelude = session.pack.prelude
+    prelude = run.pack.prelude
     unseen = unseen_calls(
         step,
         [(call.tool, call.argv) for call in seen],
-        new := _new_outputs(session, step, attempt.number),
+        new := _new_outputs(run, step, attempt.number),
         prelude.script if prelude else None,
         succeeded=judged.status is Status.OK,
     )
     if not unseen:
         return judged
     message = describe_unseen(unseen, new)
-    if judged.status is not Status.OK or session.settings[rs.ALLOW_UNSEEN_CALLS]:
-        session.record.append(j.WarningRecorded(step=step.id, code="escaped", message=message))
+    if judged.status is not Status.OK or run.settings[rs.ALLOW_UNSEEN_CALLS]:
+        run.warn(message, "escaped", step.id)
         return judged
     error = StepError(code=ESCAPED, message=f"{message}; {ALLOWED}")
     return AttemptVerdict(Status.FAILED, error, verification=judged.verification)
 
 
-def _attempt(session: RunSession, step: Step) -> Attempt:
-    number = session.record.state.step(step.id).attempts + 1
-    while attempt_name(step.id, number) in session.attempts_before:
+def _attempt(run: Run, step: Step) -> Attempt:
+    number = run.state.step(step.id).attempts + 1
+    while attempt_name(step.id, number) in run.attempts_before:
         number += 1  # a crash may have kept a file and lost its event
-    folder, (stdout, stderr) = session.run.place, log_names(step.id, number)
+    folder, (stdout, stderr) = run.dir.place, log_names(step.id, number)
     return Attempt(
         step=step.id,
         number=number,
         code=step.code,
-        cwd=str(session.root),
-        env=session.environment,
+        cwd=str(run.root),
+        env=run.environment,
         stdout_log=f"{folder}/{stdout}",
         stderr_log=f"{folder}/{stderr}",
-        token=session.token(step.id, number),
-        restore=str(session.snapshot) if session.snapshot else None,
-        login=session.settings[rs.LOGIN] != "once",
-        step_timeout=session.settings[rs.STEP_TIMEOUT] or None,
-        idle_timeout=session.settings[rs.IDLE_TIMEOUT] or None,
+        token=run.token(step.id, number),
+        restore=str(run.snapshot) if run.snapshot else None,
+        login=run.settings[rs.LOGIN] != "once",
+        step_timeout=run.settings[rs.STEP_TIMEOUT] or None,
+        idle_timeout=run.settings[rs.IDLE_TIMEOUT] or None,
     )
 
 
-def _watch(session: RunSession, attempt: Attempt) -> AttemptCallbacks:
+def _watch(run: Run, attempt: Attempt) -> AttemptCallbacks:
     def started(process: StartedProcess) -> None:
-        session.record.append(
+        run.record.append(
             j.StepSpawned(
                 step=attempt.step,
                 attempt=attempt.number,
@@ -272,58 +271,58 @@ def _watch(session: RunSession, attempt: Attempt) -> AttemptCallbacks:
                 ),
             )
         )
-        session.record.sync()  # the shell is at work meanwhile
+        run.record.sync()  # the shell is at work meanwhile
 
     def idle(seconds: float) -> None:
         message = f"no output for {seconds:.0f} s; it may be thinking"
-        session.record.append(j.WarningRecorded(step=attempt.step, code="idle", message=message))
+        run.warn(message, "idle", attempt.step)
 
-    return with_calls(session, attempt, AttemptCallbacks(on_started=started, on_idle=idle))
+    return with_calls(run, attempt, AttemptCallbacks(on_started=started, on_idle=idle))
 
 
 def _judge(
-    session: RunSession, step: Step, attempt: Attempt, outcome: AttemptOutcome, *, stopped: bool
+    run: Run, step: Step, attempt: Attempt, outcome: AttemptOutcome, *, stopped: bool
 ) -> AttemptVerdict:
-    failure = _failure(session, attempt, outcome)
-    refused = _not_done(session, attempt)
+    failure = _failure(run, attempt, outcome)
+    refused = _not_done(run, attempt)
     if refused is not None and (failure is None or failure.code != INTERRUPTED):
         # Nothing is wrong with it, and what it paid for is kept: the next command runs it again.
         return AttemptVerdict(Status.PENDING, refused)
     if failure is not None:
         # What a call missed is counted over many runs, like what the step itself finds missing.
-        unmet = failure.code in _UNMET and session.settings[rs.OUTPUT_VERIFY]
-        verified = verify_outputs(session, step, attempt.number) if unmet else None
+        unmet = failure.code in _UNMET and run.settings[rs.OUTPUT_VERIFY]
+        verified = verify_outputs(run, step, attempt.number) if unmet else None
         if verified is not None and failure.code == "CONTRACT" and verified.failures:
             failure = msgspec.structs.replace(failure, message=_lacks(verified))
         # Stopped, not failed: the next command runs it as one that is still to be done.
         is_pending = failure.code == INTERRUPTED and stopped
         status = Status.PENDING if is_pending else Status.FAILED
         return AttemptVerdict(status, failure, verification=verified)
-    if not _new_outputs(session, step, attempt.number):
+    if not _new_outputs(run, step, attempt.number):
         skipped = skip_line(attempt.stdout_log)
         if skipped is not None:
             return AttemptVerdict(Status.SKIPPED, skip_reason=skipped)
-    if not session.settings[rs.OUTPUT_VERIFY]:
+    if not run.settings[rs.OUTPUT_VERIFY]:
         return AttemptVerdict(Status.OK)
-    verification = verify_outputs(session, step, attempt.number)
+    verification = verify_outputs(run, step, attempt.number)
     for doubt in verification.doubts:
         message = f"{doubt.path}:{doubt.line} is doubtful: {doubt.message}"
-        session.record.append(j.WarningRecorded(step=step.id, code="doubtful", message=message))
+        run.warn(message, "doubtful", step.id)
     if verification.passed:
         return AttemptVerdict(Status.OK, verification=verification)
-    error = _unmet(session, verification, _failed_calls(session, attempt))
+    error = _unmet(run, verification, _failed_calls(run, attempt))
     return AttemptVerdict(Status.FAILED, error, verification=verification)
 
 
-def _failure(session: RunSession, attempt: Attempt, outcome: AttemptOutcome) -> StepError | None:
+def _failure(run: Run, attempt: Attempt, outcome: AttemptOutcome) -> StepError | None:
     ended = _ended_early(attempt, outcome)
     if ended is not None or outcome.exit_code == 0:
         return ended
-    for call in _failed_calls(session, attempt):
+    for call in _failed_calls(run, attempt):
         if (call.exit_code or 1) == outcome.exit_code:
             return call.error
     message = f"exit code {outcome.exit_code}{_signal(outcome.exit_code or 0)}"
-    log = session.run.path / log_names(attempt.step, attempt.number)[1]
+    log = run.dir.path / log_names(attempt.step, attempt.number)[1]
     reason = last_words("\n".join(last_lines(log, _REASON_LINES)))
     return StepError(code="EXIT_CODE", message=f"{message}: {reason}" if reason else message)
 
@@ -346,14 +345,14 @@ def _ended_early(attempt: Attempt, outcome: AttemptOutcome) -> StepError | None:
             return None
 
 
-def _not_done(session: RunSession, attempt: Attempt) -> StepError | None:
+def _not_done(run: Run, attempt: Attempt) -> StepError | None:
     """The call that did not fit the budget, or whose answer its provider still computes.
 
     Unless its question was answered in the end.
 
     A step may continue after it, but without the answer it is not done.
     """
-    invocations = session.record.state.step(attempt.step).invocations
+    invocations = run.state.step(attempt.step).invocations
     outcomes = [one.outcome for one in invocations if one.attempt == attempt.number and one.outcome]
     answered = {outcome.output_path for outcome in outcomes if outcome.ok}
     for outcome in sorted(outcomes, key=lambda one: -one.seq):
@@ -375,31 +374,29 @@ def _signal(code: int) -> str:
         return ""
 
 
-def _failed_calls(session: RunSession, attempt: Attempt) -> list[j.InvocationOutcome]:
+def _failed_calls(run: Run, attempt: Attempt) -> list[j.InvocationOutcome]:
     """The calls of the attempt that failed, the last one first: most likely the step's reason."""
-    invocations = session.record.state.step(attempt.step).invocations
+    invocations = run.state.step(attempt.step).invocations
     outcomes = [one.outcome for one in invocations if one.attempt == attempt.number and one.outcome]
     failed = [outcome for outcome in outcomes if outcome.error is not None]
     return sorted(failed, key=lambda outcome: -outcome.seq)
 
 
-def _new_outputs(session: RunSession, step: Step, attempt: int) -> frozenset[str]:
+def _new_outputs(run: Run, step: Step, attempt: int) -> frozenset[str]:
     """The declared outputs that are there and are not merely the previous files."""
-    backups = backup_folder(session, step.id, attempt)
+    backups = backup_folder(run, step.id, attempt)
     return frozenset(
         path
         for path in declared_paths(step)
-        if output_content(session, step, attempt, path).data is not None
-        and not is_same(session.root / path, backups / path)
+        if output_content(run, step, attempt, path).data is not None
+        and not is_same(run.root / path, backups / path)
     )
 
 
-def _unmet(
-    session: RunSession, verification: Verification, calls: list[j.InvocationOutcome]
-) -> StepError:
+def _unmet(run: Run, verification: Verification, calls: list[j.InvocationOutcome]) -> StepError:
     unreadable = [failure for failure in verification.failures if failure.io_error]
     if unreadable:
-        missing = {place_of(session, failure.path) for failure in unreadable}
+        missing = {place_of(run, failure.path) for failure in unreadable}
         for call in calls:
             if call.output_path in missing and call.error is not None:
                 return call.error
@@ -421,10 +418,10 @@ def _lacks(verification: Verification) -> str:
     )
 
 
-def _record_leftovers(session: RunSession, step: Step, outcome: AttemptOutcome) -> None:
+def _record_leftovers(run: Run, step: Step, outcome: AttemptOutcome) -> None:
     for warning in outcome.warnings:
-        session.record.append(j.WarningRecorded(step=step.id, message=warning))
+        run.warn(warning, step=step.id)
     if outcome.orphans:
         names = ", ".join(f"{orphan.command} ({orphan.pid})" for orphan in outcome.orphans)
         message = f"processes outlived the step and were ended: {names}"
-        session.record.append(j.WarningRecorded(step=step.id, code="orphans", message=message))
+        run.warn(message, "orphans", step.id)

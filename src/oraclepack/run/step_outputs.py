@@ -1,10 +1,13 @@
 """The outputs of a step on disk: quarantined before it runs, recorded after it ran."""
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,13 +25,15 @@ from oraclepack.pack.model import Step
 from oraclepack.pack.output_names import output_names
 from oraclepack.pack.questions import title_of
 from oraclepack.run.quarantine import move_to_quarantine
-from oraclepack.run.run_session import RunSession
 from oraclepack.settings import call_settings as cs
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.files import Content
 from oraclepack.system.path_jail import content_at, hashes_of, jail, read_content
 from oraclepack.system.secrets import BLOT
+
+if TYPE_CHECKING:
+    from oraclepack.run.run import Run
 
 _HARMLESS = frozenset({"mkdir", "read", "cat", "echo", "printf", "true", "test", "[", ":"})
 """Commands that change no file but those that the text shows."""
@@ -41,24 +46,24 @@ def declared_paths(step: Step) -> tuple[str, ...]:
     return tuple(output.path.value for output in step.outputs if output.path.value is not None)
 
 
-def restore_backups(session: RunSession, step: Step, attempt: int) -> None:
+def restore_backups(run: Run, step: Step, attempt: int) -> None:
     """After a failed attempt: a file that the step has removed is there again."""
-    backups = backup_folder(session, step.id, attempt)
-    before = _backups_of(session, step, attempt)
+    backups = backup_folder(run, step.id, attempt)
+    before = _backups_of(run, step, attempt)
     for path in declared_paths(step):
         if not (backups / path).is_file():
             continue
         link = before[path].link if path in before else None
-        if link is not None and not os.path.lexists(session.root / path):
-            _link(link, session.root / path)
-        place = _judged(session, path)
+        if link is not None and not os.path.lexists(run.root / path):
+            _link(link, run.root / path)
+        place = _judged(run, path)
         if place is not None and not place.exists():
             _copy(backups / path, place)
 
 
-def produced_paths(session: RunSession, step: Step, attempt: int) -> tuple[str, ...]:
+def produced_paths(run: Run, step: Step, attempt: int) -> tuple[str, ...]:
     """The declared outputs, and those that only the running shell could name."""
-    calls = session.record.state.step(step.id).invocations
+    calls = run.state.step(step.id).invocations
     reported = [
         call.outcome.output_path
         for call in calls
@@ -66,78 +71,78 @@ def produced_paths(session: RunSession, step: Step, attempt: int) -> tuple[str, 
     ]
     declared = declared_paths(step)
     # The same file may be spelled in several ways; the text's own spelling is the one to keep.
-    named = {place_of(session, path) for path in declared}
+    named = {place_of(run, path) for path in declared}
     # A path that holds a secret was not written down; only the pack still has it.
     others = (path for path in reported if path and path not in named and BLOT not in path)
     return tuple(dict.fromkeys((*declared, *others)))
 
 
-def place_of(session: RunSession, path: str) -> str:
+def place_of(run: Run, path: str) -> str:
     """A path as calls record it: relative to the project root, normalised."""
-    verdict = jail(session.root, path)
+    verdict = jail(run.root, path)
     return path if isinstance(verdict, Refusal) else verdict.relative
 
 
-def note_publications(session: RunSession, step: Step) -> None:
+def note_publications(run: Run, step: Step) -> None:
     """Remember what is published at the outputs of a step that begins."""
-    places = {path: _judged(session, path) for path in declared_paths(step)}
-    session.published[step.id] = {
-        path: published_at(session.root, place) for path, place in places.items() if place
+    places = {path: _judged(run, path) for path in declared_paths(step)}
+    run.published[step.id] = {
+        path: published_at(run.root, place) for path, place in places.items() if place
     }
 
 
-def output_content(session: RunSession, step: Step, attempt: int, path: str) -> Content:
+def output_content(run: Run, step: Step, attempt: int, path: str) -> Content:
     """What a step has at an output's path.
 
     Where another run has published there since the step began, the answer that this attempt
     published counts: it is kept in the run.
     """
-    place, run = _judged(session, path), session.run
-    now = content_at(session.root, path)
-    before = session.published.get(step.id, {}).get(path)
-    if place is None or not is_of_another_run(session.root, run.run_id, place, now.data, before):
+    place = _judged(run, path)
+    now = content_at(run.root, path)
+    before = run.published.get(step.id, {}).get(path)
+    if place is None or not is_of_another_run(run.root, run.dir.run_id, place, now.data, before):
         return now
-    for call in reversed(session.record.state.step(step.id).invocations):
+    for call in reversed(run.state.step(step.id).invocations):
         outcome = call.outcome
         is_mine = call.attempt == attempt and outcome is not None
-        if outcome is not None and is_mine and outcome.output_path == place_of(session, path):
+        if outcome is not None and is_mine and outcome.output_path == place_of(run, path):
             published = outcome.sha256 or outcome.unmet_sha256
             if now.data is not None and sha256_bytes(now.data) == published:
                 return now  # both runs have published the same answer
-            data = read_blob(run.path, published)
+            data = read_blob(run.dir.path, published)
             if data is not None:
                 return Content(data)
     return Content(trouble="another run wrote it")
 
 
-def quarantine_earlier(session: RunSession, step: Step) -> None:
+def quarantine_earlier(run: Run, step: Step) -> None:
     """Move what a failed or interrupted attempt left out of the way of the next one.
 
     A file that still is what the attempt found there is not its output, nor is one that another
     run has published.
     """
-    before = session.record.state.step(step.id)
+    before = run.state.step(step.id)
     if not before.has_bad_attempt:
         return
     recorded = [out.declared_path for out in before.outputs if out.declared_path]
-    backups = backup_folder(session, step.id, before.attempts)
-    paid = set() if session.settings[cs.REFRESH] else _paid_for(session, before)
+    backups = backup_folder(run, step.id, before.attempts)
+    paid = set() if run.settings[cs.REFRESH] else _paid_for(run, before)
     inside = [
         path
         for path in (*declared_paths(step), *recorded)
-        if (place := _judged(session, path))
+        if (place := _judged(run, path))
         and not is_same(place, backups / path)
-        and place_of(session, path) not in paid
-        and not is_of_another_run(session.root, session.run.run_id, place, read_content(place).data)
+        and place_of(run, path) not in paid
+        and not is_of_another_run(run.root, run.dir.run_id, place, read_content(place).data)
     ]
     moves = move_to_quarantine(
-        session.root, session.failed, session.run.run_id, step.id, before.attempts, inside
+        run.root, run.failed, run.dir.run_id, step.id, before.attempts, inside
     )
     if moves:
-        session.record.append(j.Quarantined(step=step.id, attempt=before.attempts, moves=moves))
+        run.record.append(j.Quarantined(step=step.id, attempt=before.attempts, moves=moves))
 
 
-def _paid_for(session: RunSession, state: StepState) -> set[str]:
+def _paid_for(run: Run, state: StepState) -> set[str]:
     """Where whole answers lie that miss their contract, or that a person accepted.
 
     They are not asked for again: the call takes them as they are now, corrected or not.
@@ -152,40 +157,40 @@ def _paid_for(session: RunSession, state: StepState) -> set[str]:
             if code != CRASHED:
                 last[invocation.outcome.output_path] = code
     unmet = {path for path, code in last.items() if code in UNMET}
-    return unmet | {place_of(session, one.declared_path) for one in state.accepted}
+    return unmet | {place_of(run, one.declared_path) for one in state.accepted}
 
 
-def back_up_outputs(session: RunSession, step: Step, attempt: int) -> None:
+def back_up_outputs(run: Run, step: Step, attempt: int) -> None:
     """Keep a copy of every file the step may replace, so that a rollback can put it back.
 
     A command that was killed may have died while a file was moved away: its copy counts.
     """
     if not step.outputs:
         return
-    before = session.record.state.step(step.id)
+    before = run.state.step(step.id)
     killed = before.status is Status.RUNNING
-    earlier = backup_folder(session, step.id, before.attempts)
+    earlier = backup_folder(run, step.id, before.attempts)
     for path in declared_paths(step):
-        place = _judged(session, path)
+        place = _judged(run, path)
         if place is None:
             continue
         source = earlier / path if killed and not place.exists() else place
-        backup = keep_copy(session.run.path, step.id, attempt, path, source)
+        backup = keep_copy(run.dir.path, step.id, attempt, path, source)
         if backup is not None:
-            link = file_moves.link_at(session.root / path)
-            session.record.append(msgspec.structs.replace(backup, link=link))
+            link = file_moves.link_at(run.root / path)
+            run.record.append(msgspec.structs.replace(backup, link=link))
 
 
-def backup_folder(session: RunSession, step_id: str, attempt: int) -> Path:
+def backup_folder(run: Run, step_id: str, attempt: int) -> Path:
     """Where an attempt keeps the files it may replace."""
-    return session.run.backups / attempt_name(step_id, attempt)
+    return run.dir.backups / attempt_name(step_id, attempt)
 
 
-def _backups_of(session: RunSession, step: Step, attempt: int) -> dict[str, j.OutputBackedUp]:
+def _backups_of(run: Run, step: Step, attempt: int) -> dict[str, j.OutputBackedUp]:
     """What an attempt kept copies of, by path."""
     return {
         event.path: event
-        for event in session.record.state.session_files
+        for event in run.state.session_files
         if isinstance(event, j.OutputBackedUp) and (event.step, event.attempt) == (step.id, attempt)
     }
 
@@ -211,30 +216,28 @@ def is_same(place: Path, backup: Path) -> bool:
     return now is not None and now == then
 
 
-def record_outputs(session: RunSession, step: Step, attempt: int, *, succeeded: bool) -> None:
+def record_outputs(run: Run, step: Step, attempt: int, *, succeeded: bool) -> None:
     """Copy what the step produced into the run directory, and write down what it is.
 
     Of a failed step only what it changed: a file it never touched is not its output. Outputs of
     other steps that a step changed before it went well are its own from now on.
     """
-    paths = produced_paths(session, step, attempt)
+    paths = produced_paths(run, step, attempt)
     if succeeded:
-        others = _changed_outputs(session, step, attempt, known=paths)
+        others = _changed_outputs(run, step, attempt, known=paths)
         paths = tuple(dict.fromkeys((*paths, *others)))
     if not paths:
         return
     group: list[tuple[j.OutputRecorded, bytes]] = []
-    for one in _outputs_on_disk(session, step, attempt, paths, succeeded=succeeded):
+    for one in _outputs_on_disk(run, step, attempt, paths, succeeded=succeeded):
         group.append(one)
         if sum(len(content) for _, content in group) > _TOGETHER:
-            _keep(session, group)
+            _keep(run, group)
             group = []
-    _keep(session, group)
+    _keep(run, group)
 
 
-def _changed_outputs(
-    session: RunSession, step: Step, attempt: int, known: tuple[str, ...]
-) -> Iterator[str]:
+def _changed_outputs(run: Run, step: Step, attempt: int, known: tuple[str, ...]) -> Iterator[str]:
     """The outputs of other steps that changed while this one ran; what they were is kept."""
     only_asks = all(
         command.name in _HARMLESS or command.span in {call.span for call in step.calls}
@@ -242,57 +245,55 @@ def _changed_outputs(
     )
     if only_asks and not step.writes_unknown and step.writes <= set(declared_paths(step)):
         return
-    state = session.record.state
+    state = run.state
     started = datetime.fromisoformat(state.step(step.id).started_at or state.last_at or "")
-    own = {place_of(session, path) for path in known}
+    own = {place_of(run, path) for path in known}
     replaced = state.replaced_outputs()
     for output in [one for other in state.steps.values() for one in other.outputs]:
         path = output.declared_path
         if output.step == step.id or (output.step, output.path) in replaced or path is None:
             continue
-        place = _judged(session, path)
-        if place is None or place_of(session, path) in own or not place.is_file():
+        place = _judged(run, path)
+        if place is None or place_of(run, path) in own or not place.is_file():
             continue
         # Not st_mtime, which tools copy from one file to another.
         changed = datetime.fromtimestamp(place.stat().st_ctime, UTC)
         content = read_content(place).data if changed >= started else None
         if content is None or sha256_bytes(content) == output.sha256:
             continue
-        if is_of_another_run(session.root, session.run.run_id, place, content):
+        if is_of_another_run(run.root, run.dir.run_id, place, content):
             continue
-        backup = keep_copy(session.run.path, step.id, attempt, path, session.run.path / output.path)
+        backup = keep_copy(run.dir.path, step.id, attempt, path, run.dir.path / output.path)
         if backup is not None:
-            session.record.append(backup)
+            run.record.append(backup)
         yield path
 
 
-def _keep(session: RunSession, group: list[tuple[j.OutputRecorded, bytes]]) -> None:
-    folder, mode = session.run.path, files.PRIVATE_FILE
+def _keep(run: Run, group: list[tuple[j.OutputRecorded, bytes]]) -> None:
+    folder, mode = run.dir.path, files.PRIVATE_FILE
     files.write_together([(folder / event.path, content, mode) for event, content in group])
     for event, _ in group:
-        session.record.append(event)
+        run.record.append(event)
 
 
 def _outputs_on_disk(
-    session: RunSession, step: Step, attempt: int, paths: tuple[str, ...], *, succeeded: bool
+    run: Run, step: Step, attempt: int, paths: tuple[str, ...], *, succeeded: bool
 ) -> Iterator[tuple[j.OutputRecorded, bytes]]:
     """The content at each path, and the event that records it."""
     known = {
-        out.declared_path: out.path
-        for out in session.record.state.step(step.id).outputs
-        if out.declared_path
+        out.declared_path: out.path for out in run.state.step(step.id).outputs if out.declared_path
     }
     names = output_names(step.id, title_of(step), paths, known)
-    replaced = _backups_of(session, step, attempt)
+    replaced = _backups_of(run, step, attempt)
     cached = {
         call.outcome.output_path
-        for call in session.record.state.step(step.id).last_invocations()
+        for call in run.state.step(step.id).last_invocations()
         if call.outcome is not None and call.outcome.cache is Cache.HIT
     }
-    sections = {c.path: c.sections[0] for c in _contracts(session, step) if len(c.sections) == 1}
+    sections = {c.path: c.sections[0] for c in _contracts(run, step) if len(c.sections) == 1}
     for path in paths:
-        place = _judged(session, path)
-        content = output_content(session, step, attempt, path).data
+        place = _judged(run, path)
+        content = output_content(run, step, attempt, path).data
         if place is None or content is None:
             continue
         before = replaced.get(path)
@@ -308,7 +309,7 @@ def _outputs_on_disk(
             sha256=digest,
             bytes=len(content),
             mode=stat.S_IMODE(place.stat().st_mode) if place.exists() else None,
-            from_cache=place_of(session, path) in cached,
+            from_cache=place_of(run, path) in cached,
             created=before is None,
             replaced_sha256=before.sha256 if before else None,
             backup=before.backup if before else None,
@@ -316,31 +317,31 @@ def _outputs_on_disk(
         yield event, content
 
 
-def verify_outputs(session: RunSession, step: Step, attempt: int = 0) -> Verification:
+def verify_outputs(run: Run, step: Step, attempt: int = 0) -> Verification:
     """The step's outputs against their contracts, by the code of `verify-outputs`."""
-    written = produced_paths(session, step, attempt)
+    written = produced_paths(run, step, attempt)
     if not step.outputs and not written:
         return Verification(passed=True)
-    accepted = {one.declared_path: one for one in session.record.state.step(step.id).accepted}
+    accepted = {one.declared_path: one for one in run.state.step(step.id).accepted}
 
     def read(path: str) -> Content:
-        return output_content(session, step, attempt, path)
+        return output_content(run, step, attempt, path)
 
-    return verify_step(step, read, session.request.verify_options, written, accepted)
+    return verify_step(step, read, run.request.verify_options, written, accepted)
 
 
-def attached_hashes(session: RunSession, step: Step) -> dict[str, str]:
+def attached_hashes(run: Run, step: Step) -> dict[str, str]:
     """The attached files the text names, and what was in them when the step ran."""
     named = {attached.word.value for call in step.calls for attached in call.attachments}
     paths = sorted(path for path in named if path is not None)
-    return hashes_of(session.root, paths)
+    return hashes_of(run.root, paths)
 
 
-def _contracts(session: RunSession, step: Step) -> tuple[OutputContract, ...]:
-    options = session.request.verify_options
+def _contracts(run: Run, step: Step) -> tuple[OutputContract, ...]:
+    options = run.request.verify_options
     return contracts_of(step, chunks=options.chunks, mode=options.mode)
 
 
-def _judged(session: RunSession, path: str) -> Path | None:
-    verdict = jail(session.root, path)
+def _judged(run: Run, path: str) -> Path | None:
+    verdict = jail(run.root, path)
     return None if isinstance(verdict, Refusal) else verdict.path

@@ -1,10 +1,13 @@
 """The work-tree guard: what a step changes is reported and recorded."""
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,7 +21,6 @@ from oraclepack.pack.tree_policy import TreePolicy, TreePolicyResult, disallowed
 from oraclepack.run.patch_undo import is_begun, remove_left_over
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.recorder import Recorder
-from oraclepack.run.run_session import RunSession
 from oraclepack.run.step_outputs import declared_paths
 from oraclepack.run.worktree import FileStates, Worktree, WorktreeError
 from oraclepack.system import environment, files, git
@@ -26,6 +28,9 @@ from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import plain_file
 from oraclepack.system.printable import readable
 from oraclepack.view.legacy_files import all_file_names
+
+if TYPE_CHECKING:
+    from oraclepack.run.run import Run
 
 
 class DirtyRerunError(InputError):
@@ -141,24 +146,24 @@ PATCH = "changes.patch"
 
 @contextmanager
 def watched_tree(
-    session: RunSession, step: Step, attempt: int, policy: TreePolicy
+    run: Run, step: Step, attempt: int, policy: TreePolicy
 ) -> Iterator[TreePolicyResult]:
     """Look at the work tree before and after a step, as its policy demands."""
-    watched, status = TreePolicyResult(policy), session.tree_status
+    watched, status = TreePolicyResult(policy), run.tree_status
     if policy is TreePolicy.UNWATCHED:
         with status.changing():
             yield watched
     elif policy is TreePolicy.MUTATES:
-        with status.changing(), _recorded(session, step, attempt):
+        with status.changing(), _recorded(run, step, attempt):
             yield watched
-    elif (tree := status.tree(session, step.id)) is None:
+    elif (tree := status.tree(run, step.id)) is None:
         yield watched
     else:
-        before = _status(session, step, lambda: status.before(tree, attempt))
+        before = _status(run, step, lambda: status.before(tree, attempt))
         yield watched
-        after = _status(session, step, lambda: status.after(tree))
+        after = _status(run, step, lambda: status.after(tree))
         if before is not None and after is not None:
-            _warn_of_other_changes(session, step, tree, _differing(before, after), watched)
+            _warn_of_other_changes(run, step, tree, _differing(before, after), watched)
 
 
 def recorded_change(
@@ -199,48 +204,48 @@ def recover_change(root: Path, run: RunDir, record: Recorder) -> None:
 
 
 @contextmanager
-def _recorded(session: RunSession, step: Step, attempt: int) -> Iterator[None]:
+def _recorded(run: Run, step: Step, attempt: int) -> Iterator[None]:
     """Keep what a mutating step changes, as a patch; the tree before it is written down first."""
-    tree = work_tree(session.root, session.run, step.id, session.record.state)
+    tree = work_tree(run.root, run.dir, step.id, run.state)
     if tree is None:
         message = "outside of git what it changes is not recorded, and cannot be taken back"
-        session.record.append(j.WarningRecorded(step=step.id, code="tree", message=message))
+        run.warn(message, "tree", step.id)
         yield
         return
-    was = git.head_commit(session.root)
+    was = git.head_commit(run.root)
     try:
         before = tree.snapshot()
     except WorktreeError as trouble:
-        _cannot_watch(session, step, trouble)
+        _cannot_watch(run, step, trouble)
         yield
         return
-    session.record.append(j.TreeRecorded(step=step.id, attempt=attempt, tree=before))
+    run.record.append(j.TreeRecorded(step=step.id, attempt=attempt, tree=before))
     try:
         yield
     finally:
         try:
-            change = recorded_change(session.run, tree, before, step.id, attempt)
-            _warn_of_repositories(session, step, tree)
+            change = recorded_change(run.dir, tree, before, step.id, attempt)
+            _warn_of_repositories(run, step, tree)
         except WorktreeError as trouble:
-            _cannot_watch(session, step, trouble)
+            _cannot_watch(run, step, trouble)
             change = j.TreeChanged(step=step.id, attempt=attempt, files=())
-        now = git.head_commit(session.root)
-        session.record.append(msgspec.structs.replace(change, head_before=was, head_after=now))
+        now = git.head_commit(run.root)
+        run.record.append(msgspec.structs.replace(change, head_before=was, head_after=now))
         tree.remove_objects()
 
 
-def _warn_of_repositories(session: RunSession, step: Step, tree: Worktree) -> None:
+def _warn_of_repositories(run: Run, step: Step, tree: Worktree) -> None:
     listed = tree.repositories()
     if listed:
         message = f"repositories of their own are not watched: {', '.join(listed[:5])}"
-        session.record.append(j.WarningRecorded(step=step.id, code="tree", message=message))
+        run.warn(message, "tree", step.id)
 
 
-def _status(session: RunSession, step: Step, read: Callable[[], FileStates]) -> FileStates | None:
+def _status(run: Run, step: Step, read: Callable[[], FileStates]) -> FileStates | None:
     try:
         return read()
     except WorktreeError as trouble:
-        _cannot_watch(session, step, trouble)
+        _cannot_watch(run, step, trouble)
         return None
 
 
@@ -249,50 +254,50 @@ def _differing(before: FileStates, after: FileStates) -> tuple[str, ...]:
     return tuple(sorted(path for path in paths if before.get(path) != after.get(path)))
 
 
-def _cannot_watch(session: RunSession, step: Step, trouble: WorktreeError) -> None:
+def _cannot_watch(run: Run, step: Step, trouble: WorktreeError) -> None:
     message = f"the work tree cannot be watched: {trouble}"
-    session.record.append(j.WarningRecorded(step=step.id, code="tree", message=message))
+    run.warn(message, "tree", step.id)
 
 
 def _warn_of_other_changes(
-    session: RunSession,
+    run: Run,
     step: Step,
     tree: Worktree,
     touched: tuple[str, ...],
     watched: TreePolicyResult,
 ) -> None:
-    watched.strange = disallowed(_from_root(session, tree, touched), _allowed(session, step))
+    watched.strange = disallowed(_from_root(run, tree, touched), _allowed(run, step))
     if watched.strange:
-        session.record.append(j.WarningRecorded(step=step.id, code="tree", message=watched.message))
+        run.record.append(j.WarningRecorded(step=step.id, code="tree", message=watched.message))
 
 
-def _from_root(session: RunSession, tree: Worktree, paths: tuple[str, ...]) -> tuple[str, ...]:
+def _from_root(run: Run, tree: Worktree, paths: tuple[str, ...]) -> tuple[str, ...]:
     """Paths from the top of the work tree, as seen from the project root."""
-    if session.root.resolve() == tree.top.resolve():
+    if run.root.resolve() == tree.top.resolve():
         return paths
-    below = session.root.resolve().relative_to(tree.top.resolve()).as_posix() + "/"
+    below = run.root.resolve().relative_to(tree.top.resolve()).as_posix() + "/"
     return tuple(path.removeprefix(below) for path in paths if path.startswith(below))
 
 
-def _allowed(session: RunSession, step: Step) -> tuple[str, ...]:
+def _allowed(run: Run, step: Step) -> tuple[str, ...]:
     """The declared outputs of all steps, since several may run at once, and what others write."""
-    outputs = [o.path.value for s in session.pack.steps for o in s.outputs if o.path.value]
+    outputs = [o.path.value for s in run.pack.steps for o in s.outputs if o.path.value]
     recorded = [
         out.declared_path
-        for step in session.record.state.steps.values()
+        for step in run.state.steps.values()
         for out in step.outputs
         if out.declared_path
     ]
     called = [
         call.outcome.output_path
-        for step in session.record.state.steps.values()
+        for step in run.state.steps.values()
         for call in step.invocations
         if call.outcome is not None and call.outcome.output_path
     ]
-    folder = [f"{session.pack.out_dir}/"] if session.pack.out_dir not in {None, "."} else []
-    created = session.record.state.created
+    folder = [f"{run.pack.out_dir}/"] if run.pack.out_dir not in {None, "."} else []
+    created = run.state.created
     legacy = all_file_names(created.pack_path) if created else ()
-    others = (other for other in session.pack.steps if other.id != step.id)
+    others = (other for other in run.pack.steps if other.id != step.id)
     writes = [path for other in others for path in other.writes]
     # Our own files, those just being written among them.
     own = (*legacy, ".oraclepack/", "*.oraclepack-*.tmp")

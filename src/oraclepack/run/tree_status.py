@@ -1,16 +1,21 @@
 """The status of the work tree around read-only steps, with as few calls of git as that needs."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.run.run_session import RunSession
 from oraclepack.run.tree_guard import work_tree
 from oraclepack.run.worktree import FileStates, Worktree
 from oraclepack.system.clock import Clock
+
+if TYPE_CHECKING:
+    from oraclepack.run.run import Run
 
 _JUST_NOW = 200_000_000
 """Nanoseconds. A status that is no older serves a step that begins."""
@@ -50,12 +55,11 @@ class TreeStatus:
                 self._changing -= 1
                 self._latest = None
 
-    def tree(self, session: RunSession, step_id: str) -> Worktree | None:
+    def tree(self, run: Run, step_id: str) -> Worktree | None:
         """The work tree, looked up once; None outside of git."""
         with self._lock:
             if self._tree is None:
-                root, run, state = session.root, session.run, session.record.state
-                self._tree = work_tree(root, run, step_id, state)
+                self._tree = work_tree(run.root, run.dir, step_id, run.state)
             return self._tree
 
     def before(self, tree: Worktree, attempt: int) -> FileStates:

@@ -9,8 +9,9 @@ from oraclepack.journal import run_dir
 from oraclepack.journal.activity import waiting_for_run
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Wait
-from oraclepack.run.run_session import RunSession
+from oraclepack.run.recorder import Recorder
 from oraclepack.shell.attempt import StopLevel
+from oraclepack.shell.stop import Stop
 from oraclepack.system import locks
 from oraclepack.system.ownership import foreign_run
 from oraclepack.view.past_runs import named_run
@@ -40,20 +41,20 @@ def run_to_wait_for(root: Path, name: str, own: RunDir) -> RunDir:
     return target
 
 
-def wait_for_end(session: RunSession, target: RunDir | None) -> bool:
+def wait_for_end(record: Recorder, stop: Stop, target: RunDir | None) -> bool:
     """Wait until no command works on the other run any more, or this one is stopped.
 
     Returns whether there was anything to wait for.
     """
     if target is None or locks.holder_of(target.path) is None:
         return False
-    session.record.append(
+    record.append(
         j.WaitStarted(step="", attempt=0, call=0, wait=1, reason=Wait.OTHER_RUN, detail=target.name)
     )
     poll = select.poll()
-    for descriptor in session.stop.polite_fds:
+    for descriptor in stop.polite_fds:
         poll.register(descriptor, select.POLLIN)
-    while session.stop.level is StopLevel.NONE and locks.holder_of(target.path) is not None:
+    while stop.level is StopLevel.NONE and locks.holder_of(target.path) is not None:
         poll.poll(_POLL_MS)
-    session.record.append(j.WaitFinished(step="", attempt=0, call=0, wait=1))
+    record.append(j.WaitFinished(step="", attempt=0, call=0, wait=1))
     return True
