@@ -236,6 +236,19 @@ def test_evidence_gives_a_question(key: str, path: str, text: str, lines: list[i
             id="nothing is decided",
         ),
         pytest.param(
+            "round-trip",
+            "a.py",
+            "def write_all(x):\n    if x > 9:\n        raise A\n    if x:\n        b()\n\n\n"
+            "def read_all(x):\n    if x > 9:\n        raise B\n    if x:\n        b()\n",
+            id="what is only transferred",
+        ),
+        pytest.param(
+            "no-timeout",
+            "a.js",
+            "function f(options) {\n  return net.connect(options);\n}\n",
+            id="options that may hold the limit",
+        ),
+        pytest.param(
             "platform-branch",
             "a.py",
             "def f():\n    if sys.platform == 'win32':\n        return 1\n    return 2\n",

@@ -35,12 +35,16 @@ _OPPOSITES = (
     *(("up", "down"), ("left", "right"), ("first", "last"), ("start", "stop"), ("read", "write")),
     *(("encode", "decode"), ("push", "pop"), ("add", "remove"), ("lock", "unlock"), ("any", "all")),
     *(("begin", "end"), ("before", "after"), ("enable", "disable"), ("send", "receive")),
+    *(("register", "unregister"), ("connect", "disconnect"), ("open", "close"), ("load", "save")),
+    *(("insert", "delete"), ("attach", "detach"), ("create", "destroy"), ("import", "export")),
 )
 """Functions with such names mirror each other: their differences are their purpose."""
 _GUARD = re.compile(
     r"[}\s]*(?:(?:else )?if|elif|unless|raise|throw|rescue|except|catch|finally|ensure|assert|await"
     r"|defer|return (?:err|nil|null|None|false|False|-1)|break|continue)\b"
 )
+_SHOWN = frozenset({"__repr__", "__str__", "toString", "to_s", "inspect", "String", "fmt"})
+"""Functions that only show a value."""
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _ASYNC = re.compile(r"\b(?:async|await)\s+")
 
@@ -74,7 +78,8 @@ def duplicate_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]
 def _bodies(survey: RepositorySurvey) -> Iterator[_Body]:
     for file, source in survey.sources:
         for function, _ in source.functions:
-            if function.length < _SHORTEST_COPY or not function.branches:
+            is_short = function.length < _SHORTEST_COPY or not function.branches
+            if is_short or function.name in _SHOWN:
                 continue
             lines: dict[str, int] = {}
             for number in range(_body_line(file.lines, function), function.end_line + 1):

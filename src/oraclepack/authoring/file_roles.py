@@ -106,7 +106,8 @@ _TEST = re.compile(
 _SPEC = re.compile(r"(?:^|/)specs?/")
 """Tests of Ruby, or what a repository of documents specifies."""
 _EXAMPLE = re.compile(
-    r"(?:^|/)(?:examples?|samples?|demos?|tutorials?|playground|docs_src|cookbook)/", re.IGNORECASE
+    r"(?:^|/)_?(?:examples?|samples?|demos?|tutorials?|playground|docs_src|cookbook)/",
+    re.IGNORECASE,
 )
 _CI = re.compile(
     r"^\.(?:github|gitlab|circleci|buildkite|ci)/|^\.gitlab-ci\.yml$|(?:^|/)Jenkinsfile$"

@@ -31,6 +31,9 @@ _OPENED = ("do", "{", "(", "=>", "|")
 _FIRST_NAME = re.compile(r"[A-Za-z_$][\w$.]*(?:->[\w$]+)*")
 _DISPATCH = 0.45
 """The share of conditions about one name from which on a function only looks it up."""
+_VARIABLE = re.compile(r"\(\s*(?:opts|options|config|params|init|settings)\s*\)")
+_WHOLE = frozenset({"all", "bytes", "data", "chunk", "exactly", "until", "lock", "loop"})
+"""What is read and written as it comes: such a pair transfers, and converts nothing."""
 _NO_HANDLER = re.compile(r"\bSIG_(?:IGN|DFL)\b|removeListener|SIGPIPE|SIGWINCH")
 _NO_EXIT = re.compile(r"process\.on\(\s*[\"'](?!exit|SIG|beforeExit|uncaught|unhandled)")
 _PLATFORM = re.compile(
@@ -77,6 +80,7 @@ def _unlimited_wait(
     if language in {"JavaScript", "TypeScript"}:
         # Options in a variable may hold the limit.
         waits = [w for w in waits if "args:1" in w.flags or any(f[:3] == "kw:" for f in w.flags)]
+        waits = [w for w in waits if not _VARIABLE.search(file.lines[w.line - 1])]
     if not waits:
         return
     # A limit may also be set on the socket, the client or the loop around it.
@@ -165,7 +169,7 @@ def _round_trips(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionC
     names = {(d.owner, d.name.lstrip("_").lower()): d for d in source.definitions if d.is_callable}
     for (owner, name), there in sorted(names.items()):
         for forward, backward in _PAIRS:
-            if not name.startswith(forward):
+            if not name.startswith(forward) or name[len(forward) :] in _WHOLE:
                 continue
             back = names.get((owner, backward + name[len(forward) :]))
             if back is None or back is there:
