@@ -10,6 +10,7 @@ from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import INTERRUPTED, RollbackStatus, Status
 from oraclepack.pack.model import PRELUDE, StepId
 from oraclepack.run.planning.plan import Decision, Plan
+from oraclepack.view.step import shaped
 
 _ROUNDING = 1e-9
 
@@ -228,14 +229,7 @@ def _done(plan: Plan, rechecked: dict[StepId, Status]) -> Iterator[StepId]:
 def _unmet(step_id: StepId, state: RunState) -> Iterator[FailedOutput]:
     checked = state.step(step_id).verification
     for one in checked.failures if checked else ():
-        yield FailedOutput(
-            step_id=step_id,
-            path=one.path,
-            contract=one.contract,
-            missing_sections=one.missing_sections,
-            io_error=one.io_error,
-            reason=one.reason,
-        )
+        yield shaped(FailedOutput, one, step_id=step_id)
 
 
 def verdict(reply: RunReply, figures: Completion, *, ci: bool) -> ExitCode:

@@ -13,21 +13,69 @@ import msgspec
 
 from oraclepack.answers.verification import FailedOutput
 from oraclepack.errors import ExitCode
-from oraclepack.journal.costs import NO_COST, CostTotal, calls_text, forecast_text, total_cost
+from oraclepack.journal.costs import (
+    NO_COST,
+    CostTotal,
+    calls_text,
+    cost_of,
+    forecast_text,
+    total_cost,
+)
 from oraclepack.journal.events import ForecastRecorded
 from oraclepack.journal.run_dir import log_names
 from oraclepack.journal.run_state import RunState
-from oraclepack.journal.statuses import UNMET, WAITS
+from oraclepack.journal.statuses import UNMET, WAITS, Cache
+from oraclepack.journal.step_state import Invocation
 from oraclepack.pack.model import PRELUDE, Pack
-from oraclepack.run.call_report import CallReport, OutputReport, call_reports, output_reports
 from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan, PlannedStep
 from oraclepack.run.policy import Completion, RunReply, completion, completion_shortfall, reply
+from oraclepack.tools.usage import FigureSource
+from oraclepack.view.step import shaped
 
 if TYPE_CHECKING:
     from oraclepack.run.known_calls import RunForecast
     from oraclepack.run.request import RunRequest
     from oraclepack.run.run import RunResult
+
+
+class CallReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One call of a tool. What has its usual value is left out."""
+
+    call: int
+    tool: str
+    status: str
+    """`ok`, `failed`, or `open` where nothing is known of its end."""
+    attempt: int = 1
+    """The attempt of the step that made it."""
+    model: str | None = None
+    provider: str | None = None
+    cache: str | None = None
+    """`hit`: answered from the cache; `miss`: asked."""
+    adopted: bool = False
+    """The answer of an earlier call, not asked for again."""
+    tries: int = 0
+    waited_ms: int = 0
+    """Spent waiting for slots and between tries."""
+    output: str | None = None
+    error: str | None = None
+    message: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: Decimal | None = None
+    """US dollars; left out where it is not known or nothing was paid."""
+    cost_source: str | None = None
+    saved: Decimal | None = None
+    """What the answer had cost when it was paid for."""
+
+
+class OutputReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One output of a step."""
+
+    path: str
+    bytes: int
+    sha256: str
+    from_cache: bool = False
 
 
 class ExpectedCalls(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,18 +157,7 @@ class ForecastReport(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """In one line."""
-        return forecast_text(
-            ForecastRecorded(
-                to_ask=self.to_ask,
-                cached=self.cached,
-                adopted=self.adopted,
-                low=self.low,
-                likely=self.likely,
-                high=self.high,
-                unpriced_calls=self.unpriced_calls,
-                unrecorded_steps=self.unrecorded_steps,
-            )
-        )
+        return forecast_text(shaped(ForecastRecorded, self))
 
 
 def forecast_report(
@@ -130,17 +167,7 @@ def forecast_report(
     if forecast is None:
         return None
     now, before = cost.cost if cost else None, forecast.spent_before
-    return ForecastReport(
-        to_ask=forecast.to_ask,
-        cached=forecast.cached,
-        adopted=forecast.adopted,
-        low=forecast.low,
-        likely=forecast.likely,
-        high=forecast.high,
-        unpriced_calls=forecast.unpriced_calls,
-        unrecorded_steps=forecast.unrecorded_steps,
-        actual=None if now is None else now - (before or 0),
-    )
+    return shaped(ForecastReport, forecast, actual=None if now is None else now - (before or 0))
 
 
 def ways_on(pack: str, steps: Sequence[str]) -> str:
@@ -333,69 +360,67 @@ def _report(
 ) -> RunReport:
     failed_prelude = state.prelude_error is not None
     logs = log_names(PRELUDE, state.prelude_attempts) if failed_prelude else (None, None)
-    return RunReport(
+    forecast = state.sessions[-1].forecast if state.sessions and not dry_run else None
+    return shaped(
+        RunReport,
+        answer,
         run_id=selected.run.run_id,
         run_dir=selected.run.relative,
         continued=not selected.is_new,
         reason=selected.reason,
         status=state.status,
-        completed_steps=answer.completed_steps,
-        done_steps=answer.done_steps,
-        failed_step=answer.failed_step,
-        failed_steps=answer.failed_steps,
-        interrupted_steps=answer.interrupted_steps,
-        budget_steps=answer.budget_steps,
-        awaited_steps=answer.awaited_steps,
-        held_steps=answer.held_steps,
-        undecided_steps=answer.undecided_steps,
         prelude_error=state.prelude_error.message if state.prelude_error else None,
         prelude_stdout_log=logs[0],
         prelude_stderr_log=logs[1],
-        skipped_steps=answer.skipped_steps,
-        resume_from=answer.resume_from,
-        rollback_status=answer.rollback_status,
-        rollback_error=answer.rollback_error,
-        completion=CompletionReport(
-            ok=figures.ok,
-            to_run=figures.to_run,
-            ratio=round(figures.ratio, 4),
-            required=figures.required,
-            self_skipped=figures.self_skipped,
-        ),
+        completion=shaped(CompletionReport, figures, ratio=round(figures.ratio, 4)),
         steps=tuple(_step(step, state) for step in plan.steps),
         dry_run=dry_run,
-        output_failures=answer.output_failures,
-        rolled_back_steps=answer.rolled_back_steps,
-        not_rolled_back=answer.not_rolled_back,
         cost=state.cost(),
-        forecast=forecast_report(
-            state.sessions[-1].forecast if state.sessions and not dry_run else None, state.cost()
-        ),
+        forecast=forecast_report(forecast, state.cost()),
     )
 
 
 def _step(step: PlannedStep, state: RunState) -> StepReport:
     now = state.step(step.step_id)
     change = now.change if now.change and now.change.attempt == now.attempts else None
-    return StepReport(
-        step_id=step.step_id,
-        decision=step.decision,
-        reason=step.reason,
+    return shaped(
+        StepReport,
+        step,
+        now,
         status=now.word,
-        attempts=now.attempts,
-        duration_ms=now.duration_ms,
         error=now.error.code if now.error else None,
         message=now.error.message if now.error else None,
         transient=now.error.transient if now.error else None,
         retry_after=now.error.known_wait if now.error else None,
-        stdout_log=now.stdout_log,
-        stderr_log=now.stderr_log,
         changed_files=change.files if change else (),
         patch=change.patch if change else None,
         cost=total_cost(now.invocations),
-        title=step.title,
-        outputs=output_reports(now),
-        invocations=call_reports(now),
+        outputs=tuple(
+            shaped(OutputReport, one, path=one.declared_path or one.path) for one in now.outputs
+        ),
+        # Of all attempts: what was paid for is named, also where it was of no use.
+        invocations=tuple(map(_call, now.invocations)),
+    )
+
+
+def _call(call: Invocation) -> CallReport:
+    outcome, cost = call.outcome, cost_of(call)
+    record = outcome or call.intent
+    error = outcome.error if outcome else None
+    cache = outcome.cache if outcome else Cache.OFF
+    return shaped(
+        CallReport,
+        call,
+        cost,
+        record,
+        tool=record.tool if record else "",
+        status="open" if outcome is None else "ok" if outcome.ok else "failed",
+        cache=None if cache is Cache.OFF else str(cache),
+        tries=outcome.attempts if outcome else 0,
+        output=outcome.output_path if outcome else None,
+        error=error.code if error else None,
+        message=error.message if error else None,
+        cost_source=None if cost.source is FigureSource.UNKNOWN else str(cost.source),
     )
 
 
