@@ -24,8 +24,10 @@ from oraclepack.pack.answer_sections import FENCE
 BLOCK = "oraclepack-work"
 BEGIN, END = f"[{BLOCK}]", f"[/{BLOCK}]"
 
-_LINE = re.compile(r"[\s>*_`#|+•-]*(?:\d{1,2}[.)]\s*)?[*_`]*(?P<word>WORK|Work)[*_`]*\s*:[*_`]*\s*")
-_STRAY = re.compile(r"[\s>*_`#|+•-]*WORK\b")
+_LINE = re.compile(
+    r"[\s>*_`#|+•-]{0,40}(?:\d{1,2}[.)]\s{0,9})?[*_`]{0,4}(?P<word>WORK|Work)[*_`]*\s*:[*_`]*\s*"
+)
+_STRAY = re.compile(r"[\s>*_`#|+•-]{0,40}WORK\b")
 _NEXT = re.compile(r"(?<=[\s|;])[*_]*WORK[*_]*\s*:[*_]*\s*")
 _FIELD = re.compile(
     r"[\s*_`-]*(?P<name>files?|paths?|done[ _-]when|effort|evidence)[*_`]*\s*:[*_]*\s*"

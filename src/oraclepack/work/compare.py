@@ -40,6 +40,7 @@ _OPPOSITES = frozenset(
         ),
     )
 )
+OPPOSITE_WORDS = frozenset[str]().union(*_OPPOSITES)
 _NUMBERS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "ten": "10"}
 
 

@@ -9,6 +9,7 @@ from oraclepack.work.asking import Proposal
 from oraclepack.work.backlog import TaskKind, WorkStatus
 from oraclepack.work.compare import (
     DENYING,
+    OPPOSITE_WORDS,
     ROOT,
     ComparedStatement,
     Relation,
@@ -19,8 +20,8 @@ from oraclepack.work.evidence import Evidence
 from oraclepack.work.reading import plain
 from oraclepack.work.step_answers import Draft
 
-_MOST_CLASSES, _MOST_WORDS, _MOST_NAMES = 200, 24, 8
-"""Of statements with the same words, of words and of names that are compared."""
+_MOST_CLASSES, _MOST_NAMES = 20, 8
+"""Of statements with the same words, and of names, that are compared."""
 
 Place = tuple[str, int]
 
@@ -74,8 +75,8 @@ class _Class(msgspec.Struct, frozen=True):
 def _related(drafts: Iterable[Draft]) -> Iterator[tuple[Place, Place, Relation]]:
     """The related pairs of drafts of different answers, enough to connect all that are related.
 
-    Only statements that share a name and all words but one are compared, and those with the same
-    words once, so that the work grows with the answers and not with their square.
+    Only statements with a common name and the same words are compared, words that are opposites of
+    each other aside, so that the work grows with the answers and not with their square.
     """
     classes: dict[Hashable, _Class] = {}
     for draft in drafts:
@@ -116,13 +117,10 @@ def _joined(
 
 
 def _keys(statement: ComparedStatement) -> Iterator[Hashable]:
-    """What a statement is filed under: a name with all roots of its words, or all but one."""
-    roots = frozenset(map(_root, statement.words))
-    if len(roots) > _MOST_WORDS:
-        return
-    for name in _names(statement.evidence):
-        yield name, roots
-        yield from ((name, roots - {root}) for root in sorted(roots))
+    """What a statement is filed under: each name with the roots of its words, opposites aside."""
+    words = [word for word in statement.words if word not in OPPOSITE_WORDS]
+    roots = frozenset(map(_root, words))
+    return ((name, roots) for name in _names(statement.evidence))
 
 
 def _names(evidence: Evidence) -> tuple[str, ...]:
