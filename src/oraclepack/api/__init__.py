@@ -152,8 +152,6 @@ if TYPE_CHECKING:
     from oraclepack.authoring.generation import GenerateReport as GenerateReport
     from oraclepack.authoring.generation import NewPack as NewPack
     from oraclepack.authoring.generation import UpgradeReport as UpgradeReport
-    from oraclepack.authoring.single_call import CallPreflight as CallPreflight
-    from oraclepack.authoring.single_call import CallResult as CallResult
     from oraclepack.authoring.skills import ProjectSkills as ProjectSkills
     from oraclepack.authoring.skills import SkillsCheck as SkillsCheck
     from oraclepack.authoring.skills import SkillsInstallReport as SkillsInstallReport
@@ -250,6 +248,8 @@ if TYPE_CHECKING:
     from oraclepack.run.run_report import RunOutcome as RunOutcome
     from oraclepack.run.run_report import RunReport as RunReport
     from oraclepack.run.run_report import StepReport as StepReport
+    from oraclepack.run.single_call import CallPreflight as CallPreflight
+    from oraclepack.run.single_call import CallResult as CallResult
     from oraclepack.run.start_run import DetachedReport as DetachedReport
     from oraclepack.run.start_run import StartedRun as StartedRun
     from oraclepack.run.step_content import ContentCall as ContentCall
@@ -427,7 +427,7 @@ _MODULES = {
         "NewPack",
         "UpgradeReport",
     ),
-    "oraclepack.authoring.single_call": ("CallPreflight", "CallResult"),
+    "oraclepack.run.single_call": ("CallPreflight", "CallResult"),
     "oraclepack.authoring.skills": (
         "ProjectSkills",
         "SkillText",

@@ -10,12 +10,12 @@ import msgspec
 from oraclepack.api.run_execution import run
 from oraclepack.api.run_planning import forecast
 from oraclepack.api.settings_access import load_settings
-from oraclepack.authoring import single_call
-from oraclepack.authoring.single_call import CallPreflight, CallResult
 from oraclepack.journal.run_state import Ask
+from oraclepack.run import single_call
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.run_display import Display
 from oraclepack.run.run_report import RunOutcome
+from oraclepack.run.single_call import CallPreflight, CallResult
 from oraclepack.settings import run_settings
 from oraclepack.settings.registry import Settings
 from oraclepack.shell.stop import Stop

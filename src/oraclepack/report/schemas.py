@@ -187,8 +187,8 @@ def _doctor() -> dict[str, Any]:
 def _call() -> dict[str, Any]:
     """The answer of one question or, with `--preflight`, whether it could be asked."""
     return _one_of(
-        "oraclepack.authoring.single_call:CallResult",
-        "oraclepack.authoring.single_call:CallPreflight",
+        "oraclepack.run.single_call:CallResult",
+        "oraclepack.run.single_call:CallPreflight",
     )
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.authoring.single_call import SingleQuestion, call_pack
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.report.schemas import schema_of
+from oraclepack.run.single_call import SingleQuestion, call_pack
 from tests.e2e.program import Ran, oraclepack
 from tests.scripted import Scripted, scripted_tool
 
