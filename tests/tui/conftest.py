@@ -56,6 +56,7 @@ def a_step(n: int) -> str:
 def oracle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
     tool = scripted_tool(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{tool.folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("ORACLEPACK_MAX_PARALLEL", "1")  # the scripts hold one question at a time
     os.mkfifo(f"{tool.program}.gate")
     return tool
 

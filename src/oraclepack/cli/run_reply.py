@@ -6,7 +6,13 @@ from pathlib import Path
 
 from oraclepack import api
 from oraclepack.cli.reply import Reply, ReplyError
-from oraclepack.cli.run_text import RunLocation, plan_text, policy_failure, run_text
+from oraclepack.cli.run_text import (
+    RunLocation,
+    gitignore_lines,
+    plan_text,
+    policy_failure,
+    run_text,
+)
 from oraclepack.cli.text import before_rerun
 from oraclepack.errors import ExitCode
 from oraclepack.system.printable import single_lines
@@ -34,7 +40,10 @@ def run_reply(outcome: api.RunOutcome, warnings: tuple[str, ...]) -> Reply:
     error = run_failure(outcome) if code else None
     return Reply(
         data=report,
-        text=run_text(single_lines(report), place, None if code else way_on, error),
+        text=(
+            *run_text(single_lines(report), place, None if code else way_on, error),
+            *gitignore_lines(outcome.unignored),
+        ),
         exit_code=code,
         warnings=warnings,
         error=error,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import msgspec
@@ -129,10 +130,51 @@ def run_text(
         rollback_error = f": {report.rollback_error}" if report.rollback_error else ""
         pieces.append(f"rollback {report.rollback_status}{rollback_error}\n")
         pieces += [f"not rolled back: {path}\n" for path in report.not_rolled_back]
+    pieces += _answers(report, place)
     pieces.append(f"run directory: {place.display_path(report.run_dir)}\n")
     if report.resume_from is not None and command is not None:
         pieces.append(f"to continue: {command}\n")
+    elif error is None:
+        pieces += _next(report, place)
     return tuple(pieces)
+
+
+def gitignore_lines(unignored: tuple[str, ...]) -> tuple[str, ...]:
+    """What to add to .gitignore, said after the first run of a project."""
+    instead = "legacy_files = false keeps these files in .oraclepack instead"
+    line = f"add to .gitignore: *.state.json and *.report.json ({instead})\n"
+    return (line,) if unignored else ()
+
+
+def _asked(report: api.RunReport) -> list[api.StepReport]:
+    """The steps that are done and whose answers came from a model."""
+    done = {*report.completed_steps, *report.done_steps}
+    return [
+        step
+        for step in report.steps
+        if step.step_id in done and any(call.tool == "oracle" for call in step.invocations)
+    ]
+
+
+def _answers(report: api.RunReport, place: RunLocation) -> list[str]:
+    """Where the answers are: their folder, or the files where they have none in common."""
+    paths = [Path(one.path) for step in _asked(report) for one in step.outputs]
+    if not paths or report.is_rehearsal:
+        return []
+    folders = {path.parent for path in paths}
+    if len(paths) > 1 and len(folders) == 1:
+        where = place.display_path(folders.pop().as_posix())
+        return [f"answers: {len(paths)} files in {where}\n"]
+    return [f"answers: {some_of(tuple(place.display_path(one.as_posix()) for one in paths))}\n"]
+
+
+def _next(report: api.RunReport, place: RunLocation) -> list[str]:
+    """The command that usually follows."""
+    if not _asked(report):
+        return []
+    if report.is_rehearsal:
+        return [f"next: oraclepack run {quote(place.pack)}\n"]
+    return ["next: oraclepack actionize\n"]
 
 
 def _ways_on(
@@ -190,5 +232,6 @@ def _summary(report: api.RunReport) -> str:
     costs = f"cost of the run so far: {cost}\n" if cost else ""
     forecast = report.forecast
     if forecast is not None and forecast.likely is not None and forecast.actual is not None:
-        costs += f"this command: {api.money(forecast.actual)}, forecast {forecast.text}\n"
+        likely = api.money(forecast.likely)
+        costs += f"this command: {api.money(forecast.actual)}, forecast: likely {likely}\n"
     return f"{report.counted}{took}\n{costs}"

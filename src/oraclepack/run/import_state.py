@@ -50,9 +50,11 @@ def read_state(path: Path) -> ImportedState:
     return ImportedState(path.as_posix(), sha256_bytes(data), legacy_files.import_state(data))
 
 
-def find_state(root: Path, pack_path: str, pack_hash: str) -> ImportedState | None:
-    """What the Go tool left where our state and report are written. Changes nothing."""
-    originals = files_of_go(root, pack_path)
+def find_state(
+    root: Path, pack_path: str, pack_hash: str, *, takes_go: bool = True
+) -> ImportedState | None:
+    """What the Go tool, or a run of ours that is gone, left of this pack. Changes nothing."""
+    originals = files_of_go(root, pack_path) if takes_go else ()
     if not originals:
         return _own_state(root, pack_path, pack_hash)
     name, data = originals[0], files.read(root / originals[0]) or b""

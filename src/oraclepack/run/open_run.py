@@ -210,7 +210,7 @@ def opened(
                 hint="run the command again",
                 retry_after=1.0,
             )
-        legacy = legacy_files and selected.run.folder == RUNS
+        legacy = legacy_files if selected.run.folder == RUNS else None
         recorder = Recorder(file, selected.run, pack, legacy=legacy, observers=observers)
         try:
             with recorder:

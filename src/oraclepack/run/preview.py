@@ -20,6 +20,7 @@ from oraclepack.run.recorded_files import find_files, with_existing
 from oraclepack.run.request import RunRequest
 from oraclepack.settings.registry import STRICT
 from oraclepack.system.clock import Clock, SystemClock
+from oraclepack.system.files import HOME
 from oraclepack.view.legacy_files import refuse_directories
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def preview_run(request: RunRequest, clock: Clock | None = None) -> tuple[Select
     )
     check = request.check or (lambda: None)
     selected = described(selected, check if selected.is_new else lambda: None)
-    if _has_legacy_files(request):
+    if request.writes_legacy_files and _has_legacy_files(request):
         refuse_directories(request.root, _pack_path(request, selected))
     found = imported_state(request, selected)
     taken = taken_steps(request.root, request.pack, found, request.verify_options)
@@ -91,7 +92,8 @@ def imported_state(request: RunRequest, selected: SelectedRun) -> ImportedState 
         return read_state(Path(request.arguments.import_state))
     if not _has_legacy_files(request):
         return None
-    return find_state(request.root, _pack_path(request, selected), request.pack.pack_hash)
+    path, takes_go = _pack_path(request, selected), request.writes_legacy_files
+    return find_state(request.root, path, request.pack.pack_hash, takes_go=takes_go)
 
 
 def _import_notice(found: ImportedState | None, selected: SelectedRun) -> str:
@@ -106,11 +108,12 @@ def _import_notice(found: ImportedState | None, selected: SelectedRun) -> str:
 
 
 def _has_legacy_files(request: RunRequest) -> bool:
-    """Something is where the state and report files of the pack are going to be written."""
-    if not request.writes_legacy_files:
+    """Something is where a state or report file of the pack may be."""
+    if request.is_rehearsal:
         return False
     stem = Path(request.pack.path).stem
-    return any((request.root / f"{stem}.{one}.json").exists() for one in ("state", "report"))
+    names = (f"{stem}.state.json", f"{stem}.report.json", f"{HOME}/{stem}.state.json")
+    return any((request.root / name).exists() for name in names)
 
 
 def _pack_path(request: RunRequest, selected: SelectedRun) -> str:

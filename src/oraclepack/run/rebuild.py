@@ -14,6 +14,7 @@ from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.system import environment, files, locks
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import canonical_file
+from oraclepack.system.files import HOME
 from oraclepack.system.path_jail import RUNS
 from oraclepack.system.secrets import Redactor
 from oraclepack.view.legacy_files import names_for
@@ -97,7 +98,8 @@ def _compute(root: Path, run: RunDir, reading: JournalContent) -> RunRebuild:
         )
     pack, _ = pack_of(root, created.pack_path, created.pack_hash)
     before = _steps_before(run) if pack is None else None
-    legacy = run.folder == RUNS and state.has_legacy_files and _is_latest(root, run, state)
+    has_files = run.folder == RUNS and _is_latest(root, run, state)
+    legacy = state.has_legacy_files if has_files else None
     redactor = Redactor.of(environment.environment())
     write_manifests(run, pack, state, legacy=legacy, redactor=redactor)
     notices: list[str] = []
@@ -106,7 +108,8 @@ def _compute(root: Path, run: RunDir, reading: JournalContent) -> RunRebuild:
     if before is not None:
         _put_back(run, steps_manifest(RunView(state=state)), before)
     written = [f"{run.relative}/run.json", f"{run.relative}/steps.json"]
-    written += names_for(root, created.pack_path) if legacy else ()
+    if legacy is not None:
+        written += names_for(root, created.pack_path, "" if legacy else HOME)
     return _run_rebuild(run, RebuildStatus.REBUILT, reading, written=written, notices=notices)
 
 

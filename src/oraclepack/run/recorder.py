@@ -58,7 +58,7 @@ class Recorder:
         run: RunDir,
         pack: Pack | None,
         *,
-        legacy: bool,
+        legacy: bool | None,
         observers: Sequence[Observer] = (),
     ) -> None:
         self._journal = journal

@@ -22,7 +22,7 @@ from oraclepack.journal.costs import (
     total_cost,
 )
 from oraclepack.journal.events import ForecastRecorded
-from oraclepack.journal.run_dir import log_names
+from oraclepack.journal.run_dir import log_names, run_ids
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import UNMET, WAITS, Cache
 from oraclepack.journal.step_state import Invocation
@@ -30,7 +30,11 @@ from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan, PlannedStep
 from oraclepack.run.policy import Completion, RunReply, completion, completion_shortfall, reply
+from oraclepack.system.environment import environment
+from oraclepack.system.git import changed_files
+from oraclepack.system.path_jail import REHEARSALS
 from oraclepack.tools.usage import FigureSource
+from oraclepack.view.legacy_files import names_for
 from oraclepack.view.step import shaped
 
 if TYPE_CHECKING:
@@ -248,6 +252,10 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     """The command line that continues the run, where something is left to do."""
 
     @property
+    def is_rehearsal(self) -> bool:
+        return self.run_dir.startswith(REHEARSALS)
+
+    @property
     def cause(self) -> str | None:
         """The first failure and why: `step 01 failed: RATE_LIMITED: Rate limit reached …`."""
         if self.failed_step is None:
@@ -436,6 +444,8 @@ class RunOutcome(msgspec.Struct, frozen=True):
     """Those of `warnings` that are events too: a display that shows events has shown them."""
     pack: Pack
     root: Path
+    unignored: tuple[str, ...] = ()
+    """After the first run of a project: its state and report files, where git would add them."""
 
 
 class PlanOutcome(msgspec.Struct, frozen=True):
@@ -460,7 +470,18 @@ def run_outcome(request: RunRequest, result: RunResult) -> RunOutcome:
         recorded_warnings=recorded,
         pack=request.pack,
         root=request.root,
+        unignored=_unignored(request, result),
     )
+
+
+def _unignored(request: RunRequest, result: RunResult) -> tuple[str, ...]:
+    is_first = result.selected.is_new and len(run_ids(request.root)) == 1
+    created = result.state.created
+    if not (request.writes_legacy_files and is_first and created is not None):
+        return ()
+    changed = changed_files(request.root, environment()) or ()
+    names = names_for(request.root, created.pack_path)
+    return tuple(name for name in names if ("??", name) in changed)
 
 
 def plan_outcome(

@@ -137,7 +137,7 @@ LEGACY_FILES = Setting(
     "legacy_files",
     Bool(),
     default=True,
-    help="Write <pack>.state.json and <pack>.report.json in the project root.",
+    help="Write <pack>.state.json and <pack>.report.json to the project root, else to .oraclepack.",
     project=FREE,
 )
 VALIDATE = Setting(

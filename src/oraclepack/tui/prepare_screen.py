@@ -68,7 +68,7 @@ class PrepareScreen(PackScreen):
             yield Input(str(self._values.get("model", "")), id="model", compact=True)
             yield Label("ChatGPT page, for browser calls")
             yield Select(pages, value=_PACK_PAGE, allow_blank=False, compact=True, id="page")
-            yield Label("Steps at once (auto: 4 questions)")
+            yield Label("Steps at once")
             parallel = str(settings[rs.MAX_PARALLEL])
             yield Input(parallel, id="parallel", compact=True)
             yield Label("Most US dollars for this run (empty: no limit of its own)")

@@ -14,6 +14,7 @@ from oraclepack.errors import InputError, StepError
 from oraclepack.journal.statuses import Status, Verification
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_text
+from oraclepack.system.files import HOME
 from oraclepack.view.run import RunView
 from oraclepack.view.step import StepView, shaped
 
@@ -325,16 +326,18 @@ def _status(step: object) -> Status | None:
     return _READ_AS.get(word.strip().lower()) if isinstance(word, str) else None
 
 
-def names_for(root: Path, pack_path: str) -> tuple[str, str]:
-    """The names of the state and report file of a pack.
+def names_for(root: Path, pack_path: str, folder: str = "") -> tuple[str, str]:
+    """The names of the state and report file of a pack, which lie in this folder of the project.
 
     The plain ones, unless they belong to a pack of the same name in another folder, or to
     another program. A pack that has names of its own keeps them.
     """
-    own = own_file_names(pack_path)
+    own, plain = (
+        (f"{folder}/{state}", f"{folder}/{report}") if folder else (state, report)
+        for state, report in (own_file_names(pack_path), file_names(pack_path))
+    )
     if (root / own[0]).is_file():
         return own
-    plain = file_names(pack_path)
     return own if any(_is_taken(root, root / name, pack_path) for name in plain) else plain
 
 
@@ -355,7 +358,7 @@ def refuse_directories(root: Path, pack_path: str) -> None:
         if place.is_dir() and not place.is_symlink():
             raise InputError(
                 f"{name} is a directory, and the state of the run is to be written there",
-                hint="move it away, or leave these files out with --no-legacy-files",
+                hint="move it away, or keep these files in .oraclepack with --no-legacy-files",
             )
 
 
@@ -370,16 +373,17 @@ def files_of_go(root: Path, pack_path: str) -> tuple[str, ...]:
 
 def own_state(root: Path, pack_path: str, pack_hash: str) -> tuple[str, bytes] | None:
     """Our own state file of this content of a pack, with its name, where its run is gone."""
-    name = names_for(root, pack_path)[0]
-    data = files.read(root / name) if (root / name).is_file() else None
-    if data is None or maker_of(data) != (Maker.OURS, pack_path):
-        return None
-    try:
-        state = msgspec.json.decode(data, type=LegacyState)
-    except msgspec.MsgspecError:
-        return None
-    is_gone = not (root / state.run_dir).exists()
-    return (name, data) if is_gone and state.pack_hash == pack_hash else None
+    for name in (names_for(root, pack_path, folder)[0] for folder in ("", HOME)):
+        data = files.read(root / name) if (root / name).is_file() else None
+        if data is None or maker_of(data) != (Maker.OURS, pack_path):
+            continue
+        try:
+            state = msgspec.json.decode(data, type=LegacyState)
+        except msgspec.MsgspecError:
+            continue
+        if state.pack_hash == pack_hash and not (root / state.run_dir).exists():
+            return name, data
+    return None
 
 
 def output_hashes(data: bytes) -> dict[str, dict[str, str]]:

@@ -13,6 +13,7 @@ from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import Pack
 from oraclepack.system import files
 from oraclepack.system.digests import canonical_file
+from oraclepack.system.files import HOME
 from oraclepack.system.secrets import NOTHING_SECRET, Redactor
 from oraclepack.tools.usage import Usage
 from oraclepack.view.legacy_files import legacy_report, legacy_state, may_replace, names_for
@@ -85,11 +86,14 @@ def write_manifests(
     pack: Pack | None,
     state: RunState,
     *,
-    legacy: bool,
+    legacy: bool | None,
     durable: bool = True,
     redactor: Redactor = NOTHING_SECRET,
 ) -> None:
     """Update the files that are computed from the journal.
+
+    `legacy`: the state and report files lie where the Go tool writes them, else in `.oraclepack`;
+    None leaves them alone.
 
     While a run goes on they need not be `durable`: after a power cut the journal
     still knows everything, and the next command writes them again.
@@ -102,7 +106,9 @@ def write_manifests(
         files.write_atomic(path, content, mode=mode, durable=False)
 
 
-def refresh_manifests(run: RunDir, pack: Pack | None, state: RunState, *, legacy: bool) -> None:
+def refresh_manifests(
+    run: RunDir, pack: Pack | None, state: RunState, *, legacy: bool | None
+) -> None:
     """The same for a command that began nothing: what is as it should be is left alone."""
     manifests = _manifests(run, pack, state, NOTHING_SECRET, legacy=legacy)
     files.write_together(
@@ -111,7 +117,7 @@ def refresh_manifests(run: RunDir, pack: Pack | None, state: RunState, *, legacy
 
 
 def _manifests(
-    run: RunDir, pack: Pack | None, state: RunState, redactor: Redactor, *, legacy: bool
+    run: RunDir, pack: Pack | None, state: RunState, redactor: Redactor, *, legacy: bool | None
 ) -> Iterator[tuple[Path, bytes, int]]:
     """Each file with its content and its mode, which the umask does not change."""
     view = RunView(state=state, pack=pack, run=run)
@@ -119,8 +125,8 @@ def _manifests(
         (run.path / "run.json", run_manifest(view), files.PRIVATE_FILE),
         (run.path / "steps.json", steps_manifest(view), files.PRIVATE_FILE),
     ]
-    if legacy and view.created is not None:
-        names = names_for(run.root, view.created.pack_path)
+    if legacy is not None and view.created is not None:
+        names = names_for(run.root, view.created.pack_path, "" if legacy else HOME)
         made = ((legacy_state(view), files.PRIVATE_FILE), (legacy_report(view), files.PUBLIC_FILE))
         documents += [
             (run.root / name, record, mode)
