@@ -3,7 +3,10 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from oraclepack.journal import events as j
+from oraclepack.journal.costs import total_cost
 from oraclepack.system.digests import sha256_bytes
 from tests.calls.office import ANSWER, OUT, Office, ScriptedShim, answering
 
@@ -60,3 +63,20 @@ def test_an_answer_that_is_nowhere_is_asked_for_again(tmp_path: Path) -> None:
 
     assert office.call(shim) == 0
     assert len(shim.orders) == 2
+
+
+@pytest.mark.parametrize("use_cache", [True, False], ids=["the cache is gone", "--no-cache"])
+def test_an_answer_of_this_run_is_not_added_to_its_cost_again(
+    tmp_path: Path, *, use_cache: bool
+) -> None:
+    office, shim = Office(tmp_path, use_cache=use_cache), ScriptedShim(answering())
+    assert office.call(shim) == 0
+    before = total_cost(office.invocations)
+    shutil.rmtree(office.cache.directory, ignore_errors=True)
+    shutil.rmtree(office.run_dir / "answers", ignore_errors=True)
+
+    assert office.call(shim) == 0
+    assert len(shim.orders) == 1
+    after = total_cost(office.invocations)
+    assert (before.calls, after.calls, after.cost) == (1, 1, before.cost)
+    assert after.saved_calls == 1

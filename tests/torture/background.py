@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from tests.e2e.run.project import Program, asking
-from tests.provider import Provider, Rule, serving
+from tests.provider import ENDED, Provider, Rule, serving
 from tests.real.install import NotToBeHadError, real_programs
 from tests.real.oracles import quick_start
 from tests.torture.checker import alive, corrupt, left
@@ -34,6 +34,8 @@ _SLOWER = 25.0
 """Seconds by which each answer takes longer than the one before, with all kills."""
 _LONGEST = 4.0
 """Seconds from the start of a command to its kill, at most."""
+_AFTER_A_REQUEST = 0.6
+"""How many of the kills come only after the command, or its tool, has reached the provider."""
 _ROUNDS = 40
 """Commands after the last kill, until all must be done."""
 _ID = re.compile(r"resp_\d+_[0-9a-f]+")
@@ -68,9 +70,13 @@ class Laboratory:
         return [Broken(Promise.ENDING, f"it ended with {ran.code}: {ran.out}{ran.err}")]
 
     def judged(self) -> list[Broken]:
-        """What is wrong in the end."""
+        """What is wrong in the end; what its provider gave up may have been asked again."""
         known = _printed(self.ground)
-        often = Counter(one.prompt for one in self.provider.requests if one.response in known)
+        often = Counter(
+            one.prompt
+            for one in self.provider.requests
+            if one.response in known and one.fault not in ENDED
+        )
         found = [
             Broken(Promise.PAID_TWICE, f"{count} times: {prompt.splitlines()[0]}")
             for prompt, count in often.items()
@@ -116,6 +122,8 @@ def kill_at_random(scene: Scene, programs: Path | None = None) -> Tally:
         lab.provider.slower = _SLOWER * wanted / KILLS
         while where.total() < wanted:
             program = lab.ground.project.start(*RUN)
+            if chance.random() < _AFTER_A_REQUEST:
+                _await_a_request(lab.provider)
             if _is_over(program, chance.uniform(0.05, _LONGEST)):
                 break
             who = chance.choice(VICTIMS)
@@ -152,6 +160,15 @@ def lose_everything_else(scene: Scene, programs: Path | None = None) -> Tally:
         # It was called with another limit of time than the undisturbed one.
         found = [one for one in found if not one.what.startswith("outcome.parts[0].settings")]
     return Tally(len(faults), 0, tuple(found), {"POSTs": often.total()})
+
+
+def _await_a_request(provider: Provider) -> None:
+    """Until one more request has come: a question, or a poll of a tool or of ours."""
+    with provider.arrived:
+        before = len(provider.requests) + len(provider.polls)
+        provider.arrived.wait_for(
+            lambda: len(provider.requests) + len(provider.polls) > before, timeout=20
+        )
 
 
 def _is_over(program: Program, seconds: float) -> bool:

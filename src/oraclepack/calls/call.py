@@ -38,7 +38,9 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     earlier: Invocation | None = None
     """Whose answer it is, if that call is still to be closed."""
     is_new: bool = False
-    """No call has ended with it: it is to be kept, and its cost counts."""
+    """No call has ended with it, so that its cost counts."""
+    is_stored: bool = False
+    """The cache or the run has it."""
     is_proven: bool = True
     """It is sure to be whole, so that it may be shared with other runs."""
     cache: Cache = Cache.OFF
@@ -108,7 +110,7 @@ class Call(msgspec.Struct):
             error = StepError(code="CONTRACT", message=lacks)
             self.say(f"CONTRACT: {lacks}; it was paid for and is not asked again")
             keep_unmet(context, prepared, self.shim, found.data, record)
-        elif found.is_new:
+        elif not found.is_stored:
             shared = found.is_proven
             keep(context, prepared, self.shim, found.data, record, shared=shared)
         publish(context, prepared.call, prepared.outputs[0], found.data)

@@ -53,7 +53,7 @@ def accepted(call: Call) -> Found | None:
     step = context.journal.state.step(call.prepared.call.step)
     data = with_hash(context, step, taken.declared_path, taken.sha256)
     note = "was accepted; nothing was asked"
-    return None if data is None else Found(data=data, note=note)
+    return None if data is None else Found(data=data, note=note, is_stored=True)
 
 
 def cached(call: Call) -> Found | None:
@@ -62,7 +62,7 @@ def cached(call: Call) -> Found | None:
     if stored is None:
         return None
     note = "is written: it was answered before"
-    return Found(data=stored.data, note=note, cache=Cache.HIT, saved=stored.usage)
+    return Found(data=stored.data, note=note, cache=Cache.HIT, saved=stored.usage, is_stored=True)
 
 
 def this_run(call: Call) -> Found | None:
@@ -91,7 +91,8 @@ def this_run(call: Call) -> Found | None:
         now = with_hash(context, step, path, last.unmet_sha256)
     if now is None or looks_cut(prepared, now):
         return None
-    return Found(data=now, note=_CORRECTED, missing=missing_in(context, prepared, now))
+    missing = missing_in(context, prepared, now)
+    return Found(data=now, note=_CORRECTED, missing=missing, is_stored=True)
 
 
 def not_stored(call: Call) -> Found | None:
@@ -125,7 +126,8 @@ def before_a_retry(call: Call) -> Found | None:
     data = with_hash(context, step, prepared.output_path, call.retry.unmet_sha256)
     if data is None or looks_cut(prepared, data):
         return None
-    return Found(data=data, note=_CORRECTED, missing=missing_in(context, prepared, data))
+    missing = missing_in(context, prepared, data)
+    return Found(data=data, note=_CORRECTED, missing=missing, is_stored=True)
 
 
 def another_run(call: Call) -> Found | None:
@@ -155,6 +157,7 @@ def another_run(call: Call) -> Found | None:
         missing=missing if reason is None else (),
         run_id=kept.entry.pack_id,
         acceptance=acceptance(data, missing, reason) if reason is not None and missing else None,
+        is_stored=True,
     )
 
 
