@@ -1,21 +1,27 @@
 import json
+import signal
+import subprocess
 from pathlib import Path
 
 import jsonschema
 import msgspec
 import pytest
 
+from oraclepack.journal import events as j
 from oraclepack.journal import journal_file
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.report.schemas import schema_of
+from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.shell.processes import start_time
 from oraclepack.system import locks
+from oraclepack.system.machine import this_machine
 from oraclepack.view.manifests import write_manifests
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
-from tests.events import created, numbered, session
+from tests.events import created, numbered, session, started
 from tests.packs import pack_text, some_steps
 from tests.runs_from_events import RUN_ID, a_run, a_run_of, an_ended_run
 
@@ -191,3 +197,37 @@ def test_no_runs_and_a_run_that_is_not_there(
     assert rebuild(capsys, tmp_path).code == 0
     assert rebuild(capsys, tmp_path, "--run-id", RUN_ID).code == 2
     assert answer(capsys, "doctor", "--run-id", RUN_ID).code == 2
+
+
+def test_what_a_killed_command_left_is_cleaned_up(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "pack.md").write_text(TEXT)
+    pack = parse_pack(TEXT, "pack.md")
+    left = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    process = ProcessIdentity(
+        pid=left.pid,
+        pgid=left.pid,
+        start_time=start_time(left.pid),
+        machine=this_machine(),
+    )
+    about = created("01", "02", pack_path="pack.md", pack_hash=pack.pack_hash, git_sha=None)
+    spawned = j.StepSpawned(step="01", attempt=1, process=process)
+    run = a_run(tmp_path, about, session(), started("01"), spawned)
+    half = run.path / f".oraclepack-{an_ended_process()}-1.tmp"
+    half.write_bytes(b"{")
+
+    got = rebuild(capsys, tmp_path)
+
+    assert got.code == 0
+    assert left.wait(5) == -signal.SIGINT
+    assert "left over from a killed command and ended: sleep" in got.err
+    assert not half.exists()
+    again = rebuild(capsys, tmp_path)
+    assert (again.code, again.err) == (0, "")
+
+
+def an_ended_process() -> int:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    return ended.pid

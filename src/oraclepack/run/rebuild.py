@@ -1,4 +1,4 @@
-"""Computes the files of runs again from their journals: `doctor --rebuild`."""
+"""Repairs runs from their journals, `doctor --rebuild`: recovers killed ones, computes files."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -8,9 +8,15 @@ import msgspec
 
 from oraclepack.errors import InputError
 from oraclepack.journal import journal_file, run_dir
+from oraclepack.journal.journal_file import JournalFile
 from oraclepack.journal.line_format import JournalContent
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import EMPTY, RunState, fold
+from oraclepack.pack.model import Pack
+from oraclepack.pack.pack_files import directed
+from oraclepack.run.quarantine import failed_folder
+from oraclepack.run.recorder import Recorder
+from oraclepack.run.recover import recover, sweep
 from oraclepack.system import environment, files, locks
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import canonical_file
@@ -98,11 +104,15 @@ def _compute(root: Path, run: RunDir, reading: JournalContent) -> RunRebuild:
         )
     pack, _ = pack_of(root, created.pack_path, created.pack_hash)
     before = _steps_before(run) if pack is None else None
+    notices: list[str] = []
+    if state.is_open and run.folder == RUNS:
+        recovered = _recovered(root, run, pack, state)
+        notices += [one.message for one in recovered.warnings[len(state.warnings) :]]
+        state = recovered
     has_files = run.folder == RUNS and _is_latest(root, run, state)
     legacy = state.has_legacy_files if has_files else None
     redactor = Redactor.of(environment.environment())
     write_manifests(run, pack, state, legacy=legacy, redactor=redactor)
-    notices: list[str] = []
     if pack is None:
         notices.append(f"{created.pack_path} is gone or has changed; {_backup(before)}")
     if before is not None:
@@ -111,6 +121,21 @@ def _compute(root: Path, run: RunDir, reading: JournalContent) -> RunRebuild:
     if legacy is not None:
         written += names_for(root, created.pack_path, "" if legacy else HOME)
     return _run_rebuild(run, RebuildStatus.REBUILT, reading, written=written, notices=notices)
+
+
+def _recovered(root: Path, run: RunDir, pack: Pack | None, state: RunState) -> RunState:
+    """The state of a run after what its killed command left was cleaned up."""
+    clock = SystemClock()
+    out_dir = state.sessions[-1].started.settings.get("out_dir")
+    if pack is not None and isinstance(out_dir, str) and out_dir:
+        pack = directed(pack, root, out_dir, "the out_dir of the last command", None).pack
+    if pack is not None:
+        sweep(run, pack, state, clock)
+    file = JournalFile(run.journal, clock, Redactor.of(environment.environment()))
+    with Recorder(file, run, pack, legacy=None) as record:
+        folder = failed_folder(root, pack.out_dir if pack else None, run.path)
+        recover(root, run, record, folder)
+        return record.state
 
 
 def _backup(before: StepsManifest | None) -> str:

@@ -91,7 +91,7 @@ def _spelled(value: object) -> str:
 @command(
     "doctor",
     data="doctor",
-    changes="nothing; with --rebuild the run.json, steps.json, state and report files of runs",
+    changes="nothing; with --rebuild what a killed command left, and the files about runs",
     starts="installed programs, to ask for their versions",
     settings=(api.call_settings.ORACLE_BIN,),
     exit_codes=(ExitCode.LOCKED,),
@@ -103,7 +103,11 @@ def _spelled(value: object) -> str:
         "oraclepack doctor --rebuild --run-id 2026-03-01__abc1234__55555555",
     ),
 )
-@click.option("--rebuild", is_flag=True, help="Compute the files of runs from their journals.")
+@click.option(
+    "--rebuild",
+    is_flag=True,
+    help="Clean up killed runs and compute their files from the journals.",
+)
 @click.option(
     "--run-id", metavar="ID", help="With --rebuild: only this run.", shell_complete=run_ids
 )
@@ -114,8 +118,9 @@ def doctor(*, settings: api.Settings, rebuild: bool, run_id: str | None) -> Repl
     nothing can be run without it; or when --oracle-bin, or its variable or user setting, names
     no program. Every other program is optional.
 
-    With --rebuild, runs are fixed instead: run.json, steps.json, the state and the report file
-    are computed again from the journal. Damage of a journal is reported, nothing of its run is
+    With --rebuild, runs are fixed instead: what a killed command left is cleaned up, as the next
+    run would do, and run.json, steps.json, the state and the report file are computed again from
+    the journal. Damage of a journal is reported, nothing of its run is
     touched, and the exit code is 2; 6 when a run is in use.
     """
     if rebuild:
