@@ -613,7 +613,8 @@ def check_every_question_is_asked(victim: Victim) -> None:
     """Fail if an answer of the repository was served, or if the tracer missed a tool."""
     if can_trace():
         assert str(victim.oracle.program) in _STARTED.findall(victim.trace.read_text())
-    assert [prompt.partition("?")[0] for prompt in victim.oracle.prompts] == [
+    # The steps only ask, so they run at the same time.
+    assert sorted(prompt.partition("?")[0] for prompt in victim.oracle.prompts) == [
         f"Question {number}" for number in (1, 2, 3)
     ]
     answers = [*victim.root.glob("out/*.md"), *victim.root.glob(".oraclepack/runs/*/outputs/*.md")]
