@@ -37,7 +37,12 @@ from oraclepack.calls.prepare import (
 )
 from oraclepack.calls.publication import publish
 from oraclepack.calls.rehearse import refused_replacing, rehearse
-from oraclepack.calls.several_models import calls_by_model, exit_code_of, publish_manifest
+from oraclepack.calls.several_models import (
+    ModelCall,
+    calls_by_model,
+    exit_code_of,
+    publish_manifest,
+)
 from oraclepack.calls.sources import find
 from oraclepack.calls.store import Claim, StoreError
 from oraclepack.calls.stored_answers import keep_unmet
@@ -79,20 +84,8 @@ class CallHandler:
     def answer(self, call: LiveCall, shim: Shim) -> int:
         """Answer one call; returns its exit code for the step."""
         call = replace(call, began_at=rfc3339(self._context.clock.now()))
-        parts = calls_by_model(self._context, call, shim)
-        if not parts:
-            return self._answer(call, shim)
-        for part in parts:
-            parsed = parse_argv(table_of(ORACLE), part.call.argv)
-            paths = check_paths(self._context, part.call, parsed)
-            if isinstance(paths, Refusal):
-                return refuse_call(self._context, call, shim, OUTPUT_PATH, str(paths))
-        codes = [self._answer(part.call, shim) for part in parts]
-        publish_manifest(self._context, call, parts, codes)
-        return exit_code_of(call, codes)
-
-    def _answer(self, call: LiveCall, shim: Shim) -> int:
-        """Answer a call that asks one model, or none."""
+        if not call.is_overridden and (parts := calls_by_model(self._context, call, shim)):
+            return self._answer_each(call, parts, shim)
         with self._context.shared.answering((call.step, call.attempt, call.number)):
             for reading in range(_READINGS + 1):
                 read = self._read(call, shim)
@@ -119,6 +112,17 @@ class CallHandler:
                     error = _without_store(shim, trouble)
                     return _end(context, prepared, error, REFUSED_EXIT)
             raise AssertionError("the last reading asks without a key")
+
+    def _answer_each(self, call: LiveCall, parts: Sequence[ModelCall], shim: Shim) -> int:
+        """Answer a call that asks several models: one call for each."""
+        for part in parts:
+            parsed = parse_argv(table_of(ORACLE), part.call.argv)
+            paths = check_paths(self._context, part.call, parsed)
+            if isinstance(paths, Refusal):
+                return refuse_call(self._context, call, shim, OUTPUT_PATH, str(paths))
+        codes = [self.answer(part.call, shim) for part in parts]
+        publish_manifest(self._context, call, parts, codes)
+        return exit_code_of(call, codes)
 
     def _read(self, call: LiveCall, shim: Shim) -> tuple[CallContext, PreparedCall] | int:
         """What the call asks for; an exit code where it is answered already, or cannot be."""
