@@ -57,7 +57,7 @@ def test_scores_are_completed_by_the_formula(
             "permissions",
             id="the metadata",
         ),
-        pytest.param("retries", "What when it crashes?", "failure modes", id="its words"),
+        pytest.param("retries", "What when it crashes?", "", id="words are no category"),
         pytest.param("x", "Hm?", "", id="nothing tells"),
     ],
 )

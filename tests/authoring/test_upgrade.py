@@ -78,13 +78,8 @@ def _two_in_one(number: int, step: str) -> str:
             id="no scores at all",
         ),
         pytest.param(old_text(lambda n, s: s.replace("ROI: ", f"ROI: {n}")), id="wrong order"),
-        pytest.param(
-            old_text(lambda _, s: s.replace("# Category: ", "# Theme: ")), id="no category"
-        ),
         pytest.param(old_text(after="\n## Notes\n\n```json\n{}\n```\n"), id="another fence"),
         pytest.param(old_text(after="\n## Coverage check\n* invariants: OK\n"), id="coverage"),
-        pytest.param(old_text(_prepares), id="a step that asks nothing"),
-        pytest.param(old_text(_two_in_one), id="two questions in a step"),
         pytest.param(old_text().replace("\n", "\r\n"), id="foreign line ends"),
     ],
 )
@@ -146,15 +141,12 @@ def _reads_the_first(number: int, step: str) -> str:
             id="an answer that goes nowhere",
         ),
         pytest.param(old_text(_reads_the_first), "reads docs/oracle-answers/01", id="bound order"),
+        pytest.param(old_text(_prepares), "asks 0 questions, not one", id="a preparation"),
+        pytest.param(old_text(_two_in_one), "step 07 asks 2 questions, not one", id="two in one"),
         pytest.param(
-            old_text(lambda n, s: _prepares(n, s).replace("test -d other", "cd other")),
-            "`cd` would affect",
-            id="a preparation that changes directory",
-        ),
-        pytest.param(
-            old_text(_prepares, prelude=f"mkdir -p {OUT_DIR}\n\n"),
-            "without set -e",
-            id="a preparation whose failure would be passed over",
+            old_text(lambda _, s: s.replace("# Category: ", "# Theme: ")),
+            "it names no category",
+            id="no category",
         ),
         pytest.param("# Nothing\n", "no bash block with steps", id="no pack"),
         pytest.param(

@@ -2,24 +2,11 @@
 
 import difflib
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from oraclepack.pack.model import CATEGORIES, HEADER_FIELDS, Step
 from oraclepack.pack.tool_call import AttachmentKind
 
-_WORDS: Mapping[str, tuple[str, ...]] = {
-    "contracts/interfaces": ("api", "interface", "contract", "endpoint", "caller", "integration"),
-    "invariants": ("invariant", "rule", "validat", "constraint", "consisten", "duplicate"),
-    "caching/state": ("cach", "state", "session", "stale", "memory", "store"),
-    "background jobs": ("job", "worker", "queue", "schedul", "cron", "background"),
-    "observability": ("log", "metric", "trac", "monitor", "observab", "alert"),
-    "permissions": ("auth", "permission", "role", "access", "secret", "privilege"),
-    "migrations": ("migrat", "schema", "backfill", "upgrade", "version", "compatib"),
-    "UX flows": ("user", "screen", "page", "flow", "form", "journey"),
-    "failure modes": ("fail", "error", "retr", "timeout", "crash", "outage"),
-    "feature flags": ("flag", "toggle", "rollout", "experiment", "switch", "kill"),
-}
 _LINE = r"^[ \t]*{}[ \t]*:[ \t]*(?P<value>\S.*?)[ \t]*$"
 _NEAR = 0.6
 _EXACT = 0.05
@@ -65,7 +52,7 @@ def fill(step: Step, before: float | None) -> FilledHeader:
     for name, value in (("horizon", horizon), ("reference", reference)):
         if not step.attribute(name):
             notes.append(f"{name}={value}")
-    reason = None if category else "no category can be read from its words"
+    reason = None if category else "it names no category"
     return FilledHeader(numbers, horizon, category, reference, tuple(notes), reason)
 
 
@@ -107,13 +94,7 @@ def _category(step: Step) -> tuple[str, str]:
         recognised = _known(value or "")
         if recognised:
             return recognised, where
-    text = f"{step.title}\n{_prompt(step)}".lower()
-    found_words = {
-        category: sum(len(re.findall(rf"\b{word}", text)) for word in words)
-        for category, words in _WORDS.items()
-    }
-    best = max(CATEGORIES, key=lambda category: found_words[category])
-    return (best, "from the words of the question") if found_words[best] else ("", "")
+    return "", ""
 
 
 def _known(value: str) -> str:

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,8 +11,6 @@ import msgspec
 from oraclepack.authoring.answer_contract import work_format
 from oraclepack.authoring.generation import UpgradeProof, UpgradeReport
 from oraclepack.authoring.header_fields import FilledHeader, fill
-from oraclepack.authoring.proof import prove
-from oraclepack.authoring.regroup import StepPart, regroup
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import facts_for
 from oraclepack.lint.facts import Facts
@@ -23,9 +21,12 @@ from oraclepack.lint.rule_registry import RULES
 from oraclepack.pack.model import CATEGORIES, Pack, Step
 from oraclepack.pack.pack_files import read_pack_text
 from oraclepack.pack.parse.read_pack import parse_pack
+from oraclepack.pack.questions import questions_of
+from oraclepack.pack.script import Script, Span
 from oraclepack.pack.tool_call import AttachmentKind
 from oraclepack.settings.registry import CWD, Settings
 from oraclepack.shell.checker import complete
+from oraclepack.system.digests import sha256_text
 from oraclepack.system.environment import project_root, refuse_to_write_out
 from oraclepack.system.files import sweep, write_atomic
 from oraclepack.system.printable import quantity
@@ -44,15 +45,13 @@ class UpgradeProposal:
     text: str
     notes: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
-    unmoved: str = ""
-    """The same before the steps were put in order: every command is at its old place."""
     moved: dict[str, str] = field(default_factory=dict)
-    """New step number → the one in `unmoved`, where they differ."""
+    """New step number → the old one, where they differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    part: StepPart
+    step: Step
     filled: FilledHeader
 
     @property
@@ -62,13 +61,17 @@ class _Planned:
 
 def upgrade(pack: Pack) -> UpgradeProposal:
     """Propose the strict form of a pack that has a bash block with steps."""
-    parts, notes, reasons = regroup(pack)
-    planned = list(_filled(parts))
+    notes: list[str] = []
+    reasons: list[str] = []
+    planned = list(_filled(pack.steps))
     for one in planned:
+        asked = questions_of(one.step)
         if one.filled.notes:
-            notes.append(f"step {one.part.step.id}: {'; '.join(one.filled.notes)}")
+            notes.append(f"step {one.step.id}: {'; '.join(one.filled.notes)}")
+        if asked != 1:
+            reasons.append(f"step {one.step.id} asks {quantity(asked, 'question')}, not one")
         if one.filled.reason:
-            reasons.append(f"step {one.part.step.id}: {one.filled.reason}")
+            reasons.append(f"step {one.step.id}: {one.filled.reason}")
     if len(planned) != STEPS:
         reasons.append(
             f"{len(planned)} questions; --strict requires {STEPS}, and adding or dropping one would"
@@ -82,17 +85,15 @@ def upgrade(pack: Pack) -> UpgradeProposal:
         notes.append("steps reordered by ROI, the highest first; ties by effort")
     if reasons:
         return UpgradeProposal(pack.text, tuple(notes), tuple(dict.fromkeys(reasons)))
-    unmoved = _rewritten(pack, planned)
-    text = _rewritten(pack, ranked) if moved else unmoved
-    return UpgradeProposal(text, tuple(notes), unmoved=unmoved, moved=moved)
+    return UpgradeProposal(_rewritten(pack, ranked), tuple(notes), moved=moved)
 
 
-def _filled(parts: Iterable[StepPart]) -> Iterable[_Planned]:
+def _filled(steps: Iterable[Step]) -> Iterable[_Planned]:
     before: float | None = None
-    for part in parts:
-        filled = fill(part.step, before)
+    for step in steps:
+        filled = fill(step, before)
         before = float(filled.numbers.roi)
-        yield _Planned(part, filled)
+        yield _Planned(step, filled)
 
 
 def _bound(pack: Pack) -> list[str]:
@@ -142,19 +143,18 @@ def _rewritten(pack: Pack, planned: list[_Planned]) -> str:
     last = pack.steps[-1].span.end_line
     steps: list[str] = []
     for number, one in enumerate(planned, 1):
-        title = one.part.step.title
-        steps.append(f"# {number:02}) {title} {one.filled.text}".replace(")  ", ") "))
-        dropped = _old_fields(one.part)
-        for start, end in one.part.bodies:
-            steps += [lines[n - 1] for n in range(start, end + 1) if n not in dropped]
+        steps.append(f"# {number:02}) {one.step.title} {one.filled.text}".replace(")  ", ") "))
+        dropped = _old_fields(one.step)
+        body = range(one.step.header.span.line + 1, one.step.span.end_line + 1)
+        steps += [lines[n - 1] for n in body if n not in dropped]
     head, tail = _prose(pack, lines[: first - 1], 0), _prose(pack, lines[last:], last)
     covered = {one.filled.category for one in planned}
     return "\n".join([*head, *steps, *_coverage(pack, tail, last, covered)])
 
 
-def _old_fields(part: StepPart) -> set[int]:
+def _old_fields(step: Step) -> set[int]:
     """The lines `# ROI: 4.2` of the body: their values are in the header now."""
-    header = part.step.header
+    header = step.header
     lines = {attribute.span.line for attribute in header.attributes.values()}
     return lines - {header.span.line}
 
@@ -268,7 +268,7 @@ def _proposed(path: str, raw: str, settings: Settings) -> tuple[UpgradeReport, s
     if proposal.reasons:
         return _refused(path, *proposal.reasons, notes=proposal.notes), raw
     after = parse_pack(proposal.text, path, complete)
-    proof = prove(pack, parse_pack(proposal.unmoved, path, complete), after, proposal.moved)
+    proof = prove(pack, numbered, after, proposal.moved)
     reasons = _errors(after, root)
     if not proof.equal:
         reasons = ("the commands would not be the same afterwards", *reasons)
@@ -309,3 +309,74 @@ def _diff(before: str, after: str, path: str) -> str:
         before.splitlines(), after.splitlines(), path, f"{path} (strict)", lineterm=""
     )
     return "".join(f"{line}\n" for line in lines)
+
+
+def prove(before: Pack, numbered: Pack, after: Pack, moved: dict[str, str]) -> UpgradeProof:
+    """Compare what bash would run: comments and blank lines between commands do not count.
+
+    `numbered` is the old pack with readable headers. Each step must be what it was there.
+    """
+    prelude, *steps = _bodies(numbered)
+    old = {f"{number:02}": body for number, body in enumerate(steps, 1)}
+    ids = [str(step.id) for step in after.steps]
+    expected = [prelude, *(old.get(moved.get(new, new), "") for new in ids)]
+    first, second = _joined(_bodies(before)), _joined(_bodies(after))
+    is_same = first == _joined([prelude, *steps]) and len(ids) == len(steps)
+    return UpgradeProof(
+        equal=is_same and _joined(expected) == second,
+        commands_before=_commands(before),
+        commands_after=_commands(after),
+        sha256_before=sha256_text(first),
+        sha256_after=sha256_text(second),
+        moved=moved,
+    )
+
+
+def _joined(bodies: Iterable[str]) -> str:
+    return "\n".join(filter(None, bodies))
+
+
+def _commands(pack: Pack) -> int:
+    return sum(len(script.commands) for script in _scripts(pack))
+
+
+def _scripts(pack: Pack) -> Iterator[Script]:
+    if pack.prelude is not None:
+        yield pack.prelude.script
+    yield from (step.script for step in pack.steps)
+
+
+def _bodies(pack: Pack) -> list[str]:
+    """The prelude and every step without what bash passes over."""
+    lines = pack.text.split("\n")
+    bodies = [""]
+    if pack.prelude is not None:
+        span = pack.prelude.span
+        end = pack.steps[0].header.span.line - 1 if pack.steps else span.end_line
+        bodies[0] = _bare(lines, range(span.line, end + 1), pack.prelude.script)
+    for step in pack.steps:
+        body = range(step.header.span.line + 1, step.span.end_line + 1)
+        bodies.append(_bare(lines, body, step.script))
+    return bodies
+
+
+def _bare(lines: list[str], numbers: Iterable[int], script: Script) -> str:
+    inside = _held(command.span for command in script.commands)
+    inside |= _held(heredoc.span for heredoc in script.heredocs)
+    inside |= {heredoc.span.line for heredoc in script.heredocs}
+    comments = {
+        comment.span.line
+        for comment in script.comments
+        if comment.top_level and not comment.trailing
+    }
+    stripped = (
+        lines[number - 1].rstrip() if number not in inside else lines[number - 1]
+        for number in numbers
+        if number in inside or (number not in comments and lines[number - 1].strip())
+    )
+    return "\n".join(stripped)
+
+
+def _held(spans: Iterable[Span]) -> set[int]:
+    """The lines of constructs that span several lines: there every character counts."""
+    return {line for span in spans for line in range(span.line + 1, span.end_line + 1)}
