@@ -14,7 +14,13 @@ from oraclepack import api
 from oraclepack.errors import UsageError
 from oraclepack.report.schemas import schema_of
 from oraclepack.work.backlog import IssuesPer
-from oraclepack.work.github_client import checked_base, token_of, web_address
+from oraclepack.work.github_client import (
+    PUBLIC_API,
+    checked_base,
+    repository_at,
+    token_of,
+    web_address,
+)
 from oraclepack.work.publish_issues import PublishReport, PublishRequest, publish_run
 from oraclepack.work.publish_plan import merged_body
 from oraclepack.work.trackers import END_MARK
@@ -132,14 +138,36 @@ def test_a_dry_run_without_a_token_says_what_is_missing(
     assert "neither GH_TOKEN nor GITHUB_TOKEN is set" in publish.hint
 
 
-@pytest.mark.parametrize("dry_run", [True, False])
-def test_without_a_network_the_error_says_what_to_do(publish: Publishing, *, dry_run: bool) -> None:
-    report = publish(dry_run=dry_run, api_url="http://127.0.0.1:9")
+def test_without_a_network_the_error_says_what_to_do(publish: Publishing) -> None:
+    report = publish(api_url="http://127.0.0.1:9")
 
     assert not report.ok
     assert publish.hint.startswith("check the network, then run the same command again")
-    assert ("actionize --export github" in publish.hint) is dry_run
     assert "TOKEN" not in publish.hint
+
+
+def test_a_dry_run_without_a_network_goes_by_the_record(publish: Publishing) -> None:
+    new = publish(dry_run=True, api_url="http://127.0.0.1:9")
+
+    assert new.ok
+    assert [one.action.value for one in new.issues] == ["created"] * 3
+    assert not (publish.project.run / "published.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("address", "repository"),
+    [
+        pytest.param("https://github.com/octo/shop.git", "octo/shop", id="https"),
+        pytest.param("git@github.com:octo/shop.git", "octo/shop", id="ssh"),
+        pytest.param("ssh://git@github.com/octo/shop", "octo/shop", id="ssh address"),
+        pytest.param("https://gitlab.com/octo/shop.git", None, id="another server"),
+        pytest.param("https://github.com/octo", None, id="no repository"),
+        pytest.param("/srv/git/shop.git", None, id="a folder"),
+        pytest.param("", None, id="none"),
+    ],
+)
+def test_the_repository_of_a_remote(address: str, repository: str | None) -> None:
+    assert repository_at(address, PUBLIC_API) == repository
 
 
 def test_each_task_can_be_an_issue_but_not_beside_the_questions(publish: Publishing) -> None:
@@ -430,7 +458,7 @@ def test_the_command(
     dry = answer(capsys, *words, *base, "--dry-run")
     result = answer(capsys, *words, *base, "--json")
 
-    assert (dry.code, dry.out.count("would be created")) == (0, 3)
+    assert (dry.code, dry.out.count("would be created")) == (0, 4)
     assert result.code == 0
     jsonschema.validate(result.envelope["data"], schema_of("publish-report"))
     assert result.envelope["data"]["totals"]["created"] == 3
@@ -447,7 +475,7 @@ def test_a_server_that_is_not_there_does_not_mean_that_all_is_published(
     monkeypatch.chdir(publish.project.root)
     words = ("publish", "github", "--repo", "octo/shop", "--run-dir", str(publish.project.run))
 
-    result = answer(capsys, *words, "--github-api-url", "http://127.0.0.1:9", "--dry-run")
+    result = answer(capsys, *words, "--github-api-url", "http://127.0.0.1:9")
 
     assert (result.code, result.out) == (3, "octo/shop: nothing was published\n")
 

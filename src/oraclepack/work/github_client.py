@@ -39,6 +39,11 @@ class GithubError(MachineError):
 
     code = "GITHUB"
 
+    @property
+    def is_unreachable(self) -> bool:
+        """There was no answer at all."""
+        return self.retryable and self.retry_after is None
+
 
 class UnknownOutcomeError(GithubError):
     """A request was sent and its outcome is not known: it may have been carried out."""
@@ -164,6 +169,17 @@ def web_address(base: str, repository: str) -> str:
     if checked_base(base) == PUBLIC_API:
         return f"https://github.com/{repository}"
     return f"{checked_base(base).removesuffix('/api/v3')}/{repository}"
+
+
+_ORIGIN = re.compile(r"(?:https?://|ssh://)?(?:[^@/]*@)?([^/:]+)[/:](.+?/.+?)(?:\.git)?/?")
+
+
+def repository_at(address: str, base: str) -> str | None:
+    """`owner/name` of a remote on the server of this API; None for any other remote."""
+    found = _ORIGIN.fullmatch(address)
+    host = urlsplit(web_address(base, "")).hostname
+    is_there = found is not None and found[1] == host and found[2].count("/") == 1
+    return found[2] if found is not None and is_there else None
 
 
 def _decoded(reply: HttpReply) -> Any:  # noqa: ANN401 - whatever the server sent

@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.errors import NotFoundError, UsageError
 from oraclepack.system import environment as env
 from oraclepack.system.clock import Clock, SystemClock
+from oraclepack.system.git import Git, GitError
 from oraclepack.system.secrets import Redactor
 from oraclepack.work.actionize import locked
 from oraclepack.work.backlog import IssuesPer
@@ -21,6 +23,7 @@ from oraclepack.work.github_client import (
     GithubError,
     UnknownOutcomeError,
     checked_base,
+    repository_at,
     token_of,
     web_address,
 )
@@ -99,6 +102,8 @@ def publish_run(
     """Create or update an issue for each question, or each task, of a run."""
     base = checked_base(request.api_url)
     environment = env.environment()
+    if not request.repository:
+        request = replace(request, repository=_origin(root, base, environment))
     token = token_of(environment)
     if not token and not request.dry_run:
         raise UsageError(
@@ -135,23 +140,31 @@ def publish_run(
         retry_after=trouble.retry_after if trouble is not None else None,
     )
     all_warnings = (*warnings, *publisher.warnings)
-    hint = _way_out(trouble, request, has_token=bool(token)) if trouble is not None else ""
+    hint = _way_out(trouble, has_token=bool(token)) if trouble is not None else ""
     return PublishResult(report, all_warnings, hint)
 
 
-def _way_out(trouble: GithubError, request: PublishRequest, *, has_token: bool) -> str:
+def _origin(root: Path, base: str, environment: Mapping[str, str]) -> str:
+    """The repository that git's origin names, on the server of this API."""
+    try:
+        address = Git(root, environment).run("config", "--get", "remote.origin.url")
+    except GitError:
+        address = b""
+    found = repository_at(address.decode("utf-8", "replace").strip(), base)
+    if found is None:
+        raise UsageError(
+            "git's origin is no repository of this GitHub", hint="name one with --repo OWNER/NAME"
+        )
+    return found
+
+
+def _way_out(trouble: GithubError, *, has_token: bool) -> str:
     """The hint for an error. A dry run may have no token, but it reads from GitHub too."""
     hints = [trouble.hint]
-    is_unreachable = trouble.retryable and trouble.retry_after is None
-    if not has_token and not is_unreachable:
+    if not has_token and not trouble.is_unreachable:
         hints.append(
             "neither GH_TOKEN nor GITHUB_TOKEN is set: without a token GitHub shows public "
             "repositories only, and answers few requests"
-        )
-    if request.dry_run and is_unreachable:
-        hints.append(
-            "--dry-run reads the issues that exist; `oraclepack actionize --export github` writes "
-            "what would be published to a file, without a network"
         )
     return "; ".join(filter(None, hints))
 
@@ -208,8 +221,20 @@ class _Publisher:
             for step in plan_publication(issues, remote, existing, self._record.published):
                 self.done.append(self._carry_out(step))
         except GithubError as trouble:
-            return trouble
+            if not self._request.dry_run or not trouble.is_unreachable:
+                return trouble
+            self.warnings = (f"{trouble.message}: this is by what the run has recorded",)
+            self.done = [self._by_record(issue) for issue in issues]
         return None
+
+    def _by_record(self, issue: GithubIssue) -> PublishedIssue:
+        """What would be done with an issue, as far as the run itself knows."""
+        known = self._record.published.get(issue.id)
+        if known is None:
+            return PublishedIssue(issue.id, issue.title, PublishAction.CREATED)
+        is_same = known.title == issue.title
+        action = PublishAction.UNCHANGED if is_same else PublishAction.UPDATED
+        return PublishedIssue(issue.id, issue.title, action, known.number)
 
     def _let_settle(self) -> None:
         """Wait for an issue that an earlier command began to create, with an unknown outcome."""

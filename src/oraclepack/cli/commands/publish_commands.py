@@ -31,18 +31,18 @@ publish = Group(
     settings=(api.GITHUB_API_URL,),
     exit_codes=(ExitCode.STEP_FAILED, ExitCode.LOCKED),
     examples=(
-        "oraclepack publish github --repo octo/shop --dry-run",
+        "oraclepack publish github --dry-run",
         "oraclepack publish github --repo octo/shop --run-dir DIR",
         "oraclepack publish github --repo octo/shop --run-dir DIR --per task",
     ),
 )
-@click.option("--repo", metavar="OWNER/NAME", required=True, help="The repository.")
+@click.option("--repo", metavar="OWNER/NAME", default="", help="By default that of git's origin.")
 @click.option("--run-dir", metavar="DIR", default="", help="The run; by default the newest one.")
 @per_option
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Only list what would be created or updated; reads from GitHub, changes nothing.",
+    help="Only list what would be created or updated.",
 )
 @click.option(
     "--allow-rehearsal", is_flag=True, help="Publish even what a rehearsal answered, marked so."
@@ -63,8 +63,8 @@ def publish_github(
     a duplicate. Closed issues are not touched. Ticks, titles and text that people wrote around
     the marked part stay. What was published is recorded in published.jsonl of the run.
 
-    --dry-run also contacts GitHub: it reads the issues that exist, to find which would be created
-    and which updated. It sends the token if there is one; for a public repository it needs none.
+    --dry-run creates nothing. It reads the issues that exist, with the token if there is one;
+    where GitHub cannot be reached it goes by what the run has recorded.
     """
     done = api.work(settings).publish(
         repo,
@@ -81,7 +81,11 @@ def publish_github(
         f"{f' ({one.reason})' if one.reason else ''}"
         for one in report.issues
     ]
-    counts = ", ".join(f"{count} {action}" for action, count in report.totals.items() if count)
+    counts = ", ".join(
+        f"{count} {would if action in {'created', 'updated'} else ''}{action}"
+        for action, count in report.totals.items()
+        if count
+    )
     nothing = "nothing to publish" if report.ok else "nothing was published"
     lines.append(f"{report.repository}: {counts or nothing}")
     text = "".join(f"{line}\n" for line in lines)
