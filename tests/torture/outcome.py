@@ -15,8 +15,9 @@ _CACHE = frozenset({"cache", "from_cache", "session", "usage", "cost", "saved"})
 """An answer that was paid for before the kill comes from the cache or a session afterwards."""
 _BY_THE_WAY = frozenset(
     {"orphans", "rollback", "retry", "slot", "same_question", "same_output", "earlier_call"}
+    | {"browser"}
 )
-"""Warnings about what was killed, and about waiting."""
+"""Warnings about what was killed, about waiting, and those that each command says once."""
 
 
 def outcome(ground: Ground) -> dict[str, Any]:
