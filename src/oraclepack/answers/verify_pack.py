@@ -115,14 +115,14 @@ class _Collected(msgspec.Struct):
 
 
 def verify_pack(
-    pack: Pack, read: Read, manner: VerifyOptions, recorded: RecordedOutputs | None = None
+    pack: Pack, read: Read, options: VerifyOptions, recorded: RecordedOutputs | None = None
 ) -> VerifyReport:
     """Check every declared output of a pack, with the help of a run where there is one."""
     collected = _Collected()
     for step in sorted(pack.steps, key=lambda step: step.id):
-        _check_step(step, read, manner, recorded or RecordedOutputs(""), collected)
+        _check_step(step, read, options, recorded or RecordedOutputs(""), collected)
     bad = {(one.step_id, one.path) for one in collected.failures}
-    if manner.strict:
+    if options.strict:
         bad |= {(one.step_id, one.path) for one in collected.doubts}
     return VerifyReport(
         path=pack.path,
@@ -149,16 +149,16 @@ def verify_pack(
 def verify_step(
     step: Step,
     read: Read,
-    manner: VerifyOptions,
+    options: VerifyOptions,
     written: Iterable[str],
     accepted: Mapping[str, OutputRevised] | None = None,
 ) -> Verification:
     """Check the outputs of one step; `written` are the paths it is known to have written."""
     collected = _Collected()
     known = RecordedOutputs("", {step.id: tuple(written)}, accepted={step.id: accepted or {}})
-    _check_step(step, read, manner, known, collected)
+    _check_step(step, read, options, known, collected)
     return Verification(
-        passed=not collected.failures and not (manner.strict and collected.doubts),
+        passed=not collected.failures and not (options.strict and collected.doubts),
         checked=collected.outputs,
         failures=tuple(
             OutputFailure(
@@ -178,11 +178,14 @@ def verify_step(
 
 
 def _check_step(
-    step: Step, read: Read, manner: VerifyOptions, recorded: RecordedOutputs, collected: _Collected
+    step: Step, read: Read, options: VerifyOptions, recorded: RecordedOutputs, collected: _Collected
 ) -> None:
     outputs = named_outputs(step, recorded.paths.get(step.id, ()))
     contracts = contracts_of(
-        step, chunks=manner.chunks, mode=manner.mode, named=[_display_path(one) for one in outputs]
+        step,
+        chunks=options.chunks,
+        mode=options.mode,
+        named=[_display_path(one) for one in outputs],
     )
     for one, contract in zip(outputs, contracts, strict=True):
         content = None if one.path is None else read(one.path)
@@ -196,7 +199,7 @@ def _check_step(
             if acceptance is not None and _is_that(content, acceptance):
                 collected.accepted.append(_accepted(acceptance))
                 continue
-            _check(step, one.output, contract, content, manner, collected)
+            _check(step, one.output, contract, content, options, collected)
 
 
 def _is_that(content: Content, acceptance: OutputRevised) -> bool:
@@ -224,14 +227,14 @@ def _check(
     output: Output | None,
     contract: OutputContract,
     content: Content,
-    manner: VerifyOptions,
+    options: VerifyOptions,
     collected: _Collected,
 ) -> None:
     failure = check_output(
         contract,
         content,
-        require_headings=manner.require_headings,
-        rehearsal=manner.rehearsal,
+        require_headings=options.require_headings,
+        rehearsal=options.rehearsal,
     )
     if failure is not None:
         collected.failures.append(

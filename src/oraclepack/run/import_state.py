@@ -165,7 +165,7 @@ def _take(run: Run, step: Step, hashes: Mapping[str, str]) -> bool:
 
 
 def taken_steps(
-    root: Path, pack: Pack, imported: ImportedState | None, manner: VerifyOptions
+    root: Path, pack: Pack, imported: ImportedState | None, options: VerifyOptions
 ) -> tuple[str, ...]:
     """The steps that a state file would be taken over for. Changes nothing."""
     if imported is None or imported.against:
@@ -174,11 +174,11 @@ def taken_steps(
         step.id
         for step in pack.steps
         if imported.statuses.get(step.id) is Status.OK
-        and not _not_taken(root, step, imported.hashes.get(step.id, {}), manner)
+        and not _not_taken(root, step, imported.hashes.get(step.id, {}), options)
     )
 
 
-def _not_taken(root: Path, step: Step, hashes: Mapping[str, str], manner: VerifyOptions) -> str:
+def _not_taken(root: Path, step: Step, hashes: Mapping[str, str], options: VerifyOptions) -> str:
     """Why a step that succeeded by a state file runs again; empty where it does not."""
     hidden = [one.path.display_text for one in step.outputs if one.path.value is None]
     if hidden:
@@ -187,7 +187,7 @@ def _not_taken(root: Path, step: Step, hashes: Mapping[str, str], manner: Verify
     other = [path for path, sha in hashes.items() if now.get(path) != sha]
     if other:
         return f"{', '.join(other)} is not what was recorded"
-    verification = verify_step(step, lambda path: content_at(root, path), manner, ())
+    verification = verify_step(step, lambda path: content_at(root, path), options, ())
     lacks = (
         f"{one.path}: {describe_failure(one.io_error, one.missing_sections, one.reason)}"
         for one in verification.failures

@@ -187,14 +187,14 @@ def opened(
     check_name(Path(pack.path))
     rehearsal = selected.is_new and selected.run.folder == REHEARSALS
     selected.run.create()
-    held = locks.acquire(selected.run.path, locks.this_process(command, clock))
-    if isinstance(held, locks.Holder):
+    locked = locks.acquire(selected.run.path, locks.this_process(command, clock))
+    if isinstance(locked, locks.Holder):
         raise LockedError(
-            f"run {selected.run.run_id} is in use by {held}",
+            f"run {selected.run.run_id} is in use by {locked}",
             hint="wait for it to end"
             + ("" if rehearsal else ", or start another one with --new-run"),
         )
-    with held:
+    with locked:
         if rehearsal:
             from oraclepack.run.rehearsing import start_over
 

@@ -324,10 +324,10 @@ class _Pruning:
 
     def _remove(self, view: RunView) -> str | None:
         """Remove a run under its lock; why not, if not."""
-        held = locks.acquire(view.run.path, locks.this_process("runs prune", self._clock))
-        if isinstance(held, locks.Holder):
-            return f"in use by {held}"
-        with held:
+        locked = locks.acquire(view.run.path, locks.this_process("runs prune", self._clock))
+        if isinstance(locked, locks.Holder):
+            return f"in use by {locked}"
+        with locked:
             now = read_view(view.run)
             if now.foreign is not None or len(now.events) != len(view.events):
                 return "another command has worked on it meanwhile"

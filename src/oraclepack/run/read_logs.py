@@ -63,7 +63,7 @@ def read_logs(
         raise InputError(f"run {run.run_id}: {what}", hint="`oraclepack runs show` has its steps")
     tails: dict[str, tuple[str | None, LogTail]] = {}
     while True:
-        held = follow and locks.holder_of(run.path) is not None
+        locked = follow and locks.holder_of(run.path) is not None
         for owner, name in names:
             path = run.log(name)
             if path is not None:
@@ -73,7 +73,7 @@ def read_logs(
             while data := tail.read():
                 any_read = True
                 yield LogChunk(path=name, step=owner, data=data)
-        if not held:
+        if not locked:
             return
         if not any_read:
             pause(EVERY)

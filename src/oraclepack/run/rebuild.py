@@ -81,10 +81,10 @@ def _rebuild(root: Path, run: RunDir) -> RunRebuild:
     foreign = read_view(run).foreign  # before its lock is written to
     if foreign is not None:
         return _run_rebuild(run, RebuildStatus.FOREIGN, problem=foreign.reason)
-    held = locks.acquire(run.path, locks.this_process("doctor --rebuild", SystemClock()))
-    if isinstance(held, locks.Holder):
-        return _run_rebuild(run, RebuildStatus.LOCKED, problem=f"in use by {held}")
-    with held:
+    locked = locks.acquire(run.path, locks.this_process("doctor --rebuild", SystemClock()))
+    if isinstance(locked, locks.Holder):
+        return _run_rebuild(run, RebuildStatus.LOCKED, problem=f"in use by {locked}")
+    with locked:
         try:
             reading = journal_file.load(run.journal)
         except InputError as trouble:

@@ -68,7 +68,7 @@ def find_files(
     run: RunDir,
     state: RunState,
     plan: Plan,
-    manner: VerifyOptions,
+    options: VerifyOptions,
     imported: Collection[str] = (),
 ) -> FoundFiles:
     """The files that are in the way of a plan; of steps that are `imported` none is.
@@ -101,7 +101,9 @@ def find_files(
             if path not in known and one.run_id != run.run_id
         ),
         tuple(
-            answer for step in new for answer in _existing(root, step, there.keys() - known, manner)
+            answer
+            for step in new
+            for answer in _existing(root, step, there.keys() - known, options)
         ),
     )
 
@@ -113,10 +115,10 @@ def _stored_hashes(root: Path) -> frozenset[str]:
 
 
 def _existing(
-    root: Path, step: Step, files: AbstractSet[str], manner: VerifyOptions
+    root: Path, step: Step, files: AbstractSet[str], options: VerifyOptions
 ) -> Iterator[ExistingAnswer]:
     """The answers of a step that are among these files."""
-    contracts = contracts_of(step, chunks=manner.chunks, mode=manner.mode)
+    contracts = contracts_of(step, chunks=options.chunks, mode=options.mode)
     found: list[ExistingAnswer] = []
     is_whole = True
     for output, contract in zip(step.outputs, contracts, strict=True):
@@ -126,7 +128,7 @@ def _existing(
             failure = check_output(
                 msgspec.structs.replace(contract, path=path or ""),
                 content,
-                require_headings=manner.require_headings,
+                require_headings=options.require_headings,
             )
             is_met = path is not None and failure is None
             is_whole &= is_met

@@ -91,13 +91,13 @@ def _restore_of_run(
     if run_id not in run_dir.run_ids(root):
         return [move for file in chosen for move in _back(root, file, force=force)], ""
     clock = SystemClock()
-    held = locks.acquire(run.path, locks.this_process("quarantine restore", clock))
-    if isinstance(held, locks.Holder):
+    locked = locks.acquire(run.path, locks.this_process("quarantine restore", clock))
+    if isinstance(locked, locks.Holder):
         raise LockedError(
-            f"run {run_id} is in use by {held}",
+            f"run {run_id} is in use by {locked}",
             hint="wait for it to end: it may be about to write the same files",
         )
-    with held:
+    with locked:
         return _record_restored(root, run, chosen, clock, force=force)
 
 

@@ -131,7 +131,7 @@ def checked(
     run: RunDir,
     step: Step,
     state: StepState,
-    manner: VerifyOptions,
+    options: VerifyOptions,
     *,
     verify: bool = True,
 ) -> tuple[Verification, CheckedOutputs]:
@@ -151,7 +151,7 @@ def checked(
             return content
         return now if now.data is None else Content(trouble="another run wrote it")
 
-    verification = verify_step(step, read, manner, copies, accepted_in(state))
+    verification = verify_step(step, read, options, copies, accepted_in(state))
     unmet = tuple(one for one in verification.failures if one.missing_sections)
     unreadable = [one for one in verification.failures if one.io_error]
     if not verify:
@@ -176,16 +176,16 @@ def accepted_in(state: StepState) -> dict[str, j.OutputRevised]:
     return {one.declared_path: one for one in state.accepted}
 
 
-def recheck(where: RunFiles, step: Step, manner: VerifyOptions, *, verify: bool) -> bool:
+def recheck(where: RunFiles, step: Step, options: VerifyOptions, *, verify: bool) -> bool:
     """Record a step whose answer meets its contract now as ok; whether it does."""
     with publishing(where.root):
-        return _is_rechecked(where, step, manner, verify=verify)
+        return _is_rechecked(where, step, options, verify=verify)
 
 
-def _is_rechecked(where: RunFiles, step: Step, manner: VerifyOptions, *, verify: bool) -> bool:
+def _is_rechecked(where: RunFiles, step: Step, options: VerifyOptions, *, verify: bool) -> bool:
     restore_copies(where, step)
     state = where.record.state.step(step.id)
-    verification, now = checked(where.root, where.run, step, state, manner, verify=verify)
+    verification, now = checked(where.root, where.run, step, state, options, verify=verify)
     if not now.passed:
         return False
     edited = {one.declared_path for one in state.edited}
@@ -201,16 +201,16 @@ def _is_rechecked(where: RunFiles, step: Step, manner: VerifyOptions, *, verify:
     return True
 
 
-def hold_failed(where: RunFiles, step: Step, manner: VerifyOptions) -> None:
+def hold_failed(where: RunFiles, step: Step, options: VerifyOptions) -> None:
     """Keep a step failed whose answer misses its contract, with what it lacks by now."""
     with publishing(where.root):
-        _hold_failed(where, step, manner)
+        _hold_failed(where, step, options)
 
 
-def _hold_failed(where: RunFiles, step: Step, manner: VerifyOptions) -> None:
+def _hold_failed(where: RunFiles, step: Step, options: VerifyOptions) -> None:
     restore_copies(where, step)
     state = where.record.state.step(step.id)
-    verification, now = checked(where.root, where.run, step, state, manner)
+    verification, now = checked(where.root, where.run, step, state, options)
     if verification == state.verification or now.passed:
         return
     lacks = now.lacks or (state.error.message if state.error else "")

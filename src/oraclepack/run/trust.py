@@ -103,11 +103,11 @@ def trust_cache(candidates: CacheCandidates) -> TrustReport:
 def trust_run(candidate: Candidate) -> TrustReport:
     """Sign a run as it is now; what has changed since the user looked at it is not taken over."""
     run, clock = candidate.run, SystemClock()
-    held = locks.acquire(run.path, locks.this_process("trust", clock))
-    if isinstance(held, locks.Holder):
-        raise LockedError(f"run {run.run_id} is in use by {held}", hint="wait for it to end")
+    locked = locks.acquire(run.path, locks.this_process("trust", clock))
+    if isinstance(locked, locks.Holder):
+        raise LockedError(f"run {run.run_id} is in use by {locked}", hint="wait for it to end")
     redactor = Redactor.of(environment.environment())
-    with held, journal_file.JournalFile(run.journal, clock, redactor, take_over=True) as file:
+    with locked, journal_file.JournalFile(run.journal, clock, redactor, take_over=True) as file:
         if file.state != candidate.state:
             raise ForeignError(f"run {run.run_id} has changed meanwhile", hint="look at it again")
         # The journal last: until it is signed, all of it stays foreign.

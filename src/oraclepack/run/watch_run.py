@@ -62,7 +62,7 @@ def watch_events(
     skipped = 0 if from_start else _last_session(run)
     while True:
         # Asked first: what it wrote before its end is then sure to be read.
-        held = locks.holder_of(run.path) is not None
+        locked = locks.holder_of(run.path) is not None
         events = tail.read()
         for event in events:
             state = apply(state, event)
@@ -76,7 +76,7 @@ def watch_events(
             yield WatchUpdate(state=state, event=event)
         if events:
             continue
-        if not held or tail.damage is not None:
+        if not locked or tail.damage is not None:
             return
         for progress in _progress(run, state, sizes):
             yield WatchUpdate(state=state, progress=progress)
