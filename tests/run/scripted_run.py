@@ -4,10 +4,11 @@ import os
 from pathlib import Path
 
 from oraclepack.journal import events as j
+from oraclepack.journal.blobs import back_up
 from oraclepack.journal.journal_file import JournalFile
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Status
-from oraclepack.system import file_moves, files
+from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.locks import Holder, RunLock, acquire
 from oraclepack.view.manifests import write_manifests
@@ -41,10 +42,10 @@ def run(root: Path) -> None:
 def _run_step(directory: RunDir, journal: JournalFile, step: str) -> None:
     attempt = journal.state.step(step).attempts + 1
     declared = directory.root / "out" / f"{step}.md"
-    backup = directory.backups / f"{step}.md"
-    files.make_private(directory.backups)
-    if attempt == 1 and declared.exists() and not backup.exists():
-        file_moves.copy(declared, backup)
+    if attempt == 1:
+        backup = back_up(directory.path, step, attempt, f"out/{step}.md", declared)
+        if backup is not None:
+            journal.append(backup)
     journal.append(e.started(step, attempt))
     answer = f"answer {step}\n".encode()
     files.write_atomic(declared, answer)

@@ -45,7 +45,7 @@ def what_remains(root: Path) -> dict[str, Any]:
         "status": json.loads((directory.path / "run.json").read_bytes())["status"],
         "files": {
             path.relative_to(root).as_posix(): path.read_bytes()
-            for folder in (root / "out", directory.outputs, directory.backups)
+            for folder in (root / "out", directory.outputs, directory.path / "blobs")
             for path in sorted(folder.iterdir())
         },
         "beside": sorted(path.name for path in root.iterdir()),

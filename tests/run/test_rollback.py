@@ -59,7 +59,7 @@ REPLACED = made("01", "a.md", created=False, replaced_sha256="old-01", backup="b
         pytest.param([made("01", "a.md")], [UndoAction("01", 1, "a.md")], id="a new file"),
         pytest.param(
             [aside("01", "a.md"), REPLACED],
-            [UndoAction("01", 1, "a.md", "backups/01.1/a.md", "old-01")],
+            [UndoAction("01", 1, "a.md", "backups/01.1/a.md", "old-01", 0o640)],
             id="a replaced file",
         ),
         pytest.param(
@@ -69,7 +69,7 @@ REPLACED = made("01", "a.md", created=False, replaced_sha256="old-01", backup="b
         ),
         pytest.param(
             [aside("01", "a.md")],
-            [UndoAction("01", 1, "a.md", "backups/01.1/a.md", "old-01")],
+            [UndoAction("01", 1, "a.md", "backups/01.1/a.md", "old-01", 0o640)],
             id="a file the step may or may not have replaced",
         ),
         pytest.param(
@@ -84,7 +84,7 @@ REPLACED = made("01", "a.md", created=False, replaced_sha256="old-01", backup="b
         ),
         pytest.param(
             [aside("01", "a.md"), REPLACED, aside("01", "a.md", 2), made("01", "a.md", attempt=2)],
-            [UndoAction("01", 2, "a.md", "backups/01.1/a.md", "old-01")],
+            [UndoAction("01", 2, "a.md", "backups/01.1/a.md", "old-01", 0o640)],
             id="two attempts: the file before the first one counts",
         ),
         pytest.param(

@@ -245,8 +245,8 @@ MEANWHILE = {
     "gives an answer a second name": "ln out/05.txt second.txt",
     "takes the folder away": "mv out away",
     "puts a link out of the project in the folder's place": "mv out away; ln -s $OUTSIDE out",
-    "takes the copies away": "rm -r .oraclepack/runs/*/backups",
-    "spoils a copy": "echo spoiled >.oraclepack/runs/*/backups/02.1/out/02-topic-2.md",
+    "takes the copies away": "rm -r .oraclepack/runs/*/blobs",
+    "spoils a copy": "for blob in .oraclepack/runs/*/blobs/*; do echo spoiled >$blob; done",
     "fills quarantine's place": "mkdir -p out; echo x >out/_failed",
     "leads quarantine out of the project": "ln -s $OUTSIDE out/_failed",
 }
@@ -276,7 +276,7 @@ def changed_meanwhile(scene: Scene) -> Tally:
             trial.say(Promise.TOUCHED, f"{what}: {look(outside)}")
         kept = [text for text in (*FOUND, "edited\n") if text.strip() in does or text in FOUND]
         # Of what a step replaced there is only the copy that they take away or spoil.
-        spoiled = {OLDER, "r3\n"} if "backups" in does else set()
+        spoiled = {OLDER, "r3\n"} if "blobs" in does else set()
         for text in lost(trial.ground.root, set(kept) - spoiled):
             trial.say(Promise.LOST, f"{what}: {text!r}")
         if what == "spoils a copy" and status != "failed":

@@ -31,14 +31,14 @@ SECRETS = {
     "with blanks around": f"  {MARK}  9c  ",
 }
 NAMES = ("OPENAI_API_KEY", "ci_token", "App_Secret", "DB_PASSWORD_OLD")
-ANSWERS = ("logs", "outputs", "aside", "backups", "answers", "_failed", "out", "steps")
+ANSWERS = ("logs", "outputs", "blobs", "answers", "_failed", "out", "steps")
 """Folders with the output of steps and tools, which is not ours."""
 BASH = "".join(
     (
         step(1, ask("Use $S?", "out/1.md", "--base-url", '"http://x/$S"')),
         step(2, ask("Why? [[fault=leak]]", "out/2.md", "--azure-endpoint", '"$S"')),
         step(3, 'echo "$S" >&2; exit 3'),
-        step(4, ask("How?", "$S/../../x.md")),
+        step(4, "up=$(printf ../..)", ask("How?", "$S/$up/x.md")),
         step(5, 'codex exec -m "$S" -o out/5.md "$S"'),
         step(6, 'printf "%s\\n" "ERROR: bad key $S"; printf "%s" "failed: $S" >&2; exit 1'),
         step(7, 'name=$(tr -dc "[:alnum:]" <<<"$S" | cut -c1-60)', ask("What?", "out/$name.md")),

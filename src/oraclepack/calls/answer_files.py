@@ -1,7 +1,6 @@
-"""The answer of a call on disk: what must hold before it is asked, backups, publishing."""
+"""The answer of a call on disk: room for it, the file that it replaces, the sections it lacks."""
 
 import os
-import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -11,13 +10,12 @@ from oraclepack.calls.context import CallContext
 from oraclepack.calls.live_call import LiveCall
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
-from oraclepack.journal.run_dir import BACKUPS, attempt_name
+from oraclepack.journal.blobs import back_up
 from oraclepack.journal.run_state import path_of
 from oraclepack.journal.statuses import NO_SPACE, OUTPUT_PATH
 from oraclepack.pack.answer_sections import Section, missing_sections
 from oraclepack.pack.contract import OutputContract
-from oraclepack.system import disk, file_moves, files
-from oraclepack.system.digests import sha256_bytes
+from oraclepack.system import disk, files
 from oraclepack.system.path_jail import AllowedPath, jail
 from oraclepack.system.text_limits import ANSWER
 
@@ -62,70 +60,21 @@ def _is_there(folder: Path) -> bool:
     return True
 
 
-def keep_copy(
-    run_dir: Path, step: str, attempt: int, path: str, place: Path, *, replacing: bool = False
-) -> j.OutputBackedUp | None:
-    """Keep a copy of a file in the run directory; None when there is no such file."""
-    if not place.is_file():
-        return None
-    backup = f"{BACKUPS}/{attempt_name(step, attempt)}/{path}"
-    target = run_dir / backup
-    files.make_private(target.parent)
-    try:
-        if replacing:
-            file_moves.copy_over(place, target)
-        else:
-            file_moves.copy(place, target)
-        # Hash the copy, not the file, which may have changed since; a rollback checks the copy.
-        content, mode = target.read_bytes(), stat.S_IMODE(target.stat().st_mode)
-    except OSError as trouble:
-        raise files.cannot("keep a copy of", place, trouble) from trouble
-    return j.OutputBackedUp(
-        step=step,
-        attempt=attempt,
-        path=path,
-        backup=backup,
-        sha256=sha256_bytes(content),
-        bytes=len(content),
-        mode=mode,
-    )
+def back_up_replaced(context: CallContext, call: LiveCall, place: Path) -> None:
+    """Keep the file that an answer is about to replace, unless the command has it already.
 
-
-def back_up_existing(context: CallContext, call: LiveCall, outputs: Iterable[AllowedPath]) -> None:
-    """Back up the files at output paths that are known only while the shell runs.
-
-    Paths that the pack names were backed up when the step began.
+    What another run wrote after this step had begun is the previous file from now on.
     """
-    step = context.pack.step(call.step)
-    declared = {output.path.value for output in step.outputs} if step else set()
-    named = {_place(context, path) for path in declared if path}
-    known = {path_of(event) for event in context.journal.state.session_files}
-    for output in outputs:
-        path = output.relative
-        if path in named or path in known or not context.shared.is_first_to_write(path):
-            continue
-        backup = keep_copy(context.run_dir, call.step, call.attempt, path, output.path)
-        if backup is not None:
-            context.record(backup)
-
-
-def back_up_again(context: CallContext, call: LiveCall, place: Path) -> None:
-    """Back up what another run wrote to a file after this step had backed it up.
-
-    The copy replaces the earlier one: that is what the other run replaced, and has a copy of.
-    """
-    now = files.read(place) if place.is_file() else None
     events = [
         event
         for event in context.journal.state.session_files
         if (path := path_of(event)) is not None and context.root / _place(context, path) == place
     ]
-    is_ours = any(isinstance(event, j.OutputRecorded) for event in events)
-    if now is None or is_ours or (events and events[-1].sha256 == sha256_bytes(now)):
+    if any(isinstance(event, j.OutputRecorded) for event in events):
         return
     path = declared_names(context, call, place)[0]
-    backup = keep_copy(context.run_dir, call.step, call.attempt, path, place, replacing=True)
-    if backup is not None:
+    backup = back_up(context.run_dir, call.step, call.attempt, path, place)
+    if backup is not None and not (events and events[-1].sha256 == backup.sha256):
         earlier = next((one for one in events if isinstance(one, j.OutputBackedUp)), None)
         context.record(replace(backup, link=earlier.link if earlier else None))
 

@@ -69,7 +69,6 @@ class SharedCallState:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._spent = RetryUsage()
-        self._written: set[str] = set()
         self._waits: dict[Place, int] = {}
         self._published: dict[str, Place] = {}
         self.live: set[Place] = set()
@@ -96,13 +95,6 @@ class SharedCallState:
         with self._lock:
             self._waits[place] = self._waits.get(place, 0) + 1
             return self._waits[place]
-
-    def is_first_to_write(self, path: str) -> bool:
-        """Whether no call of this command has been about to write there before."""
-        with self._lock:
-            before = len(self._written)
-            self._written.add(path)
-            return len(self._written) > before
 
     def publishes(self, path: str, place: Place) -> Place | None:
         """Note the call that publishes at a path; the one before it, if of no earlier attempt."""

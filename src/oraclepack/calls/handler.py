@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from oraclepack.calls import ledger
-from oraclepack.calls.answer_files import back_up_existing
+from oraclepack.calls.answer_files import back_up_replaced
 from oraclepack.calls.ask import OracleAsk
 from oraclepack.calls.call import STOPPED, STOPPED_EXIT, Call, Held
 from oraclepack.calls.context import CallContext
@@ -200,7 +200,7 @@ def read_call(
 def _read_question(
     context: CallContext, call: LiveCall, shim: Shim, argv: tuple[str, ...]
 ) -> tuple[OracleQuestion, Sequence[AllowedPath]] | Refusal:
-    """What is asked and the files that promise its answer; what is in those is kept."""
+    """What is asked, and the files that promise its answer."""
     parsed = parse_argv(table_of(call.tool), argv)
     paths = check_paths(context, call, parsed)
     if isinstance(paths, Refusal):
@@ -212,7 +212,8 @@ def _read_question(
         return outputs
     if (refused := refused_replacing(context, (*paths, *outputs))) is not None:
         return refused
-    back_up_existing(context, call, (*paths, *outputs))
+    for side_file in set(paths) - set(outputs):  # the tool itself writes to them
+        back_up_replaced(context, call, side_file.path)
     return question, outputs
 
 

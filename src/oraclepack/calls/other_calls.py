@@ -1,9 +1,10 @@
 """Calls that ask no question of oracle: of other tools, without a model, or refused."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from oraclepack.calls import ledger
-from oraclepack.calls.answer_files import back_up_existing, lack_of_room
+from oraclepack.calls.answer_files import back_up_replaced, lack_of_room
 from oraclepack.calls.budget import Spending
 from oraclepack.calls.call import STOPPED, STOPPED_EXIT
 from oraclepack.calls.call_budget import reserve_try
@@ -23,7 +24,7 @@ from oraclepack.system import files
 from oraclepack.system.path_jail import AllowedPath, jail, read_content
 from oraclepack.system.printable import readable
 from oraclepack.system.secrets import Redactor
-from oraclepack.tools.argv import FlagUse, ParsedArgv, parse_argv, table_of
+from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
 from oraclepack.tools.flag_tables import Role
 from oraclepack.tools.oracle_failures import last_words
 from oraclepack.tools.providers import OF_TOOL
@@ -42,10 +43,12 @@ def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
     if isinstance(paths, Refusal) or refused is not None:
         assert refused is not None
         return refuse_call(context, call, shim, OUTPUT_PATH, str(refused), provider)
-    back_up_existing(context, call, paths)
+    outputs = _outputs(context, call, parsed)
+    for side_file in set(paths) - set(outputs):  # the tool itself writes to them
+        back_up_replaced(context, call, side_file.path)
     if context.options.rehearsal:
         return rehearse_other(context, call, shim, parsed, paths)
-    folder = _folder_of(context, call, parsed)
+    folder = _folder_of(context, call, outputs)
     argv = folder.argv(parsed, call.argv, call.cwd) if folder else call.argv
     ledger.intend_other(context, call, provider, parsed)
     slot = wait_for_slot(context, call, shim, provider or call.tool)
@@ -72,10 +75,17 @@ def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
     return exit_code
 
 
-def _folder_of(context: CallContext, call: LiveCall, parsed: ParsedArgv) -> CallFolder | None:
+def _outputs(context: CallContext, call: LiveCall, parsed: ParsedArgv) -> list[AllowedPath]:
+    """The files that hold what the tool answers."""
+    uses = [use for use in parsed.with_role(Role.OUTPUT) if use.value is not None]
+    named = [jail(context.root, use.value or "", Path(call.cwd)) for use in uses]
+    return [path for path in named if isinstance(path, AllowedPath)]
+
+
+def _folder_of(
+    context: CallContext, call: LiveCall, outputs: Sequence[AllowedPath]
+) -> CallFolder | None:
     """Where the tool writes its outputs, with copies of those that it may read first."""
-    named = [jail(context.root, use.value or "", Path(call.cwd)) for use in _outputs(parsed)]
-    outputs = [path for path in named if isinstance(path, AllowedPath)]
     if not outputs:
         return None
     folder = CallFolder.make(context, call, 1, outputs)
@@ -84,10 +94,6 @@ def _folder_of(context: CallContext, call: LiveCall, parsed: ParsedArgv) -> Call
         if data is not None:
             files.write_atomic(folder.place(output), data, durable=False)
     return folder
-
-
-def _outputs(parsed: ParsedArgv) -> tuple[FlagUse, ...]:
-    return tuple(use for use in parsed.with_role(Role.OUTPUT) if use.value is not None)
 
 
 def _published(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.calls.answer_files import back_up_again
+from oraclepack.calls.answer_files import back_up_replaced
 from oraclepack.calls.context import CallContext
 from oraclepack.calls.live_call import LiveCall
 from oraclepack.errors import MachineError, OraclePackError, Refusal
@@ -51,10 +51,15 @@ def publish(
         reason = verdict.reason if isinstance(verdict, Refusal) else "it leads elsewhere by now"
         raise MachineError(f"{output.relative} cannot be written: {reason}")
     with publishing(root):
-        if read_content(output.path).data == data:
+        now = read_content(output.path).data
+        if now == data:
             return
         _warn_of_two_calls(context, call, output)
-        back_up_again(context, call, output.path)
+        is_ours = now is not None and published_at(root, output.path) == Publication(
+            context.run_id, sha256_bytes(now)
+        )
+        if not is_ours:
+            back_up_replaced(context, call, output.path)
         _note(root, output.path, Publication(context.run_id, sha256_bytes(data)))
         files.make_directories(output.path.parent)
         files.write_atomic(output.path, data, mode=None if output.path.exists() else mode)
@@ -79,12 +84,10 @@ def published_at(root: Path, place: Path) -> Publication | None:
         return None
 
 
-def is_of_another_run(
-    root: Path, run_id: str, place: Path, data: bytes | None, before: Publication | None = None
-) -> bool:
-    """Whether what is at a place was published by another run, and not already `before`."""
+def is_of_another_run(root: Path, run_id: str, place: Path, data: bytes | None) -> bool:
+    """Whether what is at a place was published by another run."""
     last = published_at(root, place)
-    if last is None or last.run_id == run_id or last == before or data is None:
+    if last is None or last.run_id == run_id or data is None:
         return False
     return last.sha256 == sha256_bytes(data)
 

@@ -5,12 +5,16 @@ Events carry the hashes. A blob is written before the event that names it.
 
 from pathlib import Path
 
+from oraclepack.journal import events as j
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.path_jail import plain_place, read_content
+from oraclepack.system.file_moves import PreviousFile, read_previous
+from oraclepack.system.path_jail import plain_file, plain_place, read_content
 
 FOLDER = "blobs"
 """In a run directory."""
+BACKUPS = "backups"
+"""The same of runs before 0.3: copies of files that steps replaced, under their names."""
 
 
 def keep_blob(run_dir: Path, data: bytes) -> str:
@@ -27,3 +31,36 @@ def read_blob(run_dir: Path, sha256: str | None) -> bytes | None:
     place = plain_place(run_dir, f"{FOLDER}/{sha256}") if sha256 else None
     data = read_content(place).data if place is not None else None
     return data if data is not None and sha256_bytes(data) == sha256 else None
+
+
+def back_up(
+    run_dir: Path, step: str, attempt: int, path: str, place: Path
+) -> j.OutputBackedUp | None:
+    """Keep the file at a place before it is replaced; None when there is none."""
+    before = read_previous(place) if place.is_file() else None
+    if before is None:
+        return None
+    sha256 = keep_blob(run_dir, before.content)
+    return j.OutputBackedUp(
+        step=step,
+        attempt=attempt,
+        path=path,
+        backup=f"{FOLDER}/{sha256}",
+        sha256=sha256,
+        bytes=len(before.content),
+        mode=before.mode,
+        modified_ns=before.modified_ns,
+    )
+
+
+def read_backup(
+    run_dir: Path, backup: str, sha256: str | None, mode: int | None, modified_ns: int | None
+) -> PreviousFile | None:
+    """The file that was kept, if the run has it whole, among its blobs or its copies."""
+    is_ours = backup.startswith((f"{FOLDER}/", f"{BACKUPS}/"))
+    place = plain_file(run_dir, backup) if is_ours else None
+    kept = read_previous(place) if place is not None else None
+    if kept is None or sha256_bytes(kept.content) != sha256:
+        return None
+    moment = kept.modified_ns if modified_ns is None else modified_ns
+    return PreviousFile(kept.content, kept.mode if mode is None else mode, moment, moment)

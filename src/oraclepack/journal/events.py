@@ -375,12 +375,14 @@ class OutputBackedUp(Event, frozen=True, kw_only=True, tag="set_aside"):
     sha256: str
     bytes: int
     mode: int | None = None
+    modified_ns: int | None = None
+    """When the file was changed last; None before 0.3, whose copies had that time themselves."""
     link: str | None = None
     """The target, where the path was a symbolic link; the copy is of what it leads to."""
 
 
 class OutputInUse(Event, frozen=True, kw_only=True, tag="output_in_use"):
-    """Another run writes to a file of the step: until the step gets it, the file is not its own."""
+    """Another run writes to a file of the step. Of 0.2, whose tools wrote to the declared paths."""
 
     step: str
     attempt: int

@@ -10,6 +10,8 @@ import msgspec
 
 from oraclepack.errors import InputError
 from oraclepack.journal import journal_file
+from oraclepack.journal.blobs import BACKUPS
+from oraclepack.journal.blobs import FOLDER as BLOBS
 from oraclepack.journal.line_format import JournalContent, Link
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.settings.call_settings import REHEARSAL
@@ -169,12 +171,10 @@ def _head_text(run: RunSummary, head: str | None) -> str:
     return f"same pack, same commit {head[:7]}"
 
 
-BACKUPS = "backups"
-"""In a run directory."""
 STEPS = "steps"
 NOTIFICATIONS = "notifications.jsonl"
 OWN_NAMES = (
-    *(journal_file.NAME, "outputs", "logs", BACKUPS, STEPS, "answers", "aside", "blobs", "calls"),
+    *(journal_file.NAME, "outputs", "logs", BACKUPS, STEPS, "answers", "aside", BLOBS, "calls"),
     *("actionizer", "_failed", "lock", "run.json", "steps.json"),
     NOTIFICATIONS,
     *("report.html", "report.md", "trace.json"),
@@ -238,11 +238,6 @@ class RunDir(msgspec.Struct, frozen=True):
         return path if path.is_file() and not path.is_symlink() else None
 
     @property
-    def backups(self) -> Path:
-        """Files that steps replaced, kept for a rollback."""
-        return self.path / BACKUPS
-
-    @property
     def failed(self) -> Path:
         """The quarantine of a pack without an out_dir."""
         return self.path / "_failed"
@@ -261,9 +256,8 @@ class RunDir(msgspec.Struct, frozen=True):
         return Foreign(ForeignReason.LINKED, f"{self.relative}/{name}") if is_link else None
 
     def attempts_on_disk(self) -> frozenset[str]:
-        """The attempts that have left logs or copies here, whether or not the journal knows."""
-        logs = (name.rpartition(".std")[0] for name in _names_in(self.logs))
-        return frozenset((*logs, *_names_in(self.backups)))
+        """The attempts that have left logs here, whether or not the journal knows."""
+        return frozenset(name.rpartition(".std")[0] for name in _names_in(self.logs))
 
     def create(self) -> None:
         """Make what is missing of it; only its owner may look inside."""
@@ -281,7 +275,6 @@ class RunDir(msgspec.Struct, frozen=True):
 
         Needs the run's lock.
         """
-        backups = (Path(parent) for parent, _, _ in files.walk(self.backups))
         # The root too: the files of the older tool are written there.
         answers = self.path / "answers"  # of runs without a cache
         own_folder = (self.root / RUNS).parent
@@ -290,11 +283,10 @@ class RunDir(msgspec.Struct, frozen=True):
             own_folder,
             own_folder / "published",
             self.path,
-            self.path / "blobs",
+            self.path / BLOBS,
             self.outputs,
             answers,
             answers / "unmet",
-            *backups,
             *others,
         ):
             files.sweep(directory)

@@ -276,8 +276,6 @@ def _apply_note(state: RunState, event: AnyEvent) -> RunState:
     match event:
         case j.HeadRecorded():
             return _with_head(state, event.sha)
-        case j.OutputBackedUp():
-            return replace(state, session_files=(*state.session_files, event))
         case j.Imported():
             return replace(state, imported=(*state.imported, event))
         case j.WarningRecorded():
@@ -295,7 +293,7 @@ def _with_head(state: RunState, sha: str | None) -> RunState:
 def _with_step(state: RunState, event: StepEvent) -> RunState:
     step = apply_step(state.step(event.step), event)
     state = replace(state, steps=MappingProxyType({**state.steps, event.step: step}))
-    if isinstance(event, j.OutputRecorded):
+    if isinstance(event, FileEvent):
         return replace(state, session_files=(*state.session_files, event))
     return state
 

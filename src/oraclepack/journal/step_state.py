@@ -33,7 +33,7 @@ StepEvent: TypeAlias = (
     | j.CallIdentified
     | j.BudgetReserved
     | j.BudgetSettled
-    | j.OutputInUse
+    | j.OutputBackedUp
     | j.OutputRecorded
     | j.OutputRevised
     | j.OutputEdited
@@ -91,9 +91,8 @@ class StepState(msgspec.Struct, frozen=True):
     """Outputs that a person took as they are; kept until an attempt writes something else."""
     edited: tuple[j.OutputEdited, ...] = ()
     """Outputs that a person changed after they were recorded."""
-    in_use: tuple[j.OutputInUse, ...] = ()
-    """Files that another run writes to, and that the last attempt has not got; also those of an
-    attempt that is about to start."""
+    backed_up: tuple[j.OutputBackedUp, ...] = ()
+    """Files that the last attempt found; also those of an attempt that is about to start."""
     attached: Mapping[str, str] = msgspec.field(default_factory=dict)
     quarantined: tuple[j.Quarantined, ...] = ()
     imported: bool = False
@@ -168,10 +167,6 @@ class StepState(msgspec.Struct, frozen=True):
         """What can be taken back next."""
         return self.changes[-1] if self.changes else None
 
-    def is_of_another_run(self, attempt: int, path: str) -> bool:
-        """Whether an attempt did not get a file, so that what is there is not its own."""
-        return any((one.attempt, one.path) == (attempt, path) for one in self.in_use)
-
     def last_invocations(self) -> tuple[Invocation, ...]:
         """The calls of the last attempt."""
         return tuple(call for call in self.invocations if call.attempt == self.attempts)
@@ -200,10 +195,9 @@ def apply_step(step: StepState, event: StepEvent) -> StepState:  # noqa: PLR0911
             return replace(step, invocations=_with_call(step.invocations, event))
         case j.OutputRecorded():
             return _recorded(step, event)
-        case j.OutputInUse():
-            place = (event.attempt, event.path)
-            rest = tuple(one for one in step.in_use if (one.attempt, one.path) != place)
-            return replace(step, in_use=rest if event.obtained else (*rest, event))
+        case j.OutputBackedUp():
+            rest = (one for one in step.backed_up if one.attempt == event.attempt)
+            return replace(step, backed_up=(*rest, event))
         case j.OutputRevised():
             return _revised(step, event)
         case j.OutputEdited():
@@ -254,7 +248,7 @@ def _started(step: StepState, event: j.StepStarted) -> StepState:
         accepted=step.accepted,
         quarantined=step.quarantined,
         changes=step.changes,
-        in_use=tuple(one for one in step.in_use if one.attempt == event.attempt),
+        backed_up=tuple(one for one in step.backed_up if one.attempt == event.attempt),
     )
 
 
@@ -265,7 +259,6 @@ def _recorded(step: StepState, event: j.OutputRecorded) -> StepState:
         outputs=(*others, event),
         accepted=_still_accepted(step, event),
         edited=_not_at(step.edited, event.declared_path),
-        in_use=tuple(one for one in step.in_use if one.path != event.declared_path),
     )
 
 

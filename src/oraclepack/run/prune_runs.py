@@ -14,6 +14,7 @@ from oraclepack.calls.file_store import project_cache
 from oraclepack.errors import InputError, MachineError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
+from oraclepack.journal.blobs import FOLDER as BLOBS
 from oraclepack.journal.run_dir import OWN_NAMES, RunDir, is_run_id
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import RollbackStatus
@@ -240,7 +241,7 @@ _WORDS = {
 
 _REPLACED = ("backups", "aside", "_failed")
 """Folders of a run with files that its steps replaced, or that failed."""
-_COPIES = ("outputs", "answers", "blobs", *_REPLACED)
+_COPIES = ("outputs", "answers", BLOBS, *_REPLACED)
 """What of a run may be the only copy of something."""
 
 
@@ -316,9 +317,11 @@ class _Pruning:
     def _only_copy(self, view: RunView) -> str | None:
         elsewhere = self._cached | self._copies | _in_project(self._root, view)
         # Nothing that a rehearsal answered was paid for.
-        folders = _COPIES if view.run.folder == RUNS else _REPLACED
-        for path, data in _contents(view.run, folders):
-            if sha256_bytes(data) not in elsewhere:
+        is_real = view.run.folder == RUNS
+        replaced = {one.sha256 for one in view.events if isinstance(one, j.OutputBackedUp)}
+        for path, data in _contents(view.run, _COPIES if is_real else (BLOBS, *_REPLACED)):
+            is_answer = not is_real and path.parent.name == BLOBS and path.name not in replaced
+            if not is_answer and sha256_bytes(data) not in elsewhere:
                 return f"the only copy of {path.relative_to(view.run.path).as_posix()}"
         return None
 

@@ -13,7 +13,9 @@ from oraclepack.calls.publication import is_of_another_run, publishing
 from oraclepack.calls.unmet_answers import replace_unmet
 from oraclepack.errors import InputError, Refusal, StepError
 from oraclepack.journal import events as j
-from oraclepack.journal.run_dir import RunDir, attempt_name
+from oraclepack.journal.blobs import FOLDER as BLOBS
+from oraclepack.journal.blobs import keep_blob
+from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Status, Verification
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.contract import by_suffix
@@ -278,7 +280,7 @@ def revise(
         bytes=len(content.data),
         mode=stat.S_IMODE(place.stat().st_mode),
         replaced_sha256=recorded.sha256 if recorded else None,
-        backup=_kept_copy(where, state, step.id, recorded, digest),
+        backup=_kept_copy(where, recorded, digest),
         accepted=accepted,
         adopted=adopted,
         reason=reason,
@@ -289,24 +291,14 @@ def revise(
     return event
 
 
-def _kept_copy(
-    where: RunFiles,
-    state: StepState,
-    step_id: str,
-    recorded: j.OutputRecorded | None,
-    digest: str,
-) -> str | None:
+def _kept_copy(where: RunFiles, recorded: j.OutputRecorded | None, digest: str) -> str | None:
     """Keep the output that was recorded, as it was paid for; where, relative to the run."""
     if recorded is None or recorded.sha256 == digest:
         return None
     data = read_content(where.run.path / recorded.path).data
     if data is None or sha256_bytes(data) != recorded.sha256:
         return None
-    folder = where.run.backups / f"{attempt_name(step_id, state.attempts)}.answer"
-    target = folder / f"{recorded.sha256[:12]}-{Path(recorded.path).name}"
-    files.make_private(folder)
-    files.write_atomic(target, data, mode=files.PRIVATE_FILE)
-    return target.relative_to(where.run.path).as_posix()
+    return f"{BLOBS}/{keep_blob(where.run.path, data)}"
 
 
 def share_revision(where: RunFiles, step: Step, path: str, *, accepted: str | None = None) -> None:

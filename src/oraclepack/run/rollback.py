@@ -12,13 +12,15 @@ from msgspec.structs import replace
 from oraclepack.calls.publication import is_of_another_run, publishing
 from oraclepack.errors import MachineError, OraclePackError, Refusal
 from oraclepack.journal import events as j
-from oraclepack.journal.run_dir import BACKUPS, RunDir
+from oraclepack.journal.blobs import read_backup
+from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import FileEvent, RunState, path_of
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.run.quarantine import move_to_quarantine
 from oraclepack.run.recorder import Recorder
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.file_moves import PreviousFile
 from oraclepack.system.path_jail import (
     CACHE,
     REHEARSALS,
@@ -51,6 +53,8 @@ class UndoAction(msgspec.Struct, frozen=True):
     sha256: str | None = None
     """Of the previous file. If the path has that content already, only mode and times are
     restored."""
+    mode: int | None = None
+    modified_ns: int | None = None
     link: str | None = None
     """The target of the symbolic link that was at the path; the previous file is what it led to."""
     written: str | None = None
@@ -121,8 +125,6 @@ def undo_list(state: RunState, *, failed: Iterable[str] = (), also: Iterable[str
     unrestored: list[UnrestoredPath] = []
     for path, event in last.items():
         reason = protected(path, pack_path, also) or _unrestored(first[path])
-        if reason is None and state.step(event.step).is_of_another_run(event.attempt, path):
-            reason = "another run writes to it"
         if reason is None:
             undos.append(_undo(path, event, first[path]))
         else:
@@ -168,9 +170,9 @@ def _by_path(
 
 
 def _first_by_path(events: Iterable[FileEvent]) -> dict[str, FileEvent]:
-    """The first event about each path; of copies at one place the last, which replaced the others.
+    """The first event about each path; of copies that one attempt made, the last.
 
-    Such a copy is made when another run wrote to a file that the step was waiting for.
+    A second copy is made when another run wrote to the file after the step had begun.
     """
     first: dict[str, FileEvent] = {}
     for event in events:
@@ -178,7 +180,7 @@ def _first_by_path(events: Iterable[FileEvent]) -> dict[str, FileEvent]:
         if path is not None:
             before = first.setdefault(path, event)
             copies = isinstance(event, j.OutputBackedUp) and isinstance(before, j.OutputBackedUp)
-            if copies and before.backup == event.backup:
+            if copies and (before.step, before.attempt) == (event.step, event.attempt):
                 first[path] = event
     return first
 
@@ -194,7 +196,14 @@ def _undo(path: str, last: FileEvent, first: FileEvent) -> UndoAction:
     if isinstance(last, j.OutputRecorded):
         undo = replace(undo, written=last.sha256)
     if isinstance(first, j.OutputBackedUp):
-        return replace(undo, restore_from=first.backup, sha256=first.sha256, link=first.link)
+        return replace(
+            undo,
+            restore_from=first.backup,
+            sha256=first.sha256,
+            mode=first.mode,
+            modified_ns=first.modified_ns,
+            link=first.link,
+        )
     if first.created:
         return undo
     return replace(undo, restore_from=first.backup, sha256=first.replaced_sha256)
@@ -281,8 +290,8 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: UndoAction) -> str 
         moves = move_to_quarantine(root, folder, run.run_id, undo.step, undo.attempt, [path])
         return moves[0].target if moves else None
 
-    _check(root, run, undo)
-    backup = None if undo.restore_from is None else run.path / undo.restore_from
+    backup = _backup(run, undo)
+    _check(root, run, undo, is_whole=backup is not None)
     moved = None
     if file_moves.link_at(root / undo.path) != undo.link:
         moved = put_away(undo.path)
@@ -293,18 +302,15 @@ def _bring_back(root: Path, run: RunDir, folder: Path, undo: UndoAction) -> str 
         raise MachineError(f"{undo.path} cannot be taken back: {verdict.reason}")
     place = verdict.path
     now = files.read(place) if place.is_file() else None
-    if now is not None and (backup is None or sha256_bytes(now) != undo.sha256):
+    if now is not None and (undo.restore_from is None or sha256_bytes(now) != undo.sha256):
         moved = put_away(undo.path if undo.link is None else verdict.relative) or moved
-        now = None
-    if backup is not None and now is None:
+    if backup is not None and not backup.is_like(file_moves.read_previous(place)):
         files.make_directories(place.parent)
-        file_moves.copy(backup, place)
-    elif backup is not None and _is_whole(run, undo):
-        file_moves.resemble(backup, place)
+        file_moves.put_back(place, backup)
     return moved
 
 
-def _check(root: Path, run: RunDir, undo: UndoAction) -> None:
+def _check(root: Path, run: RunDir, undo: UndoAction, *, is_whole: bool) -> None:
     """Before anything moves: every path leads through the project, a copy we need is whole."""
     refused = judge_entry(root, undo.path)
     if refused is None and undo.link is not None:
@@ -313,9 +319,9 @@ def _check(root: Path, run: RunDir, undo: UndoAction) -> None:
         raise MachineError(f"{undo.path} cannot be taken back: {refused.reason}")
     if not _STEP.fullmatch(undo.step):
         raise MachineError(f"{undo.path} cannot be taken back: {undo.step!r} is no step")
-    if undo.restore_from is None or _is_whole(run, undo) or _stands(root, undo):
+    if undo.restore_from is None or is_whole or _stands(root, undo):
         return
-    what = "gone" if _copy_of(run, undo) is None else "no longer what was kept"
+    what = "gone" if plain_file(run.path, undo.restore_from) is None else "no longer what was kept"
     raise MachineError(f"{undo.path} cannot be taken back: its copy {undo.restore_from} is {what}")
 
 
@@ -328,16 +334,10 @@ def _judge_link(root: Path, undo: UndoAction) -> Refusal | None:
     return None
 
 
-def _copy_of(run: RunDir, undo: UndoAction) -> Path | None:
-    """The backup of the previous file: a plain file among the copies of this run."""
+def _backup(run: RunDir, undo: UndoAction) -> PreviousFile | None:
+    """The previous file, if the run has it whole."""
     source = undo.restore_from or ""
-    return plain_file(run.path, source) if source.startswith(f"{BACKUPS}/") else None
-
-
-def _is_whole(run: RunDir, undo: UndoAction) -> bool:
-    copy = _copy_of(run, undo)
-    data = None if copy is None else files.read(copy)
-    return data is not None and sha256_bytes(data) == undo.sha256
+    return read_backup(run.path, source, undo.sha256, undo.mode, undo.modified_ns)
 
 
 def _stands(root: Path, undo: UndoAction) -> bool:

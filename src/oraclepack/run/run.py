@@ -52,7 +52,6 @@ from oraclepack.tools.tool_names import ORACLE
 
 if TYPE_CHECKING:  # a command with nothing to run does without them
     from oraclepack.calls.handler import CallHandler
-    from oraclepack.calls.publication import Publication
     from oraclepack.calls.server import Gateway
     from oraclepack.run.known_calls import RunForecast
     from oraclepack.run.run_control import RunControl
@@ -169,8 +168,6 @@ class Run:
         """Those that had left files when this command began to run steps."""
         self.snapshot: Path | None = None
         """The state after the prelude, once it has run."""
-        self.published: dict[str, dict[str, Publication | None]] = {}
-        """What was published at the outputs of each step when it began, by path."""
         self.user_environment: Mapping[str, str] | None = None
         """What a rehearsal's steps would inherit in a real run; None where they do."""
         self.dotenv: Callable[[str], dict[str, str]] = lambda _: {}

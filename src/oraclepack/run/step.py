@@ -23,15 +23,14 @@ from oraclepack.run.planning.plan import PlannedStep
 from oraclepack.run.step_outputs import (
     attached_hashes,
     back_up_outputs,
-    backup_folder,
     declared_paths,
+    found_before,
     is_same,
-    note_publications,
     output_content,
     place_of,
     quarantine_earlier,
     record_outputs,
-    restore_backups,
+    restore_removed,
     verify_outputs,
 )
 from oraclepack.run.tree_guard import watched_tree
@@ -131,7 +130,8 @@ def run_step(run: Run, planned: PlannedStep) -> Status:
     step = run.pack.step(planned.step_id)
     assert step is not None
     attached = attached_hashes(run, step)
-    note_publications(run, step)
+    if run.state.step(step.id).status is Status.RUNNING:
+        restore_removed(run, step)  # it was killed
     quarantine_earlier(run, step)
     attempt = _attempt(run, step)
     back_up_outputs(run, step, attempt.number)
@@ -163,7 +163,7 @@ def run_step(run: Run, planned: PlannedStep) -> Status:
         judged = _with_unseen(judged, run, step, attempt, seen)
     _record_leftovers(run, step, outcome)
     if judged.status in _UNFINISHED:
-        restore_backups(run, step, attempt.number)
+        restore_removed(run, step)
     run.record.append(
         j.StepFinished(
             step=step.id,
@@ -384,12 +384,12 @@ def _failed_calls(run: Run, attempt: Attempt) -> list[j.InvocationOutcome]:
 
 def _new_outputs(run: Run, step: Step, attempt: int) -> frozenset[str]:
     """The declared outputs that are there and are not merely the previous files."""
-    backups = backup_folder(run, step.id, attempt)
+    before = found_before(run, step)
     return frozenset(
         path
         for path in declared_paths(step)
-        if output_content(run, step, attempt, path).data is not None
-        and not is_same(run.root / path, backups / path)
+        if (now := output_content(run, step, attempt, path).data) is not None
+        and not is_same(now, before.get(path))
     )
 
 

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oraclepack.answers.verify_pack import verify_step
-from oraclepack.calls.answer_files import keep_copy
-from oraclepack.calls.publication import is_of_another_run, published_at
+from oraclepack.calls.publication import is_of_another_run
 from oraclepack.errors import Refusal
 from oraclepack.journal import events as j
-from oraclepack.journal.blobs import read_blob
-from oraclepack.journal.run_dir import attempt_name
-from oraclepack.journal.statuses import CRASHED, UNMET, Cache, Status, Verification
+from oraclepack.journal.blobs import back_up, read_backup, read_blob
+from oraclepack.journal.statuses import CRASHED, UNMET, Cache, Verification
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.contract import OutputContract, by_suffix, contracts_of
 from oraclepack.pack.model import Step
@@ -46,19 +44,28 @@ def declared_paths(step: Step) -> tuple[str, ...]:
     return tuple(output.path.value for output in step.outputs if output.path.value is not None)
 
 
-def restore_backups(run: Run, step: Step, attempt: int) -> None:
+def found_before(run: Run, step: Step) -> dict[str, j.OutputBackedUp]:
+    """The files that the last attempt of a step found at its outputs, by path."""
+    return {event.path: event for event in run.state.step(step.id).backed_up}
+
+
+def restore_removed(run: Run, step: Step) -> None:
     """After a failed attempt: a file that the step has removed is there again."""
-    backups = backup_folder(run, step.id, attempt)
-    before = _backups_of(run, step, attempt)
-    for path in declared_paths(step):
-        if not (backups / path).is_file():
+    for path, before in found_before(run, step).items():
+        if path not in declared_paths(step):
             continue
-        link = before[path].link if path in before else None
-        if link is not None and not os.path.lexists(run.root / path):
-            _link(link, run.root / path)
+        try:
+            if before.link is not None and not os.path.lexists(run.root / path):
+                file_moves.make_link(before.link, run.root / path)
+        except OSError as trouble:
+            raise files.cannot("put back", run.root / path, trouble) from trouble
         place = _judged(run, path)
-        if place is not None and not place.exists():
-            _copy(backups / path, place)
+        kept = read_backup(
+            run.dir.path, before.backup, before.sha256, before.mode, before.modified_ns
+        )
+        if place is not None and not place.exists() and kept is not None:
+            files.make_directories(place.parent)
+            file_moves.put_back(place, kept)
 
 
 def produced_paths(run: Run, step: Step, attempt: int) -> tuple[str, ...]:
@@ -83,14 +90,6 @@ def place_of(run: Run, path: str) -> str:
     return path if isinstance(verdict, Refusal) else verdict.relative
 
 
-def note_publications(run: Run, step: Step) -> None:
-    """Remember what is published at the outputs of a step that begins."""
-    places = {path: _judged(run, path) for path in declared_paths(step)}
-    run.published[step.id] = {
-        path: published_at(run.root, place) for path, place in places.items() if place
-    }
-
-
 def output_content(run: Run, step: Step, attempt: int, path: str) -> Content:
     """What a step has at an output's path.
 
@@ -99,8 +98,8 @@ def output_content(run: Run, step: Step, attempt: int, path: str) -> Content:
     """
     place = _judged(run, path)
     now = content_at(run.root, path)
-    before = run.published.get(step.id, {}).get(path)
-    if place is None or not is_of_another_run(run.root, run.dir.run_id, place, now.data, before):
+    is_others = place is not None and is_of_another_run(run.root, run.dir.run_id, place, now.data)
+    if not is_others or is_same(now.data, found_before(run, step).get(path)):
         return now
     for call in reversed(run.state.step(step.id).invocations):
         outcome = call.outcome
@@ -125,15 +124,15 @@ def quarantine_earlier(run: Run, step: Step) -> None:
     if not before.has_bad_attempt:
         return
     recorded = [out.declared_path for out in before.outputs if out.declared_path]
-    backups = backup_folder(run, step.id, before.attempts)
+    found = found_before(run, step)
     paid = set() if run.settings[cs.REFRESH] else _paid_for(run, before)
     inside = [
         path
         for path in (*declared_paths(step), *recorded)
         if (place := _judged(run, path))
-        and not is_same(place, backups / path)
+        and not is_same(now := read_content(place).data, found.get(path))
         and place_of(run, path) not in paid
-        and not is_of_another_run(run.root, run.dir.run_id, place, read_content(place).data)
+        and not is_of_another_run(run.root, run.dir.run_id, place, now)
     ]
     moves = move_to_quarantine(
         run.root, run.failed, run.dir.run_id, step.id, before.attempts, inside
@@ -161,59 +160,20 @@ def _paid_for(run: Run, state: StepState) -> set[str]:
 
 
 def back_up_outputs(run: Run, step: Step, attempt: int) -> None:
-    """Keep a copy of every file the step may replace, so that a rollback can put it back.
-
-    A command that was killed may have died while a file was moved away: its copy counts.
-    """
-    if not step.outputs:
-        return
-    before = run.state.step(step.id)
-    killed = before.status is Status.RUNNING
-    earlier = backup_folder(run, step.id, before.attempts)
+    """Keep every file that the step may replace, so that a rollback can put it back."""
     for path in declared_paths(step):
         place = _judged(run, path)
         if place is None:
             continue
-        source = earlier / path if killed and not place.exists() else place
-        backup = keep_copy(run.dir.path, step.id, attempt, path, source)
+        backup = back_up(run.dir.path, step.id, attempt, path, place)
         if backup is not None:
             link = file_moves.link_at(run.root / path)
             run.record.append(msgspec.structs.replace(backup, link=link))
 
 
-def backup_folder(run: Run, step_id: str, attempt: int) -> Path:
-    """Where an attempt keeps the files it may replace."""
-    return run.dir.backups / attempt_name(step_id, attempt)
-
-
-def _backups_of(run: Run, step: Step, attempt: int) -> dict[str, j.OutputBackedUp]:
-    """What an attempt kept copies of, by path."""
-    return {
-        event.path: event
-        for event in run.state.session_files
-        if isinstance(event, j.OutputBackedUp) and (event.step, event.attempt) == (step.id, attempt)
-    }
-
-
-def _link(text: str, place: Path) -> None:
-    try:
-        file_moves.make_link(text, place)
-    except OSError as trouble:
-        raise files.cannot("put back", place, trouble) from trouble
-
-
-def _copy(source: Path, place: Path) -> None:
-    files.make_directories(place.parent)
-    try:
-        file_moves.copy(source, place)
-    except OSError as trouble:
-        raise files.cannot("put back", place, trouble) from trouble
-
-
-def is_same(place: Path, backup: Path) -> bool:
+def is_same(now: bytes | None, before: j.OutputBackedUp | None) -> bool:
     """A file still is the one that was kept before the attempt."""
-    now, then = read_content(place).data, read_content(backup).data
-    return now is not None and now == then
+    return now is not None and before is not None and sha256_bytes(now) == before.sha256
 
 
 def record_outputs(run: Run, step: Step, attempt: int, *, succeeded: bool) -> None:
@@ -263,9 +223,11 @@ def _changed_outputs(run: Run, step: Step, attempt: int, known: tuple[str, ...])
             continue
         if is_of_another_run(run.root, run.dir.run_id, place, content):
             continue
-        backup = keep_copy(run.dir.path, step.id, attempt, path, run.dir.path / output.path)
+        recorded = run.dir.path / output.path
+        backup = back_up(run.dir.path, step.id, attempt, path, recorded)
         if backup is not None:
-            run.record.append(backup)
+            mode = backup.mode if output.mode is None else output.mode
+            run.record.append(msgspec.structs.replace(backup, mode=mode))
         yield path
 
 
@@ -284,7 +246,7 @@ def _outputs_on_disk(
         out.declared_path: out.path for out in run.state.step(step.id).outputs if out.declared_path
     }
     names = output_names(step.id, title_of(step), paths, known)
-    replaced = _backups_of(run, step, attempt)
+    replaced = found_before(run, step)
     cached = {
         call.outcome.output_path
         for call in run.state.step(step.id).last_invocations()

@@ -329,7 +329,7 @@ class Transaction:
             return None
         now = file_moves.read_previous(change.path)
         moved: str | None = None
-        unchanged = _same(now, change.before)
+        unchanged = now is not None and now.is_like(change.before)
         if now is not None and not unchanged:
             target = place / self._inside(change.path)
             files.make_directories(target.parent)
@@ -377,11 +377,3 @@ def _remove_copies(place: Path) -> None:
     for path in sorted(folder.glob("*")):
         files.forget(path)
     file_moves.remove_empty([folder, place, place.parent, place.parent.parent])
-
-
-def _same(now: file_moves.PreviousFile | None, before: file_moves.PreviousFile | None) -> bool:
-    """The earlier file is still there, unchanged; reading it does not count as a change."""
-    if now is None or before is None:
-        return False
-    facts = (now.content, now.mode, now.modified_ns)
-    return facts == (before.content, before.mode, before.modified_ns)

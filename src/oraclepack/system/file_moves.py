@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.errors import AlreadyExistsError, InputError
 from oraclepack.system import disk, files
@@ -19,6 +20,10 @@ class PreviousFile(msgspec.Struct, frozen=True):
     mode: int
     access_ns: int
     modified_ns: int
+
+    def is_like(self, other: "PreviousFile | None") -> bool:
+        """Whether the other is the same, whoever has read it since."""
+        return other is not None and replace(other, access_ns=self.access_ns) == self
 
 
 def read_previous(path: Path) -> PreviousFile | None:
@@ -130,30 +135,6 @@ def copy(source: Path, target: Path) -> None:
     finally:
         files.forget(temporary)
     disk.sync_directory(target.parent)
-
-
-def copy_over(source: Path, target: Path) -> None:
-    """Copy a file with its mode and times; a file at the target is replaced at once."""
-    temporary = files.temporary_beside(target)
-    try:
-        _copy_content(source, temporary)
-        disk.rename(temporary, target)
-    finally:
-        files.forget(temporary)
-    disk.sync_directory(target.parent)
-
-
-def resemble(source: Path, target: Path) -> None:
-    """Give a file the mode and the times of another; what is so already is left alone."""
-    source_status, target_status = source.stat(), target.stat()
-    if stat.S_IMODE(source_status.st_mode) != stat.S_IMODE(target_status.st_mode):
-        descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            disk.set_mode(descriptor, stat.S_IMODE(source_status.st_mode), target)
-        finally:
-            os.close(descriptor)
-    if source_status.st_mtime_ns != target_status.st_mtime_ns:
-        disk.set_times(target, source_status.st_atime_ns, source_status.st_mtime_ns)
 
 
 def link_at(path: Path) -> str | None:

@@ -61,7 +61,8 @@ def test_a_polite_stop_takes_the_answer_that_is_being_asked_for(
     project = a_project(tmp_path, zygote, bash)
     gate = Gate(project)
 
-    program = project.start("run", "pack.md", "--json", "--no-validate")
+    words = ("run", "pack.md", "--json", "--no-validate", "--max-parallel", "1")
+    program = project.start(*words)
     until(lambda: bool(project.oracle.calls))
     program.signal(number)
     until(lambda: awaited(project) == [1])

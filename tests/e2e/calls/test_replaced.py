@@ -19,8 +19,8 @@ LATE = 'name=$(printf "%s" late)'
         pytest.param([ask("Why?", "out/late.md")], id="a path in the text"),
         pytest.param([LATE, ask("Why?", "out/$name.md")], id="a path only the shell knows"),
         pytest.param(
-            [LATE, ask("Why?", "out/$name.md"), ask("How?", "out/$name.md")],
-            id="written by two calls",
+            [LATE, ask("Why?", "out/$name.md", "-f pack.md"), ask("How?", "out/$name.md")],
+            id="written by two calls with two answers",
         ),
     ],
 )

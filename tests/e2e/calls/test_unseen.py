@@ -53,7 +53,7 @@ def test_a_step_whose_call_was_not_seen_fails(
     first = step(1, *lines).replace("TOOLS_PATH", str(project.oracle.folder))
     project.write(first + step(2, ask("Which?", "out/2.md")))
 
-    ran = project.run("--no-validate", "--max-cost", "0.01")
+    ran = project.run("--no-validate", "--max-cost", "0.01", "--max-parallel", "1")
 
     error = project.steps()["01"]["last_error"]
     assert (ran.code, project.statuses(), error["code"]) == (3, ["failed", "pending"], "ESCAPED")

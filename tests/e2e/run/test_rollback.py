@@ -136,13 +136,13 @@ exit 7
         (
             "changes nothing, and the copies are gone",
             "echo old >out/a.md",
-            "rm -r .oraclepack/runs/*/backups",
+            "rm -r .oraclepack/runs/*/blobs",
             {},
         ),
         (
             "puts a file where a link was, and the copies are gone",
             "echo old >real.md; ln -s ../real.md out/a.md",
-            "rm -r out/a.md .oraclepack/runs/*/backups; echo new >out/a.md",
+            "rm -r out/a.md .oraclepack/runs/*/blobs; echo new >out/a.md",
             {"a.md": "new\n"},
         ),
     ],
@@ -179,10 +179,10 @@ def test_a_failed_step_leaves_a_link_a_link(tmp_path: Path, zygote: Zygote, does
     ("meanwhile", "why"),
     [
         (
-            "echo spoiled >.oraclepack/runs/*/backups/02.1/out/02-topic-2.md",
+            "for blob in .oraclepack/runs/*/blobs/*; do echo spoiled >$blob; done",
             "is no longer what was kept",
         ),
-        ("rm -r .oraclepack/runs/*/backups", "is gone"),
+        ("rm -r .oraclepack/runs/*/blobs", "is gone"),
         ("ln -s ../../outside out/_failed", "it leads out of the project"),
         ("mv out away; ln -s ../outside out", "its directory leads out of the project"),
     ],

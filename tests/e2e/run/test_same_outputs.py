@@ -69,7 +69,7 @@ def test_take_over_keeps_the_file_as_a_backup(tmp_path: Path, zygote: Zygote) ->
 
     assert (taken.code, len(project.oracle.calls)) == (0, 2)
     assert f"{ANSWER}, of pack.md" in taken.err
-    kept = [path.read_bytes() for path in project.root.glob(".oraclepack/runs/*/backups/**/*.md")]
+    kept = [path.read_bytes() for path in project.root.glob(".oraclepack/runs/*/blobs/*")]
     assert before in kept
     assert run(project, "other.md").code == 0
 
