@@ -78,7 +78,7 @@ def a_job(pack: str = "p.md", state: JobState = JobState.QUEUED) -> FleetJob:
         ),
         pytest.param(
             '{"repo": "r", "pack": "p.md", "settings": {"max_parallel": "x"}}',
-            "m:1: `settings`: max_parallel: must be a whole number, not 'x'",
+            "m:1: `settings`: max_parallel: must be a whole number, or auto, not 'x'",
             id="a setting of the wrong kind",
         ),
         pytest.param(

@@ -115,7 +115,8 @@ class Project:
         mine = {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
         path = os.pathsep.join([str(self.oracle.folder), mine["PATH"]])
         known = {"PATH": path, "TOOLS": str(self.oracle.folder), "LANG": "C.UTF-8"}
-        return mine | known | self.variables
+        # One order of questions for all tests; those of `auto` say so.
+        return mine | known | {"ORACLEPACK_MAX_PARALLEL": "1"} | self.variables
 
     def start(
         self,

@@ -1,4 +1,4 @@
-"""How many steps run at the same time when nobody says so."""
+"""How many steps run at the same time where oraclepack decides."""
 
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from tests.e2e.calls.office import Gate, ask, step, until
 from tests.e2e.run.project import Zygote, a_project
 
 API = ("-e", "api", "-m", "gpt-5.2")
+AUTO = ("--max-parallel", "auto")
 
 
 def questions(count: int, fault: str) -> str:
@@ -19,7 +20,7 @@ def test_four_questions_are_asked_at_once(tmp_path: Path, zygote: Zygote) -> Non
     project = a_project(tmp_path, zygote, questions(6, "hold"))
     gate = Gate(project)
 
-    running = project.start("run", "pack.md", "--json")
+    running = project.start("run", "pack.md", "--json", *AUTO)
     until(lambda: len(project.oracle.calls) == 4)
     gate.open_until(lambda: len(project.oracle.calls) == 6)
     gate.open_until(lambda: len(list((project.root / "out").glob("*.md"))) == 6)
@@ -34,7 +35,7 @@ def test_what_every_question_would_meet_ends_the_command(
 ) -> None:
     project = a_project(tmp_path, zygote, questions(8, fault))
 
-    ran = project.run("--keep-going")
+    ran = project.run("--keep-going", *AUTO)
 
     assert ran.code == 3, ran.err
     assert ran.envelope["error"]["suggestion"].startswith(way_on)
@@ -48,7 +49,7 @@ def test_it_is_said_once_that_the_browser_is_taken_for_lack_of_a_key(
     asked = (step(n, ask(f"Question {n}?", f"out/{n}.md")) for n in (1, 2))
     project = a_project(tmp_path, zygote, "".join(asked))
 
-    ran = project.run()
+    ran = project.run(*AUTO)
     with_key = project.run("--rerun", "all", "--no-cache", OPENAI_API_KEY="k")
 
     assert ran.err.count("are not set, so oracle asks through Chrome") == 1
