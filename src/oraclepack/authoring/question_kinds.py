@@ -127,7 +127,7 @@ def _target(file: SurveyedFile, call: Mark) -> str:
     """The expression that a call is about: its object, or its first argument."""
     holder, _, last = call.name.rpartition(".")
     line = file.lines[call.line - 1]
-    is_method = last in {"exists", "is_file", "is_dir"} or call.name not in (calls.PLAIN_CALLS)
+    is_method = last in {"exists", "is_file", "is_dir"} or not calls.is_plain(call.name)
     if is_method and holder not in {"os.path", "fs", "fsp", "fs.promises"}:
         return holder.removeprefix("().")
     at = line.find(f"{last}(")
@@ -206,7 +206,7 @@ def _exit_handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[Questio
     handlers = [
         mark
         for mark in source.of(MarkKind.CALL)
-        if mark.name in calls.EXIT_HANDLERS
+        if calls.is_exit_handler(mark)
         and not _NO_HANDLER.search(file.lines[mark.line - 1])
         and not _NO_EXIT.search(file.lines[mark.line - 1])
     ]
