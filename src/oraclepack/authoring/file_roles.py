@@ -2,6 +2,9 @@
 
 import re
 from enum import StrEnum
+from pathlib import Path
+
+import msgspec
 
 from oraclepack.system.path_jail import fault_of
 from oraclepack.tools.oracle_attachments import names_one_file
@@ -29,60 +32,20 @@ class FileRole(StrEnum):
     """Lock files, generated, vendored and binary files: never attached."""
 
 
-LANGUAGES = {
-    "py": "Python",
-    "pyi": "Python",
-    "js": "JavaScript",
-    "jsx": "JavaScript",
-    "mjs": "JavaScript",
-    "cjs": "JavaScript",
-    "ts": "TypeScript",
-    "tsx": "TypeScript",
-    "mts": "TypeScript",
-    "cts": "TypeScript",
-    "go": "Go",
-    "rs": "Rust",
-    "java": "Java",
-    "rb": "Ruby",
-    "c": "C",
-    "h": "C",
-    "cc": "C++",
-    "cpp": "C++",
-    "cxx": "C++",
-    "hpp": "C++",
-    "hh": "C++",
-    "sh": "Shell",
-    "bash": "Shell",
-    # Known by name, not read: there is no grammar for them among our extras.
-    "kt": "Kotlin",
-    "scala": "Scala",
-    "php": "PHP",
-    "cs": "C#",
-    "swift": "Swift",
-    "dart": "Dart",
-    "ex": "Elixir",
-    "exs": "Elixir",
-    "lua": "Lua",
-    "vue": "Vue",
-    "svelte": "Svelte",
-}
-_SCHEMAS = frozenset({"sql", "proto", "graphql", "gql", "prisma", "avsc", "thrift", "xsd"})
-_CONFIGS = frozenset({"toml", "yaml", "yml", "json", "ini", "cfg", "conf", "properties", "xml"})
-_DOCS = frozenset({"md", "rst", "txt", "adoc"})
-_MANIFESTS = frozenset(
-    {"pyproject.toml", "setup.py", "setup.cfg", "package.json", "go.mod", "Cargo.toml", "pom.xml"}
-    | {"build.gradle", "build.gradle.kts", "Gemfile", "composer.json", "mix.exs", "pubspec.yaml"}
-)
-_LOCKS = frozenset(
-    {"package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lockb"}
-    | {"poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock", "Cargo.lock", "composer.lock"}
-    | {"Gemfile.lock", "go.sum", "mix.lock", "pubspec.lock", "flake.lock", "constraints.txt"}
-)
-_FOREIGN = frozenset(
-    {"node_modules", "vendor", "vendored", "_vendor", "third_party", "dist", "build", "target"}
-    | {"coverage", ".git", "site-packages", "__pycache__", ".venv", "venv", "bower_components"}
-    | {".next", ".turbo", "generated", "__generated__", ".oraclepack", "__snapshots__", "golden"}
-)
+class _Names(msgspec.Struct, frozen=True):
+    """The tables of `file_names.toml`."""
+
+    schemas: frozenset[str]
+    configs: frozenset[str]
+    docs: frozenset[str]
+    manifests: frozenset[str]
+    locks: frozenset[str]
+    foreign: frozenset[str]
+    languages: dict[str, list[str]]
+
+
+_NAMES = msgspec.toml.decode((Path(__file__).parent / "file_names.toml").read_bytes(), type=_Names)
+_LANGUAGES = {ending: name for name, endings in _NAMES.languages.items() for ending in endings}
 _GENERATED = re.compile(
     r"(?:\.min\.(?:js|css)|\.(?:pb|g|gen|generated)\.\w+|_pb2(?:_grpc)?\.pyi?|_generated\.\w+"
     r"|\.pb\.go|\.designer\.cs|\.snap|\.map|\.lock)$",
@@ -135,32 +98,36 @@ _NOT_IN_PATHS = frozenset('()|"$`<>;&')
 
 
 def language_of(path: str) -> str | None:
-    return LANGUAGES.get(_extension(path))
+    return _LANGUAGES.get(_extension(path))
 
 
 def role_of(path: str) -> FileRole:  # noqa: PLR0911 - a table of cases, the first one that fits
     """What a file is for. The first answer that fits counts."""
     *folders, name = path.split("/")
     extension = _extension(path)
-    if not _FOREIGN.isdisjoint(folders) or name in _LOCKS or _GENERATED.search(name):
+    if not _NAMES.foreign.isdisjoint(folders) or name in _NAMES.locks or _GENERATED.search(name):
         return FileRole.OTHER
     if _CI.search(path):
         return FileRole.CI
-    if name in _MANIFESTS:
+    if name in _NAMES.manifests:
         return FileRole.MANIFEST
     language = language_of(path)
-    if _TEST.search(path) and (language or not (extension in _DOCS and _SPEC.search(path))):
+    if _TEST.search(path) and (language or not (extension in _NAMES.docs and _SPEC.search(path))):
         return FileRole.TEST if language else FileRole.OTHER
     if _EXAMPLE.search(path):
         return (
-            FileRole.EXAMPLE if language else FileRole.DOC if extension in _DOCS else FileRole.OTHER
+            FileRole.EXAMPLE
+            if language
+            else FileRole.DOC
+            if extension in _NAMES.docs
+            else FileRole.OTHER
         )
-    if extension in _SCHEMAS or _CONTRACT.search(name):
+    if extension in _NAMES.schemas or _CONTRACT.search(name):
         return FileRole.SCHEMA
     if language:
         tooling = _TOOLING.search(path) or _DOC_FOLDER.search(path)
         return FileRole.TOOLING if tooling else FileRole.PRODUCT
-    tables = ((_CONFIGS, FileRole.CONFIG), (_DOCS, FileRole.DOC))
+    tables = ((_NAMES.configs, FileRole.CONFIG), (_NAMES.docs, FileRole.DOC))
     return next((role for table, role in tables if extension in table), FileRole.OTHER)
 
 
