@@ -96,7 +96,7 @@ def _note(root: Path, place: Path, publication: Publication) -> None:
     """Before the file is replaced: killed in between, the note fits no file and says nothing."""
     with suppress(OraclePackError):
         path, content = _note_path(root, place), canonical_line(publication)
-        files.write_atomic(path, content, mode=files.PRIVATE_FILE, durable=False)
+        files.write_atomic(path, content, mode=files.PRIVATE_FILE)
 
 
 def _note_path(root: Path, place: Path) -> Path:
