@@ -41,6 +41,7 @@ VALUES = {
     "-o": "output",
     "-m": "model",
     "--model": "model",
+    "--models": "model",
     "-e": "engine",
     "--engine": "engine",
     "-s": "slug",

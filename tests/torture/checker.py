@@ -92,12 +92,13 @@ def check(
 
 def paid_twice(ground: Ground, allowed: Iterable[str] = ()) -> list[Broken]:
     """Questions whose good answer was billed more than once; `allowed` prompts once more."""
-    often = Counter(bill["prompt"] for bill in ground.billed if bill["good"])
-    often.subtract(Counter(allowed))
+    good = (bill for bill in ground.billed if bill["good"])
+    often = Counter((bill["prompt"], bill.get("model", "")) for bill in good)
+    more = Counter(allowed)
     return [
         Broken(Promise.PAID_TWICE, f"{count} times: {prompt.splitlines()[0]}")
-        for prompt, count in sorted(often.items())
-        if count > 1
+        for (prompt, _model), count in sorted(often.items())
+        if count - more[prompt] > 1
     ]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.calls.call_folder import sweep_folders
-from oraclepack.calls.file_store import user_budget
+from oraclepack.calls.file_store import answer_caches, user_budget
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
@@ -29,7 +29,7 @@ from oraclepack.shell.processes import has_proc
 from oraclepack.system import environment
 from oraclepack.system.clock import Clock
 from oraclepack.system.machine import ProcessLocation, process_location
-from oraclepack.system.path_jail import CACHE, AllowedPath, jail, stays_inside
+from oraclepack.system.path_jail import AllowedPath, jail, stays_inside
 from oraclepack.tools.tool_names import ORACLE
 
 
@@ -127,7 +127,8 @@ def _written_to(run: RunDir, pack: Pack) -> set[Path]:
     folders = {verdict.path.parent for verdict in judged if isinstance(verdict, AllowedPath)}
     failed = failed_folder(root, pack.out_dir, run.path) / run.run_id
     quarantines = {place for place in failed.glob("step-[0-9][0-9]") if stays_inside(root, place)}
-    return folders | {root / CACHE} | quarantines
+    caches = [one.directory for one in answer_caches(root, user=True)]
+    return folders | {*caches, *(folder / "unmet" for folder in caches)} | quarantines
 
 
 def _open_folders(state: RunState) -> frozenset[str]:
