@@ -81,7 +81,7 @@ def test_no_question_is_without_reference_attachment_or_contract(generated: Gene
         attached = attached_to(step)
         assert step.attribute("reference") == attached[0]
         assert len(attached) <= 3
-        assert "WORK: <imperative title> | files: <paths>" in prompt_of(step)
+        assert "[oraclepack-work]" in prompt_of(step)
 
 
 def test_no_two_questions_are_about_the_same_lines(generated: Generated) -> None:

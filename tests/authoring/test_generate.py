@@ -60,7 +60,7 @@ def test_chunked_packs_ask_for_the_parts_one_by_one(tmp_path: Path, kind: str) -
 
     assert findings(root, pack, strict=False) == []
     assert all(len(step.calls) == 4 for step in pack.steps)
-    assert all("WORK:" in prompt_of(step) for step in pack.steps)
+    assert all("[oraclepack-work]" in prompt_of(step) for step in pack.steps)
     assert all(call.span.line == call.span.end_line for step in pack.steps for call in step.calls)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from oraclepack.authoring.answer_contract import work_format
 from oraclepack.authoring.blank import new_pack
-from oraclepack.authoring.upgrade import upgrade_pack, with_work_lines
+from oraclepack.authoring.upgrade import upgrade_pack, with_work_block
 from oraclepack.pack.model import CATEGORIES
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.settings.registry import Settings
@@ -193,15 +193,15 @@ def test_people_see_the_diff_on_stdout_and_the_proof_on_stderr(
     assert "nothing written" in got.err
 
 
-def test_prompts_can_be_made_to_ask_for_work_lines(project: Path) -> None:
+def test_prompts_can_be_made_to_ask_for_stated_work(project: Path) -> None:
     path = str(project / "new.md")
     new_pack(path, "single")
     text = Path(path).read_text().replace(f"\n{work_format()}", "")
     Path(path).write_text(text)
 
-    plain, _ = with_work_lines(parse_pack(text, path))
-    again, nothing = with_work_lines(parse_pack(plain, path))
+    plain, _ = with_work_block(parse_pack(text, path))
+    again, nothing = with_work_block(parse_pack(plain, path))
 
-    assert "WORK:" not in text
+    assert "[oraclepack-work]" not in text
     assert plain.count(work_format()) == 2
     assert (again, nothing) == (plain, 0), "what asks already is left alone"

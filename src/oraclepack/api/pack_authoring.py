@@ -109,8 +109,8 @@ def new_pack(pack: str, template: str = "single", cwd: str = "", *, force: bool 
 
 
 def upgrade(
-    pack: str, settings: Settings | None = None, *, write: bool = False, work_lines: bool = False
+    pack: str, settings: Settings | None = None, *, write: bool = False, work_block: bool = False
 ) -> UpgradeReport:
     """Propose the strict form of an old pack, with a proof."""
     settings = settings or load_settings(pack)
-    return upgrade_pack(pack, settings, write=write, work_lines=work_lines)
+    return upgrade_pack(pack, settings, write=write, work_block=work_block)

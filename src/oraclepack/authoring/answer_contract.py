@@ -1,4 +1,4 @@
-"""What every prompt asks of its answer: four sections and the work lines.
+"""What every prompt asks of its answer: four sections and the block of work.
 
 The one place of these words: `generate`, `new`, the canonical prompt for agents and the guides use
 them, and `answers/` reads what comes back.
@@ -16,18 +16,20 @@ PARTS = {
     ),
 }
 """The four sections, as a prompt asks for them."""
-WORK_LINE = (
-    "WORK: <imperative title> | files: <paths> | done when: <check> | effort: S|M|L"
-    " | evidence: <path:line>"
-)
-NO_WORK = "WORK: none"
 WORK = (
-    "Work: at the end, for each change that you recommend, one plain line of its own, without"
-    " bullet or backticks, in exactly this form"
+    "Work: at the end one block of JSON in exactly this form, with an item for each change that you"
+    ' recommend; if nothing should change, "none": true and no items'
 )
+WORK_BLOCK = """\
+[oraclepack-work]
+{"verdict": "<one sentence>", "none": false, "items": [{"title": "<imperative>", "kind": "change",
+ "files": ["<path>"], "done_when": "<check>", "effort": "S|M|L", "evidence": ["<path:line>"],
+ "quote": "<your sentence above>"}]}
+[/oraclepack-work]"""
+"""`kind` may also be finding, experiment or question; a code fence would end the pack's block."""
 RETURN_ONLY = {
     Section.DIRECT_ANSWER: (
-        "Return only: Direct answer, 1-8 bullets, citing path:line for each; then the WORK lines."
+        "Return only: Direct answer, 1-8 bullets, citing path:line for each; then the work block."
     ),
     Section.RISKS_UNKNOWNS: "Return only: Risks/unknowns, as bullets.",
     Section.NEXT_EXPERIMENT: "Return only: Next smallest concrete experiment, exactly one action.",
@@ -39,8 +41,8 @@ RETURN_ONLY = {
 
 
 def work_format(number: int = len(PARTS) + 1) -> str:
-    """The part about the work lines, as item of a numbered list."""
-    return f"{number}) {WORK}:\n{WORK_LINE}\nIf nothing should change, the one line: {NO_WORK}"
+    """The part about the block of work, as item of a numbered list."""
+    return f"{number}) {WORK}:\n{WORK_BLOCK}"
 
 
 def answer_format(*, is_chunked: bool = False) -> str:

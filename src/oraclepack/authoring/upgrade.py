@@ -203,8 +203,8 @@ _NUMBERING = ("OP106", "OP107", "OP108")
 """Rules whose fixes touch nothing but headers."""
 
 
-def with_work_lines(pack: Pack) -> tuple[str, int]:
-    """The text of a pack whose prompts also ask for work lines, and how many were changed.
+def with_work_block(pack: Pack) -> tuple[str, int]:
+    """The text of a pack whose prompts also ask for the block of work, and how many were changed.
 
     Only prompts that end their answer format with the fourth section, as ours do, are changed, and
     only if nothing else changes by it.
@@ -221,31 +221,31 @@ def with_work_lines(pack: Pack) -> tuple[str, int]:
 
 def _lacks_work(lines: list[str], place: int) -> bool:
     following = lines[place + 1 : place + 4]
-    return not any("WORK:" in line for line in following)
+    return not any("WORK:" in line or "[oraclepack-work]" in line for line in following)
 
 
 def _prompts(pack: Pack) -> list[str]:
-    """What the calls ask, without work lines."""
+    """What the calls ask, without the block of work."""
     texts = [c.prompt.text if c.prompt else "" for step in pack.steps for c in step.calls]
     return [text.replace(f"\n{work_format()}", "") for text in texts]
 
 
 def upgrade_pack(
-    path: str, settings: Settings, *, write: bool = False, work_lines: bool = False
+    path: str, settings: Settings, *, write: bool = False, work_block: bool = False
 ) -> UpgradeReport:
     """What would have to change, whether it may, and the proof; the file only with `write`.
 
-    With `work_lines` prompts are changed as well: the next run asks these questions again.
+    With `work_block` prompts are changed as well: the next run asks these questions again.
     """
     file = Path(path)
     if write:
         refuse_to_write_out(file.parent, settings[CWD])
     raw = read_pack_text(file)
     done, text = _proposed(path, raw, settings)
-    if work_lines and done.upgradable:
-        text, count = with_work_lines(parse_pack(text, path, complete))
+    if work_block and done.upgradable:
+        text, count = with_work_block(parse_pack(text, path, complete))
         prompts = quantity(count, "prompt")
-        note = f"WORK lines added to {prompts}: the next run asks these questions again"
+        note = f"block of work added to {prompts}: the next run asks these questions again"
         done = msgspec.structs.replace(done, notes=(*done.notes, note))
     changed = done.upgradable and text != raw
     if write and changed:

@@ -20,23 +20,25 @@ TEMPLATES = ("single", "chunked", "runbook")
     examples=(
         "oraclepack upgrade old-pack.md",
         "oraclepack upgrade --write old-pack.md",
-        "oraclepack upgrade --work-lines old-pack.md",
+        "oraclepack upgrade --work-block old-pack.md",
     ),
 )
 @click.argument("pack", shell_complete=pack_files)
 @click.option("--write", is_flag=True, help="Write the strict form into the file.")
 @click.option(
+    "--work-block",
     "--work-lines",
+    "work_block",
     is_flag=True,
-    help="Let the prompts ask for WORK lines too; the next run asks them again.",
+    help="Let the prompts ask for stated work too; the next run asks them again.",
 )
-def upgrade(pack: str, *, write: bool, work_lines: bool, settings: api.Settings) -> Reply:
+def upgrade(pack: str, *, write: bool, work_block: bool, settings: api.Settings) -> Reply:
     """Propose the strict form of an old pack, with a proof.
 
     Only headers and prose are changed; the proof compares the bash of both forms. A pack that
     cannot be made strict without changing what it executes is left alone: exit code 2.
     """
-    report = api.upgrade(pack, settings, write=write, work_lines=work_lines)
+    report = api.upgrade(pack, settings, write=write, work_block=work_block)
     if report.upgradable:
         return Reply(data=report, text=report.diff, talk=_progress(report))
     failure = ReplyError(
