@@ -23,6 +23,7 @@ from oraclepack.shell.attempt import StopLevel
 from oraclepack.system.clock import draw
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.own_files import RECORDS, OwnFiles
+from oraclepack.tools.providers import BROWSER
 from oraclepack.tools.tool_names import ORACLE
 from oraclepack.view.legacy_files import all_file_names
 
@@ -96,6 +97,9 @@ def _context(run: Run, calls: CallOptions, store: CallStore) -> CallContext:
     )
     if run.request.ledger is not None:
         context.shared.budget = run.request.ledger
+    if run.request.oracle_bin:
+        # What a program in the place of oracle asks without a key is its own affair.
+        context.shared.noted.add(BROWSER)
     settle_ended(context, adopted=frozenset({ORACLE}))
     settle_ended_tools(context)
     if control is not None:
