@@ -20,6 +20,7 @@ from oraclepack.run.open_run import path_in_project
 from oraclepack.run.run_report import StepReport, plan_report
 from oraclepack.system.digests import sha256_bytes, sha256_text
 from oraclepack.system.path_jail import read_content
+from oraclepack.system.secrets import BLOT
 from oraclepack.view.run import read_view
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ def _parts_now(root: Path, call: ToolCall, before: Mapping[str, str]) -> dict[st
     if call.prompt is not None and call.prompt.complete:
         parts["prompt"] = sha256_text(call.prompt.text)
     for name in ("model", "engine"):
+        if BLOT in before.get(name, ""):
+            continue  # it held a secret, which the text of the pack may hold too
         given = [word.value for word in call.values(f"--{name}") if word.value]
         parts |= {name: given[-1]} if given else {}
     named = [one.value for one in call.attachments if one.kind is AttachmentKind.LITERAL]
