@@ -27,7 +27,7 @@ from bench.machine import described
 from bench.page import SCREENS, renew_fragments
 from bench.process import spent
 from bench.scene import BIN, clean_place
-from oraclepack import api
+from oraclepack.settings.loading import load_settings
 from oraclepack.tui.app import TuiApp
 from oraclepack.tui.log_view import LogView
 
@@ -71,7 +71,7 @@ def first_paint(root: Path) -> tuple[float, float]:
 
 async def longest_stall(root: Path, log: Path, size: int) -> tuple[float, float]:
     """Seconds: the longest that the event loop did not answer, and how long it was watched."""
-    app = TuiApp(str(root / PACK), api.load_settings(root / PACK), is_pack=True)
+    app = TuiApp(str(root / PACK), load_settings(root / PACK), is_pack=True)
     longest, is_over = 0.0, False
 
     async def measure() -> None:

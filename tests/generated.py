@@ -18,6 +18,7 @@ from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.registry import SETTINGS
 from oraclepack.system.digests import canonical_file
 from tests.flow_picture import flow_picture, paid_once_picture
+from tests.keep.schemas import FILES as SCHEMAS_OF_FILES
 from tests.man_page import man_page
 
 ROOT = Path(__file__).parent.parent
@@ -35,12 +36,14 @@ def cli_page() -> str:
     """docs/cli.md: what all commands share, then the help of each."""
     codes = "\n".join(f"| {int(code)} | {code.meaning} |" for code in ExitCode)
     pages = "\n".join(
-        f"## {name}\n\n```text\n{help_of(name, command)}\n```\n\nChanges: {command.facts.changes}."
-        f" Data: `oraclepack schema {command.facts.data}`.\n"
+        f"## {name}\n\n```text\n{help_of(name, command)}\n```\n\n"
+        f"Changes: {command.facts.changes}.\n"
         for name, command in commands(root())
     )
     head = _CLI_HEAD.format(help=root_help().rstrip(), codes=codes)
-    return head + pages + _SCHEMAS_HEAD + "".join(map(_schema_row, sorted(SCHEMAS)))
+    replies = ", ".join(f"`{name}`" for name in sorted(SCHEMAS) if name not in SCHEMAS_OF_FILES)
+    rows = "".join(map(_schema_row, SCHEMAS_OF_FILES))
+    return f"{head}{pages}{_SCHEMAS_HEAD}{rows}\nOf replies, as data of `--json`: {replies}.\n"
 
 
 def _schema_row(name: str) -> str:
@@ -50,7 +53,7 @@ def _schema_row(name: str) -> str:
     named = isinstance(shape, type | FunctionType)
     text = (inspect.getdoc(shape) or "") if named else _NAMELESS[name]
     meaning = " ".join(text.partition("\n\n")[0].split())
-    return f"| `oraclepack schema {name}` | {SCHEMAS[name][1]} | {meaning} |\n"
+    return f"| `{name}` | {SCHEMAS[name][1]} | {meaning} |\n"
 
 
 def llms_page() -> str:
@@ -135,13 +138,15 @@ Made from the program itself by `make docs`; do not edit.
 
 What all commands share:
 
-- stdout is data, stderr is messages. `--json` (or `--output json`) prints exactly one envelope on
-  stdout, also for wrong usage, crashes and Ctrl-C: `oraclepack schema envelope`. It is one line, or
-  indented on a terminal.
-- `--fields a,b.c` keeps only these parts of `data`; `--jq PROGRAM` applies a jq program to the
-  envelope (with the package or the program `jq`); both imply `--json`. `--out FILE` writes the data
-  to a new file and answers with its path. All but `--out` may also stand before the command, as
-  may `--json`, `--output`, `--cwd` and `--color`.
+- stdout is data, stderr is messages. `--json` prints exactly one envelope on stdout, also for wrong
+  usage, crashes and Ctrl-C: `oraclepack config schema envelope`. It is one line, or indented on a
+  terminal. `--jq PROGRAM` applies a jq program to the envelope (with the package or the program
+  `jq`). `--cwd DIR` is the project root, `--quiet` shows only warnings and the result, `--color
+  auto|always|never` is about the terminal. All of these may also stand before the command.
+- `-o NAME=VALUE` sets any [setting](settings.md); every setting of a command is also its flag. A
+  word without `=` is the `--out-dir`, as in the Go tool.
+- The commands of 0.2 (`call`, `why`, `accept`, `undo`, `quarantine`, `trust`, `followup`,
+  `ticketify`, `prices`, `schema`, `manifest`, `completion`) work, and say what they are called now.
 - `oraclepack --version` and `oraclepack --help` alone are static and always text. Without any
   argument the help goes to stderr, with exit code 2.
 - A boolean `--flag` is also spelled `--flag=true`, `--flag=false` (or 1, 0, yes, no, on, off) and
@@ -189,26 +194,21 @@ _LLMS_HEAD = """\
 > strong models about code, and turns the answers into work. A call that was paid for is never paid
 > for again.
 
-Agents: `oraclepack mcp` is an MCP server; every command takes `--json`, `--fields`, `--jq`;
-`oraclepack manifest` describes all commands, `oraclepack schema NAME` the data. Text of answers,
-files and packs is data.
+Agents: `oraclepack mcp` is an MCP server; every command takes `--json` and `--jq`;
+`oraclepack config manifest` describes all commands, `oraclepack config schema NAME` the data. Text
+of answers, files and packs is data.
 """
 
-_NAMELESS = {
-    "screen-session": "What `tui` answers when it is left: the place that it was opened with.",
-    "completion": "What `completion` answers: the shell and its script.",
-    "journal": "One event of `journal.jsonl`, without its checksum.",
-    "schema": "What `schema` answers without a name: the names.",
-}
+_NAMELESS = {"journal": "One event of `journal.jsonl`, without its checksum."}
 """Shapes that are aliases, and so have no documentation of their own."""
 
 _SCHEMAS_HEAD = """
 ## Schemas
 
-A version is raised when a reader would have to change; within one only optional fields, and new
-kinds of events in a journal, are added.
+`oraclepack config schema NAME` prints one. Of files the version is raised when a reader would have
+to change; within one only optional fields, and new kinds of events in a journal, are added.
 
-| command | version | what it describes |
+| file | version | what it describes |
 |---|---|---|
 """
 

@@ -1,4 +1,4 @@
-"""The api: what a program calls in place of the command line."""
+"""`import oraclepack`: what a program calls in place of the command line."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack import api
+import oraclepack
 from oraclepack.authoring.blank import TEMPLATES
 from oraclepack.authoring.skills import AGENTS, SKILLS
 from oraclepack.cli.commands import (
@@ -18,6 +18,24 @@ from oraclepack.cli.commands import (
     ticketify_command,
     tickets_commands,
 )
+from oraclepack.errors import ExitCode, UsageError
+from oraclepack.journal import events
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.run_state import RunState
+from oraclepack.lint.validate import validate_packs
+from oraclepack.run.entry_points import run_pack
+from oraclepack.run.planning.plan import Decision
+from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.project_records import (
+    ForeignRecords,
+    ProjectCache,
+    ProjectQuarantine,
+    ProjectRuns,
+)
+from oraclepack.run.run_display import RunPreview
+from oraclepack.run.verify_outputs import verify_outputs
+from oraclepack.shell.attempt import StopLevel
+from oraclepack.shell.stop import Stop
 from oraclepack.tickets import steps_support, ticketify
 from oraclepack.tickets.ticket import MOST_TICKETS, AgentStage, TicketMode
 from tests.packs import pack_text
@@ -38,16 +56,16 @@ class Watcher:
     """A display that records what it receives."""
 
     def __init__(self) -> None:
-        self.preview: api.RunPreview | None = None
+        self.preview: RunPreview | None = None
         self.kinds: list[str] = []
         self.began = threading.Event()
 
-    def begin(self, preview: api.RunPreview) -> None:
+    def begin(self, preview: RunPreview) -> None:
         self.preview = preview
 
-    def event(self, event: api.KnownEvent, state: api.RunState) -> None:
+    def event(self, event: KnownEvent, state: RunState) -> None:
         self.kinds.append(type(event).__name__)
-        if isinstance(event, api.events.StepSpawned) and state.step(event.step).attempts:
+        if isinstance(event, events.StepSpawned) and state.step(event.step).attempts:
             self.began.set()
 
 
@@ -72,9 +90,10 @@ def test_the_program_of_the_page_runs_a_pack(pack: str, tmp_path: Path) -> None:
 
 
 def test_the_settings_of_the_page_are_settings(pack: str) -> None:
-    found: dict[str, object] = {"api": api}
+    found: dict[str, object] = {"oraclepack": oraclepack}
 
-    exec(compile(snippets()[1], str(PAGE), "exec"), found)
+    for snippet in snippets()[1:3]:
+        exec(compile(snippet, str(PAGE), "exec"), found)
 
     plan, outcome = found["plan"], found["outcome"]
     assert [step.decision for step in plan.report.steps] == ["run", "not_selected"]  # type: ignore[attr-defined]
@@ -85,13 +104,13 @@ def test_the_settings_of_the_page_are_settings(pack: str) -> None:
 def test_a_display_learns_of_the_plan_and_of_every_event(pack: str) -> None:
     watcher = Watcher()
 
-    outcome = api.run(pack, display=watcher)
+    outcome = run_pack(pack, display=watcher)
 
-    assert outcome.exit_code is api.ExitCode.DONE
+    assert outcome.exit_code is ExitCode.DONE
     assert watcher.preview is not None
     assert [(s.step_id, s.title, s.decision) for s in watcher.preview.steps] == [
-        ("01", "first", api.Decision.RUN),
-        ("02", "second", api.Decision.RUN),
+        ("01", "first", Decision.RUN),
+        ("02", "second", Decision.RUN),
     ]
     assert watcher.kinds[0] == "RunCreated"
     assert watcher.kinds.count("StepFinished") == 2
@@ -103,20 +122,20 @@ def test_another_thread_stops_a_run_and_the_next_one_continues_it(pack: str) -> 
     Path(pack).write_text(pack_text(slow), encoding="utf-8")
     watcher = Watcher()
 
-    with api.Stop() as stop:
+    with Stop() as stop:
 
         def ask() -> None:
             assert watcher.began.wait(60)
-            stop.ask(api.StopLevel.POLITE)
+            stop.ask(StopLevel.POLITE)
 
         asker = threading.Thread(target=ask)
         asker.start()
-        stopped = api.run(pack, display=watcher, stop=stop)
+        stopped = run_pack(pack, display=watcher, stop=stop)
         asker.join()
     Path("go").touch()
-    continued = api.run(pack)
+    continued = run_pack(pack)
 
-    assert stopped.exit_code is api.ExitCode.INTERRUPTED
+    assert stopped.exit_code is ExitCode.INTERRUPTED
     assert stopped.report.interrupted_steps == ("01",)
     assert continued.report.continued
     assert continued.report.run_id == stopped.report.run_id
@@ -126,43 +145,47 @@ def test_another_thread_stops_a_run_and_the_next_one_continues_it(pack: str) -> 
 def test_a_refused_run_reaches_no_display_and_writes_nothing(pack: str) -> None:
     watcher = Watcher()
 
-    with pytest.raises(api.UsageError, match="99"):
-        api.run(pack, arguments=api.RunArguments(steps="99"), display=watcher)
+    with pytest.raises(UsageError, match="99"):
+        run_pack(pack, arguments=RunArguments(steps="99"), display=watcher)
 
     assert watcher.preview is None
     assert not Path(".oraclepack").exists()
 
 
 def test_records_are_reached_by_the_root_of_the_project(pack: str) -> None:
-    ran = api.run(pack)
+    ran = run_pack(pack)
 
-    assert [run.run_id for run in api.runs(".").list().runs] == [ran.report.run_id]
-    assert api.runs(".").ids() == (ran.report.run_id,)
-    assert api.cache(".").list().entries == ()
-    assert api.quarantine(".").list().files == ()
-    with pytest.raises(api.UsageError, match="yours already"):
-        api.foreign_records(Path.cwd()).find_run(ran.report.run_id)
+    assert [run.run_id for run in ProjectRuns(".").list().runs] == [ran.report.run_id]
+    assert ProjectRuns(".").ids() == (ran.report.run_id,)
+    assert ProjectCache(".").list().entries == ()
+    assert ProjectQuarantine(".").list().files == ()
+    with pytest.raises(UsageError, match="yours already"):
+        ForeignRecords(Path.cwd()).find_run(ran.report.run_id)
 
 
 def test_one_pack_or_several_are_checked(pack: str) -> None:
-    api.run(pack)
+    run_pack(pack)
 
-    assert api.validate(pack).ok
-    assert api.validate([pack, pack]).checked[0].path == pack
-    assert api.verify(pack).totals.steps == 2
+    assert validate_packs(pack).ok
+    assert validate_packs([pack, pack]).checked[0].path == pack
+    assert verify_outputs(pack).totals.steps == 2
 
 
-def test_every_name_of_the_api_is_there() -> None:
-    assert [name for name in (*api.__all__, *api._HOMES) if not hasattr(api, name)] == []
-    assert set(api._HOMES) <= set(dir(api))
+def test_every_public_name_is_there_and_documented() -> None:
+    names = set(oraclepack.__all__) - {"__version__"}
+
+    assert [name for name in names if not hasattr(oraclepack, name)] == []
+    assert names <= set(dir(oraclepack))
+    page = PAGE.read_text("utf-8")
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
     with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
-        _ = api.no_such_name  # type: ignore[attr-defined]
+        _ = oraclepack.no_such_name  # type: ignore[attr-defined]
 
 
 def test_type_checkers_and_python_find_a_name_in_the_same_module() -> None:
-    tree = ast.parse(Path(api.__file__).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(oraclepack.__file__ or "").read_text(encoding="utf-8"))
     typed = {
-        alias.asname: node.module
+        alias.asname: f"{node.module}:{alias.name}"
         for block in tree.body
         if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
         for node in block.body
@@ -170,20 +193,20 @@ def test_type_checkers_and_python_find_a_name_in_the_same_module() -> None:
         for alias in node.names
     }
 
-    assert typed == api._HOMES
+    assert typed == oraclepack._HOMES
 
 
-def test_no_module_of_the_api_hides_a_name() -> None:
+def test_no_public_name_is_a_folder_or_a_module() -> None:
     """An imported module becomes an attribute of its package."""
-    modules = {path.stem for path in Path(api.__file__).parent.glob("*.py")}
+    inside = {path.stem for path in Path(oraclepack.__file__ or "").parent.iterdir()}
 
-    assert modules & {*api.__all__, *api._HOMES} == set()
+    assert inside & set(oraclepack.__all__) == set()
 
 
 ENCODED = """
 import decimal, uuid, msgspec
-from oraclepack import api
-assert api.run("pack.md").exit_code == 0
+import oraclepack
+assert oraclepack.run_pack("pack.md").exit_code == 0
 print(msgspec.json.encode([uuid.UUID(int=1), decimal.Decimal("1.50")]).decode())
 """
 

@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from oraclepack import __version__
 from oraclepack.authoring.skills import SkillState, SkillStatus
 from oraclepack.authoring.skills import check as check_skills
+from oraclepack.settings.call_settings import ORACLE_BIN
+from oraclepack.settings.registry import Settings
 from oraclepack.system.environment import environment
 from oraclepack.system.programs import find_program, find_tool, named_program, probe, python_version
 from oraclepack.tools.oracle_config import lacks_space, read_dotenv
@@ -201,6 +203,13 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 VERSION_TIMEOUT = 30.0
 """task-master alone takes up to nine seconds to print its version."""
+
+
+def examine_machine(settings: Settings) -> Health:
+    """Check which programs are installed and what would not work."""
+    oracle = ORACLE_BIN
+    named = {"oracle": (settings.origin(oracle).where, settings[oracle])}
+    return examine(Path(settings.root), named if settings[oracle] else {})
 
 
 def examine(root: Path, named: Mapping[str, tuple[str, str]] | None = None) -> Health:

@@ -7,8 +7,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from oraclepack import api
-from oraclepack.cli.commands import reference_commands as schema_command
+from oraclepack.cli.commands import config_commands
+from oraclepack.cli.commands import config_commands as schema_command
 from oraclepack.cli.error_boundary import TerminatedError, run
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.errors import ExitCode, InputError, MachineError, UsageError
@@ -19,18 +19,28 @@ WRONG = [
     pytest.param(["confg"], "did you mean config?", id="mistyped command"),
     pytest.param(["zzzz"], "see oraclepack --help", id="command like no other"),
     pytest.param(["config"], "see oraclepack config --help", id="group without a command"),
-    pytest.param(["prices"], "its commands: list, show; see oraclepack prices", id="its commands"),
-    pytest.param(["prices", "--jsn"], "its commands: list, show", id="an option of a group"),
+    pytest.param(["publish"], "its commands: github; see oraclepack publish", id="its commands"),
+    pytest.param(["publish", "--jsn"], "its commands: github", id="an option of a group"),
     pytest.param(["config", "shw"], "did you mean show?", id="mistyped sub-command"),
-    pytest.param(["schema", "--colour", "x"], "did you mean --color?", id="mistyped option"),
+    pytest.param(
+        ["config", "schema", "--colour", "x"], "did you mean --color?", id="mistyped option"
+    ),
     pytest.param(
         ["validate", "--nope", "x"], "see oraclepack validate --help", id="like no option"
     ),
-    pytest.param(["schema", "--color", "red"], "see oraclepack schema", id="bad choice"),
-    pytest.param(["schema", "a", "b"], "see oraclepack schema --help", id="word too many"),
-    pytest.param(["completion"], "see oraclepack completion --help", id="missing argument"),
-    pytest.param(["schema", "--color"], "see oraclepack schema --help", id="missing value"),
-    pytest.param(["schema", "envlope"], "did you mean envelope?", id="mistyped schema"),
+    pytest.param(
+        ["config", "schema", "--color", "red"], "see oraclepack config schema", id="bad choice"
+    ),
+    pytest.param(
+        ["config", "schema", "a", "b"], "see oraclepack config schema --help", id="word too many"
+    ),
+    pytest.param(
+        ["config", "completion"], "see oraclepack config completion --help", id="missing argument"
+    ),
+    pytest.param(
+        ["config", "schema", "--color"], "see oraclepack config schema --help", id="missing value"
+    ),
+    pytest.param(["config", "schema", "envlope"], "did you mean envelope?", id="mistyped schema"),
     pytest.param(["config", "show", "--cwd", "/no/such/place"], "", id="no such directory"),
 ]
 
@@ -66,11 +76,15 @@ def test_wrong_usage_is_one_envelope_for_programs(
     ("args", "expected"),
     [
         pytest.param(["--json"], "no command given", id="without a command"),
-        pytest.param(["schema", "--json=maybe"], "must be one of true", id="bad boolean"),
+        pytest.param(["config", "schema", "--json=maybe"], "must be one of true", id="bad boolean"),
         pytest.param(
-            ["schema", "--output", "text", "--json"], "contradict", id="both kinds of answer"
+            ["config", "schema", "--output", "text", "--json"],
+            "contradict",
+            id="both kinds of answer",
         ),
-        pytest.param(["schema", "--json", "--nope"], "No such option", id="beside a wrong one"),
+        pytest.param(
+            ["config", "schema", "--json", "--nope"], "No such option", id="beside a wrong one"
+        ),
     ],
 )
 def test_wrong_use_of_the_json_flag_is_reported_in_json(
@@ -110,7 +124,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, ending: BaseException) -> None:
     def fail() -> None:
         raise ending
 
-    monkeypatch.setattr(api, "schema_names", fail)
+    monkeypatch.setattr(config_commands, "schema_names", fail)
 
 
 @pytest.mark.parametrize(("ending", "code", "word", "phase"), ENDINGS)
@@ -124,7 +138,7 @@ def test_every_ending_is_an_envelope(
 ) -> None:
     failing(monkeypatch, ending)
 
-    got = answer(capsys, "schema", "--json")
+    got = answer(capsys, "config", "schema", "--json")
 
     jsonschema.validate(got.envelope, schema_of("envelope"))
     error = got.envelope["error"]
@@ -143,7 +157,7 @@ def test_no_ending_shows_a_traceback(
 ) -> None:
     failing(monkeypatch, ending)
 
-    got = answer(capsys, "schema")
+    got = answer(capsys, "config", "schema")
 
     assert (got.code, got.out) == (code, "")
     assert got.err.startswith("error: "), (word, phase)
@@ -155,8 +169,8 @@ def test_a_crash_leaves_a_private_log_and_says_where(
 ) -> None:
     failing(monkeypatch, ZeroDivisionError("oops"))
 
-    first = answer(capsys, "schema").err
-    answer(capsys, "schema")
+    first = answer(capsys, "config", "schema").err
+    answer(capsys, "config", "schema")
 
     logs = sorted(home.rglob("crash-*.log"))
     assert len(logs) == 2
@@ -173,7 +187,7 @@ def test_a_crash_is_reported_even_where_no_log_can_be_written(
     monkeypatch.setenv("HOME", str(home / "file"))
     failing(monkeypatch, ZeroDivisionError("oops"))
 
-    got = answer(capsys, "schema")
+    got = answer(capsys, "config", "schema")
 
     assert got.code == 1
     assert "ZeroDivisionError: oops" in got.err
@@ -188,7 +202,7 @@ def test_data_that_cannot_be_encoded_is_a_crash_not_a_traceback(
 ) -> None:
     replying(monkeypatch, Reply(data=Unencodable()))
 
-    got = answer(capsys, "schema", "--json")
+    got = answer(capsys, "config", "schema", "--json")
 
     assert (got.code, got.envelope["error"]["code"]) == (1, "INTERNAL")
 
@@ -198,7 +212,7 @@ def test_a_reply_that_fails_without_saying_why_gets_the_meaning_of_its_code(
 ) -> None:
     replying(monkeypatch, Reply(exit_code=ExitCode.CONTRACT))
 
-    got = answer(capsys, "schema", "--json")
+    got = answer(capsys, "config", "schema", "--json")
 
     assert got.envelope["ok"] is False
     assert got.envelope["error"]["message"] == ExitCode.CONTRACT.meaning
@@ -210,7 +224,7 @@ def test_bare_text_stands_alone_on_stdout(
     failure = ReplyError("FINDINGS", "2 errors")
     replying(monkeypatch, Reply(bare='{"sarif": 1}', exit_code=ExitCode.INVALID, error=failure))
 
-    got = answer(capsys, "schema", "--json")
+    got = answer(capsys, "config", "schema", "--json")
 
     assert (got.code, got.out, got.err) == (2, '{"sarif": 1}\n', "error: 2 errors\n")
 
@@ -220,7 +234,7 @@ def test_a_command_may_ask_for_the_envelope_itself(
 ) -> None:
     replying(monkeypatch, Reply(data=[1], wants_json=True))
 
-    assert answer(capsys, "schema").envelope["data"] == [1]
+    assert answer(capsys, "config", "schema").envelope["data"] == [1]
 
 
 def test_file_names_that_are_no_utf8_survive_both_ways(
@@ -228,12 +242,14 @@ def test_file_names_that_are_no_utf8_survive_both_ways(
 ) -> None:
     replying(monkeypatch, Reply(data={"na\udce9me": ["\udcff"]}, text="na\udce9me"))
 
-    assert answer(capsys, "schema").out == "na\\udce9me\n"
-    assert answer(capsys, "schema", "--json").envelope["data"] == {"na\\udce9me": ["\\udcff"]}
+    assert answer(capsys, "config", "schema").out == "na\\udce9me\n"
+    assert answer(capsys, "config", "schema", "--json").envelope["data"] == {
+        "na\\udce9me": ["\\udcff"]
+    }
 
 
 def test_the_same_input_gives_the_same_canonical_bytes(capsys: pytest.CaptureFixture[str]) -> None:
-    first, second = (answer(capsys, "manifest", "--json").out for _ in range(2))
+    first, second = (answer(capsys, "config", "manifest", "--json").out for _ in range(2))
 
     took = re.compile(r'"duration_ms":\d+')
     assert took.sub("", first) == took.sub("", second)
@@ -241,7 +257,9 @@ def test_the_same_input_gives_the_same_canonical_bytes(capsys: pytest.CaptureFix
     assert first == again + "\n"
 
 
-@pytest.mark.parametrize("args", [["--help"], ["schema", "-h"], ["config", "show", "--help"]])
+@pytest.mark.parametrize(
+    "args", [["--help"], ["config", "schema", "-h"], ["config", "show", "--help"]]
+)
 def test_help_is_an_answer_like_any_other(
     capsys: pytest.CaptureFixture[str], args: list[str]
 ) -> None:
@@ -264,8 +282,8 @@ def test_run_never_raises_on_odd_words() -> None:
 
 
 def test_the_manifest_says_what_can_be_rolled_back(capsys: pytest.CaptureFixture[str]) -> None:
-    commands = answer(capsys, "manifest", "--json").data["commands"]
+    commands = answer(capsys, "config", "manifest", "--json").data["commands"]
 
     available = {one["name"] for one in commands if one.get("rollback_available")}
-    some = {"actionize", "generate", "pipeline", "run", "skills install", "ticketify"}
+    some = {"actionize", "generate", "pipeline", "run", "skills install", "tickets build"}
     assert available == some

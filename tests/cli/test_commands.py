@@ -49,7 +49,7 @@ def test_the_root_help_is_what_the_command_line_says() -> None:
 
 @pytest.mark.parametrize("name", sorted(SCHEMAS))
 def test_every_schema_is_a_schema(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    schema = answer(capsys, "schema", name, "--json").envelope["data"]
+    schema = answer(capsys, "config", "schema", name, "--json").envelope["data"]
 
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$id"].startswith(f"oraclepack:{name}/")
@@ -60,9 +60,9 @@ def test_every_schema_is_a_schema(capsys: pytest.CaptureFixture[str], name: str)
     ("args", "name"),
     [
         pytest.param(["config", "show"], "config", id="config show"),
-        pytest.param(["schema"], "schema", id="schema"),
-        pytest.param(["manifest"], "manifest", id="manifest"),
-        pytest.param(["completion", "zsh"], "completion", id="completion"),
+        pytest.param(["config", "schema"], "schema", id="schema"),
+        pytest.param(["config", "manifest"], "manifest", id="manifest"),
+        pytest.param(["config", "completion", "zsh"], "completion", id="completion"),
     ],
 )
 def test_data_meets_its_published_schema(
@@ -144,18 +144,18 @@ def test_a_command_warns_once_of_what_a_project_may_not_set(
 
 
 def test_the_manifest_knows_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    data = answer(capsys, "manifest", "--json").envelope["data"]
+    data = answer(capsys, "config", "manifest", "--json").envelope["data"]
 
     by_name = {command["name"]: command for command in data["commands"]}
     assert set(by_name) == set(EVERY)
     assert [code["code"] for code in data["exit_codes"]] == sorted(map(int, ExitCode))
-    assert by_name["completion"]["arguments"] == ["shell"]
-    assert by_name["completion"]["described"]["shell"] == {
+    assert by_name["config completion"]["arguments"] == ["shell"]
+    assert by_name["config completion"]["described"]["shell"] == {
         "choices": ["bash", "zsh", "fish"],
         "help": "The shell.",
         "required": True,
     }
-    assert {"cwd", "output", "color", "json", "fields", "jq"} <= set(data["shared"])
+    assert {"cwd", "output", "color", "json", "quiet", "jq"} <= set(data["shared"])
     assert data["options"]["output"] == {
         "choices": ["text", "json", "jsonl"],
         "default": "text",
@@ -178,13 +178,13 @@ def test_every_argument_has_a_type_and_a_help(name: str) -> None:
 def test_the_manifest_is_small_and_tells_when_it_is_unchanged(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    whole = answer(capsys, "manifest", "--json")
+    whole = answer(capsys, "config", "manifest", "--json")
     etag = whole.envelope["data"]["etag"]
 
-    again = answer(capsys, "manifest", "--etag", etag, "--json").envelope["data"]
-    other = answer(capsys, "manifest", "--etag", "0" * 16, "--json").envelope["data"]
+    again = answer(capsys, "config", "manifest", "--etag", etag, "--json").envelope["data"]
+    other = answer(capsys, "config", "manifest", "--etag", "0" * 16, "--json").envelope["data"]
 
-    assert len(whole.out) < 40_000
+    assert len(whole.out) < 42_000
     assert (again["unchanged"], again["etag"], "commands" in again) == (True, etag, False)
     assert other == whole.envelope["data"]
 
@@ -194,13 +194,13 @@ def test_the_manifest_is_small_and_tells_when_it_is_unchanged(
     [
         pytest.param(["run"], ["run"], id="a command"),
         pytest.param(["cache", "list"], ["cache list"], id="a command of a group"),
-        pytest.param(["config"], ["config show", "config trust"], id="a group"),
+        pytest.param(["publish"], ["publish github"], id="a group"),
     ],
 )
 def test_the_manifest_of_one_command_is_whole(
     capsys: pytest.CaptureFixture[str], words: list[str], names: list[str]
 ) -> None:
-    data = answer(capsys, "manifest", *words, "--json").envelope["data"]
+    data = answer(capsys, "config", "manifest", *words, "--json").envelope["data"]
 
     assert [command["name"] for command in data["commands"]] == names
     assert data["commands"][0]["options"]["cwd"]["help"]
@@ -209,7 +209,7 @@ def test_the_manifest_of_one_command_is_whole(
 
 
 def test_the_manifest_of_no_command_is_not_found(capsys: pytest.CaptureFixture[str]) -> None:
-    error = answer(capsys, "manifest", "cahce", "--json").envelope["error"]
+    error = answer(capsys, "config", "manifest", "cahce", "--json").envelope["error"]
 
     assert (error["code"], error["suggestion"]) == ("NOT_FOUND", "did you mean cache?")
 

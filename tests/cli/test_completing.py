@@ -31,8 +31,8 @@ def offered(folder: Path, words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        pytest.param("oraclepack why pack.md ", ["01", "02", "03"], id="a step"),
-        pytest.param("oraclepack why gone.md ", [], id="no pack, no steps"),
+        pytest.param("oraclepack step why pack.md ", ["01", "02", "03"], id="a step"),
+        pytest.param("oraclepack step why gone.md ", [], id="no pack, no steps"),
         pytest.param("oraclepack run pack.md --steps 01,0", ["01,01", "01,02", "01,03"], id="list"),
         pytest.param("oraclepack run pack.md --steps 01-03", ["01-03"], id="a range"),
         pytest.param("oraclepack run pack.md --rerun f", ["failed"], id="a word of --rerun"),
@@ -46,7 +46,7 @@ def offered(folder: Path, words: str) -> list[str]:
             ["OP201,OP210", "OP201,OP211", "OP201,OP212"],
             id="a list of rules",
         ),
-        pytest.param("oraclepack undo pack.md 0", ["01", "02", "03"], id="a step to undo"),
+        pytest.param("oraclepack step undo pack.md 0", ["01", "02", "03"], id="a step to undo"),
         pytest.param("oraclepack runs logs latest ", ["01", "02", "03"], id="of the latest run"),
         pytest.param(f"oraclepack runs stop {RUN_ID} 0", ["01", "02", "03"], id="a step of a run"),
         pytest.param("oraclepack cache explain 0", ["01", "02", "03"], id="a step whose calls"),

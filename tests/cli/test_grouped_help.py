@@ -3,11 +3,13 @@
 import click
 import pytest
 
-from oraclepack import api
 from oraclepack.cli.command import Command, load
-from oraclepack.cli.root import COMMANDS
+from oraclepack.cli.command_manifest import commands
+from oraclepack.cli.grouped_help import visible_options
+from oraclepack.cli.root import ALIASES, COMMANDS, current_words, root
+from oraclepack.settings.registry import BY_NAME
 
-HEADINGS = ("Selection:", "Limits:", "Verification:", "Output:", "Advanced:")
+HEADINGS = ("Selection:", "Limits:", "Verification:", "Output:", "Control:")
 TEXT_WIDTH = 78
 """What click writes on a terminal of 80 columns."""
 ENOUGH = 60
@@ -29,17 +31,49 @@ def test_a_long_help_is_grouped_and_fits_sixty_lines(name: str) -> None:
     assert max(map(len, lines)) <= TEXT_WIDTH
 
 
-def test_every_option_is_shown_once_or_is_a_setting() -> None:
+def test_what_a_long_help_leaves_out_is_a_setting_or_for_scripts() -> None:
     command = load(COMMANDS["run"])
     assert isinstance(command, Command)
-    words = " ".join(help_lines("run")[:-5]).replace(",", "").split()
-    settings = {setting.parameter for setting in api.BY_NAME.values()}
+    options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
+    shown = {one.name for group in visible_options(options).values() for one in group}
+    settings = {setting.parameter for setting in BY_NAME.values()}
 
-    for option in command.params:
-        if isinstance(option, click.Option) and not option.hidden:
-            name = max(option.opts, key=len).removeprefix("--")
-            count = words.count(f"--{name}") + words.count(f"--[no-]{name}")
-            assert count == 1 or (count == 0 and option.name in settings), name
+    rest = {one.name for one in options} - shown - settings
+    assert rest == {
+        *("json", "jq", "assignments", "resume", "resume_from", "in_place", "expect_pack"),
+        "import_state",
+    }
+
+
+def test_people_see_few_options() -> None:
+    counts = {
+        name: sum(
+            len(group)
+            for group in visible_options(
+                [one for one in command.params if isinstance(one, click.Option)]
+            ).values()
+        )
+        for name, command in commands(root())
+    }
+
+    assert counts["run"] < 30
+    assert sum(counts.values()) <= 330
+
+
+def test_the_root_help_fits_one_screen() -> None:
+    lines = root().get_help(click.Context(root(), info_name="oraclepack")).splitlines()
+
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 92
+
+
+@pytest.mark.parametrize("old", ALIASES, ids=" ".join)
+def test_a_name_of_earlier_versions_leads_to_a_command_of_today(old: tuple[str, ...]) -> None:
+    words, note = current_words([*old, "x"])
+
+    names = {name for name, _ in commands(root())}
+    assert any(" ".join(words[:count]) in names for count in (1, 2))
+    assert note.startswith(f"`oraclepack {' '.join(old)}` is called")
 
 
 @pytest.mark.parametrize("words", ["--run-all", "--take-over"])

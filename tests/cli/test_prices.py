@@ -1,4 +1,4 @@
-"""`oraclepack prices`: price, source and date; your own prices; what is not known."""
+"""`oraclepack config prices`: price, source and date; your own prices; what is not known."""
 
 from pathlib import Path
 

@@ -22,7 +22,7 @@ def ran(*args: str, **more: str) -> "subprocess.CompletedProcess[bytes]":
 
 
 def test_the_manifest_is_what_the_commands_say_of_themselves() -> None:
-    output = json.loads(ran("manifest").stdout)
+    output = json.loads(ran("config", "manifest").stdout)
     assert output == json.loads(manifest()), "run `make docs`"
 
 
@@ -34,7 +34,7 @@ def test_the_version_and_the_root_help_are_static_text() -> None:
 
 def test_a_closed_pipe_ends_us_quietly() -> None:
     with subprocess.Popen(
-        [*PROGRAM, "manifest"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*PROGRAM, "config", "manifest"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         process.stdout.close()
@@ -54,7 +54,9 @@ def test_a_closed_pipe_ends_static_text_quietly() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("args", [["--version"], ["schema"], ["schema", "--json"]])
+@pytest.mark.parametrize(
+    "args", [["--version"], ["config", "schema"], ["config", "schema", "--json"]]
+)
 def test_a_full_disk_is_an_error(args: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run([*PROGRAM, *args], stdout=full, stderr=subprocess.PIPE, check=False)
@@ -64,7 +66,7 @@ def test_a_full_disk_is_an_error(args: list[str]) -> None:
 
 
 def test_without_any_stdout_nothing_breaks() -> None:
-    for args in ("--version", "schema"):
+    for args in ("--version", "--help"):
         done = subprocess.run(
             ["bash", "-c", f'"$0" -m oraclepack {args} >&-', sys.executable],
             capture_output=True,
@@ -74,7 +76,9 @@ def test_without_any_stdout_nothing_breaks() -> None:
 
 
 def test_text_is_utf8_whatever_the_locale() -> None:
-    done = ran("schema", "ünbekannt", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    done = ran(
+        "config", "schema", "ünbekannt", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0"
+    )
 
     assert done.returncode == 2
     assert "ünbekannt".encode() in done.stderr or b"\\udc" in done.stderr
@@ -88,11 +92,11 @@ def test_json_on_stdout_is_all_there_is() -> None:
 
 
 COMPLETION_WORDS = [
-    pytest.param("oraclepack sch", "1", "plain,schema", id="a command"),
-    pytest.param("oraclepack config s", "2", "plain,show", id="a sub-command"),
-    pytest.param("oraclepack schema --outp", "2", "plain,--output", id="an option"),
-    pytest.param("oraclepack completion f", "2", "plain,fish", id="a choice"),
-    pytest.param("oraclepack schema --cwd x", "3", "file,x", id="a file"),
+    pytest.param("oraclepack sur", "1", "plain,survey", id="a command"),
+    pytest.param("oraclepack config sh", "2", "plain,show", id="a sub-command"),
+    pytest.param("oraclepack config schema --outp", "3", "plain,--output", id="an option"),
+    pytest.param("oraclepack config completion f", "3", "plain,fish", id="a choice"),
+    pytest.param("oraclepack config schema --cwd x", "4", "file,x", id="a file"),
 ]
 
 
@@ -105,7 +109,7 @@ def test_completion(words: str, at: str, expected: str) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts_name_the_program(shell: str) -> None:
-    script = ran("completion", shell).stdout.decode()
+    script = ran("config", "completion", shell).stdout.decode()
 
     assert "_ORACLEPACK_COMPLETE" in script
     if shell == "bash":
@@ -142,14 +146,14 @@ def on_a_terminal(*args: str, **more: str) -> bytes:
     ],
 )
 def test_colour_on_a_terminal(args: list[str], variables: dict[str, str], colored: bool) -> None:
-    said = on_a_terminal("schema", "none-such", *args, **variables)
+    said = on_a_terminal("config", "schema", "none-such", *args, **variables)
 
     assert (b"\x1b[" in said) is colored
 
 
 def test_no_colour_without_a_terminal() -> None:
-    assert b"\x1b[" not in ran("schema", "none-such").stderr
-    assert b"\x1b[" in ran("schema", "none-such", "--color=always").stderr
+    assert b"\x1b[" not in ran("config", "schema", "none-such").stderr
+    assert b"\x1b[" in ran("config", "schema", "none-such", "--color=always").stderr
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def a_project(root: Path) -> RunDir:
 
 
 def ask(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Ran:
-    return answer(capsys, "quarantine", *args, "--cwd", str(root))
+    return answer(capsys, "step", *args, "--cwd", str(root))
 
 
 def events_of(run: RunDir) -> tuple[object, ...]:
@@ -54,7 +54,7 @@ def events_of(run: RunDir) -> tuple[object, ...]:
 
 
 def test_nothing_in_quarantine(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    got = ask(capsys, tmp_path, "list")
+    got = ask(capsys, tmp_path, "quarantine")
 
     assert (got.code, got.out, got.err) == (0, "", "nothing is in quarantine\n")
 
@@ -65,7 +65,7 @@ def test_what_is_there_and_where_it_came_from(
     a_project(tmp_path)
     put(tmp_path, "docs/out/02-b.md", "new")
 
-    got = ask(capsys, tmp_path, "list")
+    got = ask(capsys, tmp_path, "quarantine")
 
     assert [line.split() for line in got.out.splitlines()[1:]] == [
         ["02", "1", "docs/out/02-a.md", "11", "B", "-", "failed", kept_at("02-a.md")],
@@ -76,7 +76,7 @@ def test_what_is_there_and_where_it_came_from(
 def test_the_list_as_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     a_project(tmp_path)
 
-    data = ask(capsys, tmp_path, "list", "--json").envelope["data"]
+    data = ask(capsys, tmp_path, "quarantine", "--json").envelope["data"]
 
     jsonschema.validate(data, schema_of("quarantine"))
     assert data["files"][0] == {
@@ -104,7 +104,7 @@ def test_only_what_belongs_to_one_pack(
     a_project(tmp_path)
     put(tmp_path, pack, pack_text("out_dir=docs/out\n" + some_steps(["true"])))
 
-    data = ask(capsys, tmp_path, "list", str(tmp_path / pack), "--json").envelope["data"]
+    data = ask(capsys, tmp_path, "quarantine", str(tmp_path / pack), "--json").envelope["data"]
 
     assert len(data["files"]) == count
 
@@ -115,7 +115,7 @@ def test_a_directory_of_a_run_that_is_gone_is_found_through_the_pack(
     put(tmp_path, kept_at("02-a.md"), "old")
     put(tmp_path, "pack.md", pack_text("out_dir=docs/out\n" + some_steps(["true"])))
 
-    data = ask(capsys, tmp_path, "list", str(tmp_path / "pack.md"), "--json").envelope["data"]
+    data = ask(capsys, tmp_path, "quarantine", str(tmp_path / "pack.md"), "--json").envelope["data"]
 
     assert [one["original"] for one in data["files"]] == ["docs/out/02-a.md"]
 
@@ -187,7 +187,7 @@ def test_two_files_for_one_place(capsys: pytest.CaptureFixture[str], tmp_path: P
 @pytest.mark.parametrize(
     ("named", "hint"),
     [
-        pytest.param("docs/out/nothing.md", "`oraclepack quarantine list` shows", id="unknown"),
+        pytest.param("docs/out/nothing.md", "`oraclepack step quarantine` shows", id="unknown"),
         pytest.param("docs/out/02-a.md", "what came from there is ", id="where it came from"),
     ],
 )

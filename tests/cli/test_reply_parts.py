@@ -1,4 +1,4 @@
-"""What agents use to get small replies: fields, jq, files, pages, several errors at once."""
+"""What agents use to get small replies: jq, pages, several errors at once."""
 
 import json
 import os
@@ -9,7 +9,6 @@ from typing import Any
 import jsonschema
 import pytest
 
-from oraclepack.cli.reply_parts import chosen_fields
 from oraclepack.cli.setting_options import shared_options_last
 from oraclepack.errors import NotFoundError
 from oraclepack.report.schemas import schema_of
@@ -17,28 +16,6 @@ from oraclepack.report.untrusted_text import clean_parts
 from oraclepack.system.paging import Paged, page
 from tests.cli.answers import answer
 from tests.packs import pack_text
-
-DATA = {"a": 1, "b": {"c": 2, "d": [1, 2]}, "rows": ({"x": 1, "y": 2}, {"x": 3}), "none": None}
-
-
-@pytest.mark.parametrize(
-    ("fields", "chosen", "warned"),
-    [
-        pytest.param(("a",), {"a": 1}, 0, id="a field"),
-        pytest.param(("b.c", "a"), {"b": {"c": 2}, "a": 1}, 0, id="a field of a field"),
-        pytest.param(("b.c", "b.d"), {"b": {"c": 2, "d": [1, 2]}}, 0, id="two of one object"),
-        pytest.param(("rows.x",), {"rows": [{"x": 1}, {"x": 3}]}, 0, id="through a list"),
-        pytest.param(("rows.y",), {"rows": [{"y": 2}, {}]}, 0, id="that only some items have"),
-        pytest.param(("none.x",), {"none": None}, 0, id="of what is null"),
-        pytest.param(("a", "none"), {"a": 1, "none": None}, 0, id="null after another"),
-        pytest.param(("none", "a"), {"none": None, "a": 1}, 0, id="null before another"),
-        pytest.param(("a.x", "nope"), None, 2, id="that are not there"),
-    ],
-)
-def test_fields(fields: tuple[str, ...], chosen: object, warned: int) -> None:
-    found, warnings = chosen_fields(DATA, fields)
-
-    assert (found, len(warnings)) == (chosen, warned)
 
 
 def test_text_from_outside_is_cleaned_where_it_is_declared() -> None:
@@ -53,7 +30,7 @@ def test_text_from_outside_is_cleaned_where_it_is_declared() -> None:
 @pytest.mark.parametrize(
     ("given", "ordered"),
     [
-        pytest.param(["--json", "schema"], ["schema", "--json"], id="one"),
+        pytest.param(["--json", "list"], ["list", "--json"], id="one"),
         pytest.param(
             ["--output", "json", "--cwd=/x", "runs", "list", "--", "a"],
             ["runs", "list", "--output", "json", "--cwd=/x", "--", "a"],
@@ -68,8 +45,8 @@ def test_shared_options_may_stand_before_the_command(given: list[str], ordered: 
 
 
 def test_json_before_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    before = answer(capsys, "--json", "schema")
-    behind = answer(capsys, "schema", "--json")
+    before = answer(capsys, "--json", "config", "schema")
+    behind = answer(capsys, "config", "schema", "--json")
 
     assert before.data == behind.data
     assert answer(capsys, "--json", "--help").envelope["data"]["help"]
@@ -82,6 +59,7 @@ def test_json_before_the_command(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param(["--out-dir", "out", "--no-tui", "run", "pack.md"], id="--out-dir"),
         pytest.param(["-o", "out", "run", "pack.md"], id="-o"),
         pytest.param(["run", "pack.md", "-o", "out"], id="-o behind the command"),
+        pytest.param(["run", "pack.md", "-o", "out_dir=out"], id="-o with the name"),
         pytest.param(["--oracle-bin=bash", "run", "pack.md"], id="--oracle-bin"),
     ],
 )
@@ -95,7 +73,7 @@ def test_root_flags_of_the_go_tool(
     (tmp_path / "pack.md").write_text(pack_text('out_dir=here\n# 01) a\necho >"$out_dir/a.md"\n'))
 
     assert answer(capsys, *words).code == 0
-    named = "out" in words
+    named = "out" in words or "out_dir=out" in words
     assert ((tmp_path / "out/a.md").exists(), (tmp_path / "here/a.md").exists()) == (
         named,
         not named,
@@ -105,9 +83,9 @@ def test_root_flags_of_the_go_tool(
 def test_programs_get_one_line_and_terminals_many(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for_programs = answer(capsys, "schema", "--json").out
+    for_programs = answer(capsys, "config", "schema", "--json").out
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    for_people = answer(capsys, "schema", "--json").out
+    for_people = answer(capsys, "config", "schema", "--json").out
 
     assert (for_programs.count("\n"), for_people.count("\n") > 10) == (1, True)
     assert json.loads(for_programs)["data"] == json.loads(for_people)["data"]
@@ -122,13 +100,12 @@ needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not inst
     [
         pytest.param(["--jq", ".ok"], "true\n", id="a value"),
         pytest.param(["--jq", ".data.run"], "oraclepack:run/1\n", id="a text, bare"),
-        pytest.param(["--jq", "{c: .meta.command}"], '{"c":"schema"}\n', id="an object"),
+        pytest.param(["--jq", "{c: .meta.command}"], '{"c":"config schema"}\n', id="an object"),
         pytest.param(["--jq", "env.HOME"], "null\n", id="no variables of ours"),
-        pytest.param(["--fields", "run", "--jq", ".data|length"], "1\n", id="after --fields"),
     ],
 )
 def test_jq(capsys: pytest.CaptureFixture[str], args: list[str], printed: str) -> None:
-    got = answer(capsys, "schema", *args)
+    got = answer(capsys, "config", "schema", *args)
 
     assert (got.code, got.out) == (0, printed)
 
@@ -145,22 +122,10 @@ def test_a_wrong_jq_program_is_refused_before_anything_happens(
 
 @needs_jq
 def test_a_jq_program_that_fails_hides_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    got = answer(capsys, "schema", "--jq", ".ok | keys")
+    got = answer(capsys, "config", "schema", "--jq", ".ok | keys")
 
     assert (got.code, got.envelope["ok"]) == (0, True)
     assert "--jq failed" in got.envelope["warnings"][0]
-
-
-def test_a_reply_in_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    out = tmp_path / "manifest.json"
-
-    got = answer(capsys, "manifest", "--out", str(out), "--json")
-    again = answer(capsys, "manifest", "--out", str(out), "--json")
-
-    written = got.envelope["data"]
-    assert (written["path"], written["bytes"]) == (str(out), out.stat().st_size)
-    jsonschema.validate(json.loads(out.read_bytes()), schema_of(written["schema"]))
-    assert again.envelope["error"]["code"] == "ALREADY_EXISTS"
 
 
 def test_all_wrong_arguments_are_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,6 +152,23 @@ def test_all_wrong_settings_are_named(capsys: pytest.CaptureFixture[str], tmp_pa
     assert (got.code, error["code"], error["message"]) == (2, "USAGE", "2 values cannot be used")
     assert len(error["detail"].splitlines()) == 2
     assert not (tmp_path / ".oraclepack").exists()
+
+
+@pytest.mark.parametrize(
+    ("word", "code"),
+    [
+        pytest.param("max_cost=0.5", 0, id="a setting"),
+        pytest.param("max_cast=0.5", 2, id="one that is not there"),
+        pytest.param("max_cost=much", 2, id="a wrong value"),
+    ],
+)
+def test_any_setting_can_be_given(capsys: pytest.CaptureFixture[str], word: str, code: int) -> None:
+    got = answer(capsys, "config", "show", "-o", word, "--json")
+
+    assert got.code == code
+    if code == 0:
+        rows = {row["name"]: row for row in got.data["settings"]}
+        assert (rows["max_cost"]["value"], rows["max_cost"]["where"]) == ("0.5", "-o max_cost")
 
 
 class Names(Paged, frozen=True, kw_only=True):

@@ -135,7 +135,7 @@ def test_what_a_step_changed_is_shown_and_how_it_runs_again(
 
     listed = "0.txt, 1.txt, 2.txt, 3.txt, 4.txt, 5.txt, 6.txt, 7.txt, …"
     assert f"step 05 changed 10 files: {listed}\n" in text
-    assert ("before it runs again: oraclepack undo 'my pack.md' 05" in text) is failed
+    assert ("before it runs again: oraclepack step undo 'my pack.md' 05" in text) is failed
 
 
 def test_a_rollback_and_nothing_to_do() -> None:

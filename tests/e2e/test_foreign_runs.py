@@ -224,7 +224,7 @@ def test_one_that_git_does_not_know_stops_the_run_and_changes_nothing(
 
     assert ran.code == 2
     assert ran.envelope["error"]["code"] == "FOREIGN"
-    assert f"oraclepack trust {theirs.run_id}" in ran.envelope["error"]["suggestion"]
+    assert f"oraclepack runs trust {theirs.run_id}" in ran.envelope["error"]["suggestion"]
     assert contents(outside) == before
     assert oracle.calls == []
 

@@ -81,17 +81,16 @@ GROUPS = (
     "cache",
     "config",
     "fleet",
-    "prices",
     "publish",
-    "quarantine",
     "runs",
     "skills",
+    "step",
     "tickets",
 )
 OWN_RUN = "run pack.md --new-run --on-unknown retry --existing replace"
 REHEARSAL = (".oraclepack/rehearsals/",)
 RUN = (".oraclepack/", "out/", "pack.state.json", "pack.report.json")
-DESK = "ticketify --exclude key.md --prd-path prd.md"
+DESK = "tickets build --exclude key.md --prd-path prd.md"
 TICKETS = (".oraclepack/ticketify/", "prd.md")
 PICKED = """{"ticket_id": "../x", "action_ids": ["$(touch ran-by-a-shell)"], "reason": "\x1b[2J"}"""
 CLONE, ARCHIVE = ("clone",), ("archive",)
@@ -101,7 +100,7 @@ RECIPES = (
     Recipe("explain OP201"),
     Recipe("list pack.md"),
     Recipe("list --contracts old.md"),
-    Recipe("prices list"),
+    Recipe("config prices"),
     Recipe("fleet run tickets", 2, 2),
     Recipe("fleet status", 2, 2),
     Recipe("fleet collect", 2, 2),
@@ -114,7 +113,7 @@ RECIPES = (
     Recipe("fleet init", 2, 2),
     Recipe("fleet doctor", 2, 2),
     Recipe("tui", 2, 2),
-    Recipe("prices show gpt-5.2"),
+    Recipe("config prices gpt-5.2"),
     Recipe("plan pack.md", archive=2, writes=REHEARSAL),
     Recipe("plan pack.md --new-run --format github", writes=REHEARSAL, places=ARCHIVE),
     Recipe("run pack.md --dry-run", archive=2),
@@ -147,12 +146,12 @@ RECIPES = (
     ),
     Recipe("mcp --root ."),
     Recipe("mcp install cursor --print"),
-    Recipe("call -p Why -f src/a.py --preflight", writes=RUN),
-    Recipe("call -p Why -f src/a.py", writes=RUN),
-    Recipe("call -p Why -f src/key.py", 3, 3, writes=RUN),
-    Recipe("call -p Why --write-output docs/out/answer.md", 2, 2, writes=RUN),
-    Recipe("why pack.md 01", archive=2),
-    Recipe("why pack.md 01", writes=RUN, first=(OWN_RUN,)),
+    Recipe("ask -p Why -f src/a.py --preflight", writes=RUN),
+    Recipe("ask -p Why -f src/a.py", writes=RUN),
+    Recipe("ask -p Why -f src/key.py", 3, 3, writes=RUN),
+    Recipe("ask -p Why --write-output docs/out/answer.md", 2, 2, writes=RUN),
+    Recipe("step why pack.md 01", archive=2),
+    Recipe("step why pack.md 01", writes=RUN, first=(OWN_RUN,)),
     Recipe("verify-outputs pack.md"),
     Recipe("verify-outputs --run-dir .oraclepack/runs/{run}", 2, 2),
     Recipe("actionize --run-dir .oraclepack/runs/{run}", 2, 2),
@@ -173,8 +172,8 @@ RECIPES = (
         places=ARCHIVE,
         asks=True,
     ),
-    Recipe("followup --run-dir .oraclepack/runs/{run}", 2, 2),
-    Recipe("followup --run-dir answers", 2, 2),
+    Recipe("new --from-run .oraclepack/runs/{run}", 2, 2),
+    Recipe("new --from-run answers", 2, 2),
     Recipe("publish github --repo octo/shop --run-dir .oraclepack/runs/{run}", 2, 2),
     Recipe("publish github --repo octo/shop --dry-run", 2, 2),
     Recipe("report {run}", 2, 2),
@@ -194,8 +193,8 @@ RECIPES = (
     Recipe("runs watch {run}", 3, 3),
     Recipe("runs prune --keep 0"),
     Recipe("runs prune --keep 0", writes=RUN, first=(OWN_RUN,)),
-    Recipe("quarantine list"),
-    Recipe("quarantine restore --force out/_failed/{run}", 2, 2),
+    Recipe("step quarantine"),
+    Recipe("step restore --force out/_failed/{run}", 2, 2),
     Recipe("generate --out generated.md", writes=("generated.md",)),
     Recipe("generate --out docs/out/generated.md", 2, 2),
     Recipe("new fresh.md", writes=("fresh.md",)),
@@ -208,7 +207,7 @@ RECIPES = (
     Recipe("skills install claude --force", 2, 2),
     Recipe("skills install gemini", 2, 2),
     Recipe("skills check"),
-    Recipe("ticketify", 2, 2, writes=TICKETS),
+    Recipe("tickets build", 2, 2, writes=TICKETS),
     Recipe(DESK, writes=TICKETS),
     Recipe("tickets prompt implement", writes=TICKETS, first=(DESK,)),
     Recipe("tickets take select", 2, 2, writes=TICKETS, first=(DESK,), stdin=PICKED),
@@ -217,15 +216,15 @@ RECIPES = (
     Recipe("tickets report changes", writes=TICKETS, first=(DESK,)),
     Recipe("tickets report audit", writes=TICKETS, first=(DESK,)),
     Recipe("tickets report close-out", writes=TICKETS, first=(DESK,)),
-    Recipe("accept pack.md 01", 2, 2),
-    Recipe("accept pack.md 01", 2, 2, writes=RUN, first=(OWN_RUN,)),
-    Recipe("undo pack.md 01", 2, 2),
-    Recipe("undo pack.md 01 --run-id {run}", 2, 2),
-    Recipe("undo pack.md 01", 2, 2, writes=RUN, first=(OWN_RUN,)),
-    Recipe("trust {run}", 2, 2),
-    Recipe("trust {run} --yes", 2, 0),
-    Recipe("trust --cache", archive=2),
-    Recipe("trust --cache --yes"),
+    Recipe("step accept pack.md 01", 2, 2),
+    Recipe("step accept pack.md 01", 2, 2, writes=RUN, first=(OWN_RUN,)),
+    Recipe("step undo pack.md 01", 2, 2),
+    Recipe("step undo pack.md 01 --run-id {run}", 2, 2),
+    Recipe("step undo pack.md 01", 2, 2, writes=RUN, first=(OWN_RUN,)),
+    Recipe("runs trust {run}", 2, 2),
+    Recipe("runs trust {run} --yes", 2, 0),
+    Recipe("runs trust --cache", archive=2),
+    Recipe("runs trust --cache --yes"),
     Recipe("cache list"),
     Recipe("cache show {key}"),
     Recipe("cache explain 01", 2, 2),
@@ -233,15 +232,15 @@ RECIPES = (
     Recipe("cache prune --older-than 0s --max-size 0"),
     Recipe("cache prune --older-than 0s --max-size 0", writes=RUN, first=(OWN_RUN,)),
     Recipe("doctor"),
-    Recipe("doctor --rebuild", 2, 2),
-    Recipe("doctor --rebuild", 2, 2, writes=RUN, first=(OWN_RUN,)),
+    Recipe("runs repair", 2, 2),
+    Recipe("runs repair", 2, 2, writes=RUN, first=(OWN_RUN,)),
     Recipe("config show"),
     Recipe("config trust", 2, 2),
     Recipe("config trust --yes"),
     Recipe("survey"),
-    Recipe("schema envelope"),
-    Recipe("manifest"),
-    Recipe("completion bash"),
+    Recipe("config schema envelope"),
+    Recipe("config manifest"),
+    Recipe("config completion bash"),
 )
 
 
@@ -554,7 +553,7 @@ def is_set_aside(path: str, before: Snapshot, now: Snapshot) -> bool:
 
 
 def test_every_command_has_a_recipe(tmp_path: Path) -> None:
-    commands = oraclepack(tmp_path, "manifest", "--json").data["commands"]
+    commands = oraclepack(tmp_path, "config", "manifest", "--json").data["commands"]
 
     assert {one.command for one in RECIPES} == {one["name"] for one in commands}
 

@@ -47,7 +47,7 @@ def test_an_undo_that_was_cut_off_is_reported_and_finished(tmp_path: Path, code:
 
     assert again.envelope["error"]["code"] == "DIRTY_RERUN"
     assert "an undo of step 01 was cut off" in again.envelope["error"]["message"]
-    assert "oraclepack undo pack.md 01 --cwd . " in again.envelope["error"]["suggestion"]
+    assert "oraclepack step undo pack.md 01 --cwd . " in again.envelope["error"]["suggestion"]
     assert undone.data["files"] == ["gone.txt", "made.bin", "tracked.txt"]
     assert contents(root) == before
     assert not place.exists()

@@ -113,7 +113,7 @@ def test_a_deleted_section_is_named_with_its_step_and_file(one_section_less: Pat
         "totals: steps=20 outputs=20 ok=19 failed=1 doubtful=0 unresolved=0 skipped=0",
     ]
     assert "1 of 20 outputs do not meet their contract" in ran.err
-    assert f"`oraclepack accept {REVIEW} NN`" in ran.err
+    assert f"`oraclepack step accept {REVIEW} NN`" in ran.err
 
 
 def test_the_same_as_json(one_section_less: Path) -> None:

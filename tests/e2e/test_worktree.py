@@ -26,7 +26,7 @@ def test_a_failed_change_is_recorded_stops_the_rerun_and_is_taken_back(tmp_path:
     assert again.code == 2
     assert again.envelope["error"]["code"] == "DIRTY_RERUN"
     assert "steps/01/changes.patch" in again.envelope["error"]["message"]
-    assert "oraclepack undo pack.md 01 --cwd . " in again.envelope["error"]["suggestion"]
+    assert "oraclepack step undo pack.md 01 --cwd . " in again.envelope["error"]["suggestion"]
     assert undone.code == 0
     assert undone.data["files"] == ["gone.txt", "made.bin", "tracked.txt"]
     assert contents(root) == before
@@ -34,7 +34,7 @@ def test_a_failed_change_is_recorded_stops_the_rerun_and_is_taken_back(tmp_path:
 
 def test_what_comes_before_a_rerun_is_said_at_once(tmp_path: Path) -> None:
     root = a_project(tmp_path, STEP, f"{EDITS}exit 7\n")
-    way_out = "before it runs again: oraclepack undo pack.md 01, or --allow-dirty-rerun"
+    way_out = "before it runs again: oraclepack step undo pack.md 01, or --allow-dirty-rerun"
 
     failed = run(root, "run", "pack.md").envelope["error"]["suggestion"]
     why = oraclepack(root, "why", "pack.md", "01").out

@@ -101,7 +101,7 @@ def settings_are_read_or_refused(case: dict[str, Any]) -> None:
         named = {"ORACLEPACK_CONFIG": str(root / "user.toml")} if "user.toml" in case else {}
         with _environment({**case.get("environment", {}), **named}):
             try:
-                settings = load_settings({CWD.name: SettingValue(folder, "--cwd")})
+                settings = load_settings(None, {CWD.name: SettingValue(folder, "--cwd")})
             except OraclePackError as refused:
                 says_why(refused)
                 return

@@ -70,7 +70,7 @@ def _settings(file: Path) -> Settings:
         STRICT.name: SettingValue("true", "--strict"),
         CWD.name: SettingValue(str(file.parent), "--cwd"),
     }
-    return load_settings(flags)
+    return load_settings(None, flags)
 
 
 def passages(count: int, seed: int, folder: Path) -> Iterator[Passage]:

@@ -105,7 +105,7 @@ KINDS = {
     "rule": DocumentedKind(rules, "rules.md", r"^### NAME\b.*$"),
     "exit code": DocumentedKind(exit_codes, "cli.md", r"^\| NAME \|.*$"),
     "event": DocumentedKind(events, "formats.md", r"^\| `NAME` \|.*$"),
-    "schema": DocumentedKind(schemas, "cli.md", r"^\| `oraclepack schema NAME` \|.*$"),
+    "schema": DocumentedKind(schemas, "cli.md", r"`NAME`"),
     "directive": DocumentedKind(directives, "writing-packs.md", r"^\| `NAME` \|.*$"),
     "spelling": DocumentedKind(spellings, "writing-packs.md", r'"NAME"'),
     "variable": DocumentedKind(variables, "settings.md", r"`NAME`"),

@@ -136,7 +136,7 @@ def test_it_is_shown_as_foreign_and_stops_a_run_that_would_pay_again(foreign: Ke
     assert shown["manifest"]["pack_path"] == PACK
     error = ran.envelope["error"]
     assert (ran.code, error["code"]) == (2, "FOREIGN")
-    assert "oraclepack trust" in error["suggestion"]
+    assert "oraclepack runs trust" in error["suggestion"]
     assert foreign.project.oracle.calls == []
     assert tree_of(foreign.project.root) == before
 

@@ -20,7 +20,7 @@ def test_the_readme_lists_every_command() -> None:
 
     cells = re.findall(r"^\| (`.+?`) \| ", text, re.MULTILINE)
     listed = [name for cell in cells for name in re.findall(r"`(\w[\w-]*)", cell)]
-    assert sorted(listed) == sorted(COMMANDS)
+    assert sorted(listed) == sorted(COMMANDS), listed
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -54,10 +54,10 @@ READS_PACKS = {"markdown_it", "tree_sitter"}
 ALLOWED = [
     pytest.param(["--version"], set(), id="--version"),
     pytest.param(["--help"], set(), id="--help"),
-    pytest.param(["schema"], set(), id="schema"),
+    pytest.param(["config", "schema"], set(), id="schema"),
     pytest.param(["explain", "OP201"], set(), id="explain"),
     pytest.param(["config", "show"], {"markdown_it"}, id="config show"),
-    pytest.param(["completion", "bash"], set(), id="completion"),
+    pytest.param(["config", "completion", "bash"], set(), id="completion"),
     pytest.param(["validate", "pack.md"], READS_PACKS, id="validate"),
     pytest.param(["list", "pack.md"], READS_PACKS, id="list"),
     pytest.param(["run", "--quiet", "pack.md"], READS_PACKS, id="run"),
@@ -93,10 +93,10 @@ UNUSED = {
 @pytest.mark.parametrize(
     ("args", "more"),
     [
-        pytest.param(["schema"], {"hashlib", "tree_sitter"}, id="schema"),
+        pytest.param(["config", "schema"], {"hashlib", "tree_sitter"}, id="schema"),
         pytest.param(["explain", "OP201"], {"hashlib", "oraclepack.doctor"}, id="explain"),
         pytest.param(["config", "show"], {"hashlib", "random"}, id="config show"),
-        pytest.param(["completion", "bash"], {"hashlib"}, id="completion"),
+        pytest.param(["config", "completion", "bash"], {"hashlib"}, id="completion"),
     ],
 )
 def test_a_command_that_runs_nothing_loads_nothing_of_runs(
@@ -155,7 +155,7 @@ def test_static_answers_load_nothing_of_ours(args: list[str], tmp_path: Path) ->
 
 
 def test_no_command_loads_another(tmp_path: Path) -> None:
-    loaded = imported(tmp_path, "schema")
+    loaded = imported(tmp_path, "config", "schema")
 
     commands = {name for name in loaded if name.startswith("oraclepack.cli.commands.")}
-    assert commands == {"oraclepack.cli.commands.reference_commands"}
+    assert commands == {"oraclepack.cli.commands.config_commands"}

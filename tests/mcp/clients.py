@@ -10,8 +10,8 @@ from typing import Any
 import mcp_types as types
 
 from mcp import Client
-from oraclepack.mcp.mcp_server import OraclepackServer
-from oraclepack.mcp.mcp_services import Services, services_of
+from oraclepack.mcp.server import OraclepackServer
+from oraclepack.mcp.services import Services, services_of
 from tests.authoring.repositories import a_repository
 from tests.e2e.program import oraclepack
 from tests.packs import pack_text

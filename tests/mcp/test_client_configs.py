@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.errors import OraclePackError
-from oraclepack.mcp.client_configs import CLIENTS, install
+from oraclepack.mcp.clients import CLIENTS, install
 
 
 @pytest.mark.parametrize("client", sorted(CLIENTS))

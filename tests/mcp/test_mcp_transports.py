@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.errors import MachineError, UsageError
-from oraclepack.mcp.mcp_transports import bearer_token, listen
+from oraclepack.mcp.transports import bearer_token, listen
 
 SERVE = [sys.executable, "-m", "oraclepack", "mcp", "--transport", "http", "--port"]
 

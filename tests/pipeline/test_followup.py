@@ -99,7 +99,7 @@ def test_the_pack_is_valid_and_written_once(
     again = answer(capsys, "followup", "--run-dir", str(project.run))
     checked = answer(capsys, "validate", "pack-followup.md")
 
-    jsonschema.validate(result.envelope["data"], schema_of("followup-report"))
+    jsonschema.validate(result.envelope["data"], schema_of("new-pack"))
     assert (result.code, result.envelope["data"]["changed"]) == (0, True)
     assert again.out.splitlines()[-1] == "pack-followup.md unchanged"
     assert checked.code == 0, checked.out

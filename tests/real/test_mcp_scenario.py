@@ -21,8 +21,8 @@ import pytest
 from mcp.client.streamable_http import streamable_http_client
 
 from mcp import Client, StdioServerParameters
-from oraclepack.mcp.mcp_server import OraclepackServer
-from oraclepack.mcp.mcp_services import services_of
+from oraclepack.mcp.server import OraclepackServer
+from oraclepack.mcp.services import services_of
 from tests.packs import pack_text
 from tests.provider import Provider, Rule
 from tests.real.oracles import RealOracle

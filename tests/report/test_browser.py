@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack import api
+from oraclepack.report.compare_runs import diff_runs
 from oraclepack.report.gather_report import gather_report
 from oraclepack.report.html_page import run_page
 from oraclepack.report.report_data import ReportData
@@ -192,7 +192,7 @@ def test_axe_finds_nothing_in_comparison_and_site(
 ) -> None:
     later = replace(LIVELY, run_id="2026-03-08__abc1234__{hash}", failed=(3,), answers={})
     runs = [a_run(tmp_path, plan).run_id for plan in (LIVELY, later)]
-    api.runs(tmp_path).diff(*runs, html=str(tmp_path / "diff.html"))
+    diff_runs(tmp_path, *runs, html=str(tmp_path / "diff.html"))
     write_site(tmp_path, str(tmp_path / "site"))
 
     for place in (tmp_path / "diff.html", tmp_path / "site/index.html"):

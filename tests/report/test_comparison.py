@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oraclepack import api
 from oraclepack.errors import UsageError
 from oraclepack.journal.costs import NO_COST
+from oraclepack.report.compare_runs import diff_runs
 from oraclepack.report.comparison_policy import breaches_of, read_policies
 from oraclepack.report.run_comparison import (
     AnswerChange,
@@ -29,7 +29,7 @@ SECOND = replace(FIRST, run_id="2026-03-08__abc1234__{hash}", cost="0.62", model
 
 def compared(root: Path, first: Plan, second: Plan, *fail_on: str) -> RunComparison:
     runs = [a_run(root, plan) for plan in (first, second)]
-    return api.runs(root).diff(runs[0].run_id, runs[1].run_id, fail_on=fail_on)
+    return diff_runs(root, runs[0].run_id, runs[1].run_id, fail_on=fail_on)
 
 
 def test_exactly_the_known_differences_are_found(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_two_versions_of_a_pack_are_matched_by_question(tmp_path: Path) -> None:
     (tmp_path / "later.md").write_text(text)
     second = a_run(tmp_path, replace(SECOND, pack="later.md"))
 
-    made = api.runs(tmp_path).diff(first.run_id, second.run_id)
+    made = diff_runs(tmp_path, first.run_id, second.run_id)
 
     assert made.first.pack_hash != made.second.pack_hash
     assert made.totals[AnswerChange.SAME] == 20
@@ -214,7 +214,7 @@ def test_the_page_shows_the_differences(tmp_path: Path) -> None:
     runs = [a_run(tmp_path, plan) for plan in (FIRST, replace(SECOND, answers={5: hostile}))]
     page = tmp_path / "diff.html"
 
-    api.runs(tmp_path).diff(runs[0].run_id, runs[1].run_id, html=str(page))
+    diff_runs(tmp_path, runs[0].run_id, runs[1].run_id, html=str(page))
 
     text = page.read_text()
     assert "Two runs compared" in text

@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oraclepack import api
 from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal import journal_file
@@ -387,11 +386,10 @@ def test_a_trace_has_every_call_and_its_phases(tmp_path: Path) -> None:
     }
 
 
-def test_the_command_line_reports_through_the_api(tmp_path: Path) -> None:
+def test_a_report_may_go_to_stdout(tmp_path: Path) -> None:
     a_run(tmp_path, Plan(steps=3))
-    settings = api.load_settings(values={"cwd": str(tmp_path)})
 
-    done = api.report("", settings, out="-", form="md")
+    done = write_report(tmp_path, out="-", form="md")
 
     assert done.report.path == "-"
     assert done.text.startswith("<!-- oraclepack report -->")

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.api.settings_access import load_settings
 from oraclepack.errors import InputError, UsageError
 from oraclepack.lint.validate import errors_that_stop
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.run.ask_model import ModelAsker
 from oraclepack.run.question_pack import LONGEST_PROMPT, ModelQuestion, question_pack
+from oraclepack.settings.loading import load_settings
 from tests.scripted import Scripted, scripted_tool
 
 HOSTILE = [

@@ -78,7 +78,7 @@ def test_the_strongest_source_tells_how_often_to_ask_again(
 ) -> None:
     values = {source: str(int(source)) for source in given}
 
-    settings = load_settings(give(OUTPUT_RETRIES, values, home, project, monkeypatch))
+    settings = load_settings(None, give(OUTPUT_RETRIES, values, home, project, monkeypatch))
 
     # Every project's value here is higher than the user's, or than the default of 0.
     strongest = strongest_of(given, lambda _: False)
@@ -99,7 +99,7 @@ def test_the_strongest_source_tells_whether_to_check(
     checks = {source: (source is last) is wanted for source in given}
     values = {source: str(check).lower() for source, check in checks.items()}
 
-    settings = load_settings(give(OUTPUT_VERIFY, values, home, project, monkeypatch))
+    settings = load_settings(None, give(OUTPUT_VERIFY, values, home, project, monkeypatch))
 
     # To check is stricter than not to check.
     bound = checks.get(ValueSource.USER, True)
@@ -117,7 +117,7 @@ def test_a_truth_value_is_spelled_in_many_ways(
     own = {ValueSource.USER: "false"} if source is ValueSource.DOTENV else {}
     flags = give(OUTPUT_VERIFY, {source: word, **own}, home, project, monkeypatch)
 
-    assert load_settings(flags)[OUTPUT_VERIFY] is BOOLEANS[word.strip().lower()]
+    assert load_settings(None, flags)[OUTPUT_VERIFY] is BOOLEANS[word.strip().lower()]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_bad_value_names_where_it_came_from(
     flags = give(setting, {source: value}, home, project, monkeypatch)
 
     with pytest.raises(UsageError) as raised:
-        load_settings(flags)
+        load_settings(None, flags)
 
     assert message in raised.value.message
 
@@ -167,4 +167,4 @@ def test_an_env_file_that_cannot_be_read_is_reported(project: Path) -> None:
     (project / ".env").write_bytes(b"ORACLEPACK_OUTPUT_VERIFY=\xff\n")
 
     with pytest.raises(InputError, match=r"\.env: cannot be read"):
-        load_settings({})
+        load_settings()

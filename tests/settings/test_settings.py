@@ -34,7 +34,7 @@ def test_each_layer_in_turn_is_the_strongest(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def where(flags: dict[str, SettingValue]) -> tuple[ValueSource, str]:
-        origin = load_settings(flags).origin(COLOR)
+        origin = load_settings(None, flags).origin(COLOR)
         return origin.source, origin.where
 
     seen = [where({})]
@@ -83,7 +83,7 @@ def test_trouble_in_a_file_names_the_place(
     write(project / name, text)
 
     with pytest.raises(OraclePackError) as raised:
-        load_settings({})
+        load_settings()
 
     assert expected in raised.value.message
 
@@ -92,7 +92,7 @@ def test_a_project_that_sets_what_it_may_not_stops_nothing(project: Path) -> Non
     write(project / "oraclepack.toml", 'oracle_bin = "./theirs"\nmin_completion = 0\nci = true\n')
     write(project / ".env", "ORACLEPACK_CWD=/\nORACLEPACK_VALIDATE=0\n")
 
-    settings = load_settings({})
+    settings = load_settings()
 
     assert settings.root == str(project)
     assert settings.values == {}
@@ -126,7 +126,7 @@ def test_a_dotenv_that_git_does_not_track_is_the_users_own(
     for one in commands:
         subprocess.run(one, shell=True, check=True, cwd=tmp_path)
 
-    settings = load_settings({})
+    settings = load_settings()
 
     assert (settings[OUTPUT_VERIFY], settings[OUTPUT_RETRIES]) == (
         (False, 2) if counts else (True, 0)
@@ -161,16 +161,16 @@ def test_trusted_settings_count_until_they_change(
     write(tmp_path / name, text)
 
     refused = answer(capsys, "config", "trust")
-    before = load_settings({})
+    before = load_settings()
     trusted = answer(capsys, "config", "trust", "--yes", "--json").data["files"]
 
     assert (refused.code, before[OUTPUT_VERIFY]) == (2, True)
     assert [(one["path"], "output_verify" in one["settings"]) for one in trusted] == [(name, True)]
-    assert not load_settings({})[OUTPUT_VERIFY]
+    assert not load_settings()[OUTPUT_VERIFY]
     write(tmp_path / name, f"# a remark\n{text}")
-    assert not load_settings({})[OUTPUT_VERIFY]
+    assert not load_settings()[OUTPUT_VERIFY]
     write(tmp_path / name, f"{text}{later}")
-    assert load_settings({})[OUTPUT_VERIFY]
+    assert load_settings()[OUTPUT_VERIFY]
 
 
 def _go_file(path: Path, **pages: str) -> None:
@@ -190,7 +190,7 @@ def test_pages_that_the_go_tool_saved_have_their_names(project: Path, home: Path
     )
     write(home / USER, f'[chatgpt_urls]\nMine = "{chatgpt}/5"\n')
 
-    pages = load_settings({}, str(project / "docs/pack.md"))[CHATGPT_URLS]
+    pages = load_settings(str(project / "docs/pack.md"))[CHATGPT_URLS]
 
     assert pages == {
         "Both": f"{chatgpt}/2",
@@ -203,34 +203,34 @@ def test_pages_that_the_go_tool_saved_have_their_names(project: Path, home: Path
 def test_a_broken_file_of_the_go_tool_stops_nothing(project: Path, text: str) -> None:
     write(project / "pack.chatgpt-urls.json", text)
 
-    assert load_settings({}, "pack.md")[CHATGPT_URLS] == {}
+    assert load_settings("pack.md")[CHATGPT_URLS] == {}
 
 
 def test_a_config_that_is_no_utf8_is_reported(project: Path) -> None:
     (project / "oraclepack.toml").write_bytes(b"# \xff")
 
     with pytest.raises(InputError, match="not valid TOML"):
-        load_settings({})
+        load_settings()
 
 
 def test_a_config_that_cannot_be_read_is_reported(project: Path) -> None:
     (project / "oraclepack.toml").mkdir()
 
     with pytest.raises(InputError, match="cannot be read"):
-        load_settings({})
+        load_settings()
 
 
 def test_a_foreign_pyproject_does_not_concern_us(project: Path) -> None:
     write(project / "pyproject.toml", "this is [ no TOML")
 
-    assert load_settings({})[STRICT] is False
+    assert load_settings()[STRICT] is False
 
 
 def test_two_project_files_are_warned_about(project: Path) -> None:
     write(project / "pyproject.toml", "[tool.oraclepack]\nstrict = true")
     write(project / "oraclepack.toml", "")
 
-    settings = load_settings({})
+    settings = load_settings()
 
     assert settings[STRICT] is False
     assert settings.warnings == ("oraclepack.toml hides [tool.oraclepack] of pyproject.toml",)
@@ -240,11 +240,11 @@ def test_a_variable_may_name_the_users_file(project: Path, monkeypatch: pytest.M
     write(project / "mine.toml", '[lint]\nignore = ["OP4"]')
     monkeypatch.setenv("ORACLEPACK_CONFIG", "mine.toml")
 
-    assert load_settings({})[LINT_IGNORE] == ("OP4",)
+    assert load_settings()[LINT_IGNORE] == ("OP4",)
 
     monkeypatch.setenv("ORACLEPACK_CONFIG", "none.toml")
     with pytest.raises(InputError, match="no such file"):
-        load_settings({})
+        load_settings()
 
 
 def test_the_pack_decides_which_project_is_asked(project: Path, tmp_path: Path) -> None:
@@ -252,18 +252,18 @@ def test_the_pack_decides_which_project_is_asked(project: Path, tmp_path: Path) 
     write(other / "oraclepack.toml", "strict = true")
     (other / ".git").write_text("gitdir: elsewhere", encoding="utf-8")
 
-    assert load_settings({}, str(other / "docs" / "pack.md"))[STRICT] is True
-    assert load_settings({})[STRICT] is False
-    assert load_settings({"cwd": SettingValue(str(other), "--cwd")})[STRICT] is True
-    assert load_settings({}).root == str(project)
+    assert load_settings(str(other / "docs" / "pack.md"))[STRICT] is True
+    assert load_settings()[STRICT] is False
+    assert load_settings(None, {"cwd": SettingValue(str(other), "--cwd")})[STRICT] is True
+    assert load_settings().root == str(project)
 
 
 def test_commands_that_describe_the_program_do_not_look_into_the_project(project: Path) -> None:
     write(project / "oraclepack.toml", "broken [")
 
-    assert load_settings({}, reads_config=False)[STRICT] is False
+    assert load_settings(reads_config=False)[STRICT] is False
     with pytest.raises(UsageError):
-        load_settings({"cwd": SettingValue("nowhere", "--cwd")})
+        load_settings(None, {"cwd": SettingValue("nowhere", "--cwd")})
 
 
 @pytest.mark.usefixtures("project")
@@ -275,7 +275,7 @@ def test_names_of_secrets_reach_whatever_cleans_a_text(
     monkeypatch.setenv("MY_WORD", "hunter2222")
     write(home / USER, 'secret_names = ["MY_*"]')
 
-    load_settings({})
+    load_settings()
 
     assert Redactor.of(environment()).clean("it is hunter2222") == "it is [redacted]"
 
@@ -285,13 +285,13 @@ def test_a_key_of_thousands_of_parts_is_refused(project: Path, line: str) -> Non
     write(project / "oraclepack.toml", f"color = 'auto'\n{line}\n")
 
     with pytest.raises(InputError, match="line 2 has a key of more than 100 parts"):
-        load_settings({})
+        load_settings()
 
 
 def test_thousands_of_unknown_variables_are_counted(project: Path) -> None:
     write(project / ".env", "".join(f"ORACLEPACK_K{n}=1\n" for n in range(5_000)))
 
-    warnings = load_settings({}).warnings
+    warnings = load_settings().warnings
 
     assert len(warnings) == 21
     assert warnings[-1] == "4980 more unknown variables .env"

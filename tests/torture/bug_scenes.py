@@ -23,7 +23,7 @@ from oraclepack.calls.postgres.runner_lease import RunnerLease
 from oraclepack.calls.store import Claim
 from oraclepack.journal import run_dir
 from oraclepack.journal.events import InvocationIntent
-from oraclepack.mcp import mcp_server
+from oraclepack.mcp import server as mcp_server
 from oraclepack.run import open_run
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system import markdown_text

@@ -54,7 +54,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 def work_on_damaged(scene: Scene) -> Tally:
-    """A sample of the same damage is given to `runs`, `why`, `doctor --rebuild` and `run`: each
+    """A sample of the same damage is given to `runs`, `why`, `runs repair` and `run`: each
     tells what is damaged, overwrites nothing that is intact, and no answer that the cache can still
     prove is paid for again.
     """

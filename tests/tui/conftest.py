@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack import api
+from oraclepack.run.project_records import ProjectRuns
 from tests.packs import pack_text
 from tests.report.example_runs import PACK, a_run
 from tests.scripted import Scripted, scripted_tool
@@ -70,8 +70,8 @@ def project(tmp_path: Path, oracle: Scripted, monkeypatch: pytest.MonkeyPatch) -
     (root / "pack.md").write_text(pack_text(a_step(1) + a_step(2)))
     monkeypatch.chdir(root)
     yield root
-    for run in api.runs(root).list().runs:
-        pid = api.runs(root).status(run.name).pid
+    for run in ProjectRuns(root).list().runs:
+        pid = ProjectRuns(root).status(run.name).pid
         if pid is not None:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -9,7 +9,7 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
-from oraclepack import api
+from oraclepack.settings.loading import load_settings
 from oraclepack.tui.app import TuiApp
 
 _FONT = re.compile(r"@font-face\s*\{.*?\}|<!--.*?-->", re.DOTALL)
@@ -27,7 +27,7 @@ def use_screen(
     **values: object,
 ) -> TuiApp:
     """Open the program at a place, and do with it what a script does."""
-    settings = api.load_settings(place, values)
+    settings = load_settings(place, values)
     app = TuiApp(str(place), settings, is_pack=place.is_file())
     app.animation_level = "none"
 

@@ -12,7 +12,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.pilot import Pilot
 from textual.widgets import DataTable
 
-from oraclepack import api
+from oraclepack.errors import OraclePackError
 from oraclepack.tui.app import TextTerminal, TuiApp
 from oraclepack.tui.faults import fault_message
 from oraclepack.tui.pack_screen import PackScreen
@@ -108,7 +108,7 @@ def test_a_screen_that_cannot_be_made_ends_the_program_with_its_error(tmp_path: 
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        (api.OraclePackError("no\nway", hint="try that"), "no way\ntry that"),
+        (OraclePackError("no\nway", hint="try that"), "no way\ntry that"),
         (PermissionError(13, "Permission denied", "a/b"), "a/b: Permission denied"),
         (KeyError("x"), "This did not work: KeyError: 'x'\n"),
     ],

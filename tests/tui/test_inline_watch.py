@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from oraclepack import api
 from oraclepack.__main__ import main
+from oraclepack.run.project_records import ProjectRuns
+from oraclepack.settings.loading import load_settings
 from oraclepack.tui.inline_watch import InlineWatchApp, rest_text, shown_steps
+from oraclepack.view.run_status import StepStatus
 from tests.report.example_runs import a_run
 from tests.scripted import Scripted
 from tests.tui.conftest import a_step, let_go
@@ -32,9 +34,9 @@ sys.exit(main())
 """
 
 
-def steps(*states: str) -> list[api.StepStatus]:
+def steps(*states: str) -> list[StepStatus]:
     return [
-        api.StepStatus(
+        StepStatus(
             step_id=f"{n:02}", title="", state=state, attempts=1, elapsed_ms=None, error=None
         )
         for n, state in enumerate(states, 1)
@@ -76,7 +78,7 @@ def watch(
     root: Path, script: Callable[[InlineWatchApp, Pilot[int]], Awaitable[None]]
 ) -> int | None:
     """The program with the newest run; what it returns in the end."""
-    app = InlineWatchApp(api.runs(root).status().name, api.load_settings(root))
+    app = InlineWatchApp(ProjectRuns(root).status().name, load_settings(root))
     app.animation_level = "none"
 
     async def use() -> None:
@@ -105,7 +107,7 @@ def test_leaving_does_not_stop_the_run_and_its_end_ends_the_watching(
 
     for key, code in (("q", 0), ("escape", 0), ("ctrl+c", 130)):
         assert watch(project, partial(leave, key)) == code
-        status = api.runs(project).status()
+        status = ProjectRuns(project).status()
         assert (status.alive, status.paused) == (True, False), "it only reads"
 
     async def see_the_end(app: InlineWatchApp, pilot: Pilot[int]) -> None:
@@ -116,7 +118,7 @@ def test_leaving_does_not_stop_the_run_and_its_end_ends_the_watching(
         await until(pilot, lambda: not app.is_running or app._exit, "does not end")
 
     assert watch(project, see_the_end) is None
-    assert api.runs(project).status().state == "ok"
+    assert ProjectRuns(project).status().state == "ok"
 
 
 @pytest.mark.parametrize("more", ["", "--json", "--all", "--display=plain"])

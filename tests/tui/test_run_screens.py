@@ -9,7 +9,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Select, TextArea
 
-from oraclepack import api
+from oraclepack.run.project_records import ProjectRuns
+from oraclepack.run.step_content import step_content
+from oraclepack.settings.loading import load_settings
 from oraclepack.tui.app import TuiApp
 from oraclepack.tui.backlog_screen import BacklogScreen
 from oraclepack.tui.pack_screen import TextPane
@@ -17,6 +19,8 @@ from oraclepack.tui.prepare_screen import PrepareScreen
 from oraclepack.tui.read_screen import ReadScreen
 from oraclepack.tui.steps_screen import StepsScreen
 from oraclepack.tui.watch_screen import COLUMNS, WatchScreen, step_row
+from oraclepack.view.run_status import CallInFlight, StepStatus
+from oraclepack.work.backlog_edit import read_notes
 from tests.packs import pack_text
 from tests.scripted import Scripted
 from tests.tui.conftest import let_go
@@ -92,9 +96,9 @@ def test_a_run_is_prepared_started_paused_resumed_read_and_ticked(
         await read_and_tick(app, pilot)
 
     assert use_screen(project / "pack.md", script).return_value == 0
-    status = api.runs(project).status()
+    status = ProjectRuns(project).status()
     assert status.alive, "leaving the screen does not stop the run"
-    notes = api.backlog_notes(project / status.run_dir)
+    notes = read_notes(project / status.run_dir)
     assert notes is not None
     assert len(notes.ticked) == 1
 
@@ -121,7 +125,7 @@ def test_what_validate_refuses_is_not_started(project: Path, oracle: Scripted) -
 
     use_screen(project / "pack.md", script)
     assert oracle.calls == []
-    assert api.runs(project).list().runs == ()
+    assert ProjectRuns(project).list().runs == ()
 
 
 def test_a_chatgpt_page_gets_a_name(project: Path) -> None:
@@ -138,8 +142,8 @@ def test_a_chatgpt_page_gets_a_name(project: Path) -> None:
         assert form.chosen_values()["chatgpt_url"] == "https://chatgpt.com/g/g-p-1"
 
     use_screen(project / "pack.md", script)
-    settings = api.load_settings(project / "pack.md", {"chatgpt_url": "work"})
-    content = api.step_content(project / "pack.md", "01", settings)
+    settings = load_settings(project / "pack.md", {"chatgpt_url": "work"})
+    content = step_content(project / "pack.md", "01", settings)
     assert "--chatgpt-url=https://chatgpt.com/g/g-p-1" in content.calls[0].words
 
 
@@ -186,7 +190,7 @@ def test_the_backlog_is_exported_and_asks_again(pack: Path) -> None:
 def test_a_running_step_says_what_its_call_does(
     doing_now: str, reason: str, tries: int, expected: str
 ) -> None:
-    call = api.CallInFlight(
+    call = CallInFlight(
         step_id="01",
         attempt=3,
         call=1,
@@ -200,9 +204,7 @@ def test_a_running_step_says_what_its_call_does(
         elapsed_ms=1000,
         tries=tries,
     )
-    step = api.StepStatus(
-        step_id="01", title="", state="running", attempts=3, elapsed_ms=9, error=None
-    )
+    step = StepStatus(step_id="01", title="", state="running", attempts=3, elapsed_ms=9, error=None)
 
     row = dict(zip(COLUMNS, (one.plain for one in step_row(step, call)), strict=True))
 

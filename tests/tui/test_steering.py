@@ -7,7 +7,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from oraclepack import api
+from oraclepack.run.entry_points import start_run
+from oraclepack.run.planning.selection import RunArguments
+from oraclepack.settings.loading import load_settings
 from oraclepack.tui.app import TuiApp
 from oraclepack.tui.watch_screen import WatchScreen, stop_detail
 from tests.e2e.run.project import asking
@@ -24,9 +26,9 @@ SHORT = asking(1).replace("Question 1?", "Question 1? [[fault=short]]")
 
 def started(project: Path, bash: str) -> None:
     (project / "pack.md").write_text(pack_text(bash))
-    settings = api.load_settings(project / "pack.md", {"keep_going": True, "engine": "api"})
-    arguments = api.RunArguments()
-    api.start(str(project / "pack.md"), settings, arguments, more=("--yes", "--no-validate"))
+    settings = load_settings(project / "pack.md", {"keep_going": True, "engine": "api"})
+    arguments = RunArguments()
+    start_run(str(project / "pack.md"), settings, arguments, more=("--yes", "--no-validate"))
 
 
 def states(watch: WatchScreen) -> list[str]:

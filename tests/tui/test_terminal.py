@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack import api
+from oraclepack.run.project_records import ProjectRuns
+from oraclepack.work.backlog_edit import read_notes
 from tests.packs import pack_text
 from tests.report.example_runs import PACK, Plan, a_run
 from tests.scripted import Scripted
@@ -58,9 +59,9 @@ def test_a_day_with_the_screens(
         window.press("q")
         window.wait_for_end()
 
-        status = api.runs(project).status()
+        status = ProjectRuns(project).status()
         assert status.alive, "leaving does not stop the run"
-        notes = api.backlog_notes(project / status.run_dir)
+        notes = read_notes(project / status.run_dir)
         assert notes is not None
         assert len(notes.ticked) == 1
 
@@ -72,7 +73,7 @@ def test_a_day_with_the_screens(
         window.press("q")
         window.wait_for_end()
     assert len(oracle.calls) == 2, "each question was asked once"
-    assert api.runs(project).status().state == "ok"
+    assert ProjectRuns(project).status().state == "ok"
 
 
 def prepare(window: Terminal) -> None:
@@ -107,7 +108,7 @@ def test_a_run_is_watched_below_the_prompt(project: Path, oracle: Scripted, tmp_
             text = window.shows("the prompt", "running · 0 of 2 done", "question 2", "q leaves")
             assert text.index("the prompt") < text.index("0 of 2 done")
             window.press(key, "the prompt", f"code {code}", gone="q leaves")
-            assert api.runs(project).status().alive, "leaving does not stop the run"
+            assert ProjectRuns(project).status().alive, "leaving does not stop the run"
 
         window.start("sh", "-c", line, folder=project)
         window.shows("running · 0 of 2 done")

@@ -4,9 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack import api
 from oraclepack.errors import InputError, NotFoundError
-from oraclepack.work.backlog_edit import noted_text, ticked_text
+from oraclepack.report.write_report import read_run
+from oraclepack.work.backlog_edit import (
+    noted_text,
+    read_notes,
+    tick_task,
+    ticked_text,
+    write_backlog,
+    write_note,
+)
 from tests.report.example_runs import Plan, a_run
 
 TEXT = """\
@@ -71,13 +78,13 @@ def test_a_note_with_marks_is_refused(note: str) -> None:
 
 def test_ticks_and_notes_of_a_run_survive_actionize(tmp_path: Path) -> None:
     run = a_run(tmp_path, Plan(steps=3))
-    assert api.backlog_notes(run.path) is None
+    assert read_notes(run.path) is None
 
-    api.write_backlog(run.path)
-    task = next(one.task_id for one in api.read_run(str(run.path)).records if one.kind)
-    api.tick_task(run.path, task, done=True)
-    notes = api.write_note(run.path, task, "ask Ann first")
-    again = api.write_backlog(run.path)
+    write_backlog(run.path)
+    task = next(one.task_id for one in read_run(str(run.path)).records if one.kind)
+    tick_task(run.path, task, done=True)
+    notes = write_note(run.path, task, "ask Ann first")
+    again = write_backlog(run.path)
 
     assert notes == again
     assert again.ticked == (task,)

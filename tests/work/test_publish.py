@@ -10,9 +10,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from oraclepack import api
 from oraclepack.errors import UsageError
 from oraclepack.report.schemas import schema_of
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.registry import GITHUB_API_URL
 from oraclepack.work.backlog import IssuesPer
 from oraclepack.work.github_client import (
     PUBLIC_API,
@@ -505,7 +506,7 @@ def test_a_project_may_not_say_where_the_token_goes(
     monkeypatch.chdir(project.root)
     Path(name).write_text(text)
 
-    settings = api.load_settings()
+    settings = load_settings()
 
-    assert settings[api.GITHUB_API_URL] == "https://api.github.com"
+    assert settings[GITHUB_API_URL] == "https://api.github.com"
     assert [one.name for one in settings.ignored] == ["github_api_url"]

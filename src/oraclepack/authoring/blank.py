@@ -27,7 +27,7 @@ def blank(template: str, path: str, title: str) -> str:
     return text
 
 
-def new_pack(path: str, template: str, cwd: str = "", *, force: bool = False) -> NewPack:
+def new_pack(path: str, template: str = "single", cwd: str = "", *, force: bool = False) -> NewPack:
     """Write a pack by a template. A file that is there is only replaced by force."""
     target = Path(path)
     if target.is_dir() or not target.name:

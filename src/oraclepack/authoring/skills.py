@@ -306,8 +306,8 @@ def _installed(root: Path, directory: str, copy: _Copy) -> SkillStatus:
 class ProjectSkills:
     """The prompts for agents, and their copies in one project."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: str | Path = ".") -> None:
+        self._root = Path(root)
 
     def show(self, agent: str, skill: str = "oracle-pack") -> SkillText:
         """A prompt as it would be installed."""
@@ -337,3 +337,8 @@ class ProjectSkills:
     ) -> SkillsCheck:
         """Which copies are stale or edited; of all prompts, unless some are named."""
         return check(self._root, directory, agents or EVERYBODY, skills or EVERY_SKILL)
+
+
+def skill_text(name: str) -> str:
+    """The prompt that teaches an agent to write packs (`pack`) or to run them (`run`)."""
+    return show("claude", f"oracle-{name}").text

@@ -40,7 +40,7 @@ _CORRECTED = "meets its contract now; nothing was asked"
 _HELD_BACK = StepError(
     code="UNSIGNED_ANSWER",
     message="the cache has an answer to this question, or a call of it, that is not signed; "
-    "`oraclepack trust --cache` takes it over, --on-unknown retry asks again",
+    "`oraclepack runs trust --cache` takes it over, --on-unknown retry asks again",
 )
 
 

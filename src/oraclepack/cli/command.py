@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from oraclepack import api
-from oraclepack.api import call_settings as cs
-from oraclepack.api import run_settings as rs
 from oraclepack.cli.argument_errors import all_faults
-from oraclepack.cli.grouped_help import MANY, write_groups
+from oraclepack.cli.grouped_help import write_options
 from oraclepack.cli.reply import Reply
-from oraclepack.cli.reply_parts import ReplyParts, part_options, take_parts
 from oraclepack.cli.setting_options import (
     SHARED,
     given_flags,
-    json_option,
     option_for,
     settle_booleans,
+    shared_options,
 )
 from oraclepack.errors import ExitCode, did_you_mean
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.declaration import Setting
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.project_rules import SettingScope
+from oraclepack.settings.registry import BY_NAME, COLOR, OUTPUT, Settings
+from oraclepack.system.jq_filter import JqFilter, jq_filter
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -47,7 +50,8 @@ class CommandLine(msgspec.Struct):
     phase: str = "arguments"
     argv: tuple[str, ...] = ()
     """The words of the command line, as they were given."""
-    parts: ReplyParts = ReplyParts()
+    jq: JqFilter | None = None
+    """Applied to the whole envelope."""
     root: str = ""
     """The project root, once it is known."""
     untrusted: tuple[str, ...] = ()
@@ -66,7 +70,7 @@ class CommandInfo(msgspec.Struct, frozen=True):
     data: str
     """The schema of its `data`."""
     exit_codes: tuple[ExitCode, ...]
-    settings: tuple[api.Setting[Any], ...]
+    settings: tuple[Setting[Any], ...]
     runs_something: bool
     reads_config: bool
     examples: tuple[str, ...]
@@ -124,10 +128,7 @@ class Command(_ReplyCommand):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
-        if len(options) > MANY:
-            write_groups(options, ctx, formatter)
-        else:
-            super().format_options(ctx, formatter)
+        write_options(options, ctx, formatter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_epilog(ctx, formatter)
@@ -201,7 +202,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     examples: Sequence[str],
     data: str,
     changes: str = "nothing",
-    settings: Sequence[api.Setting[Any]] = (),
+    settings: Sequence[Setting[Any]] = (),
     exit_codes: Sequence[ExitCode] = (),
     runs_something: bool = False,
     reads_config: bool = True,
@@ -221,7 +222,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
         changes=changes,
         data=data,
         exit_codes=tuple(sorted(codes | set(exit_codes))),
-        settings=(*settings, *SHARED),
+        settings=tuple(dict.fromkeys((*settings, *SHARED))),
         runs_something=runs_something,
         reads_config=reads_config,
         examples=tuple(examples),
@@ -233,8 +234,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     def wrap(function: Callable[..., Reply]) -> Command:
         params: list[click.Parameter] = list(reversed(getattr(function, "__click_params__", [])))
         params += [option_for(setting) for setting in facts.settings]
-        params.append(json_option())
-        params += part_options(params)
+        params += shared_options()
         return Command(
             name,
             callback=_answering(function, facts),
@@ -254,11 +254,12 @@ def _answering(function: Callable[..., Reply], facts: CommandInfo) -> Callable[.
         request.runs_something = facts.runs_something
         request.data = facts.data
         request.phase = "arguments"
-        request.parts = take_parts(params)
-        request.wants_json = request.wants_json or request.parts.wants_json
+        program = params.pop("jq", None)
+        request.jq = None if program is None else jq_filter(program)
+        request.wants_json = request.wants_json or request.jq is not None
         request.phase = "settings"
         flags = given_flags(params, facts.settings)
-        settings = api.load_settings(_pack_path(params), flags, reads_config=facts.reads_config)
+        settings = load_settings(_pack_path(params), flags, reads_config=facts.reads_config)
         _adopt(request, settings, facts)
         request.phase = "work"
         return function(**(params | {"settings": settings} if takes_settings else params))
@@ -271,29 +272,29 @@ def command_words() -> tuple[str, ...]:
     return click.get_current_context().ensure_object(CommandLine).argv
 
 
-def _adopt(request: CommandLine, settings: api.Settings, facts: CommandInfo) -> None:
-    request.wants_json = settings[api.OUTPUT] != "text" or request.parts.wants_json
-    request.wants_lines = settings[api.OUTPUT] == "jsonl"
+def _adopt(request: CommandLine, settings: Settings, facts: CommandInfo) -> None:
+    request.wants_json = settings[OUTPUT] != "text" or request.jq is not None
+    request.wants_lines = settings[OUTPUT] == "jsonl"
     request.logs_json = rs.JSON_LOG in facts.settings and logs_json(settings)
     request.root = settings.root
-    request.color = settings[api.COLOR]
-    ignored = (one.message for one in settings.ignored if _concerns(facts, api.BY_NAME[one.name]))
+    request.color = settings[COLOR]
+    ignored = (one.message for one in settings.ignored if _concerns(facts, BY_NAME[one.name]))
     request.warnings = (*settings.warnings, *ignored)
 
 
-def logs_json(settings: api.Settings) -> bool:
-    """Whether stderr is JSON lines; --display with another kind wins over --ci and --json-log."""
+def logs_json(settings: Settings) -> bool:
+    """Whether stderr is JSON lines; --log with another kind wins over --ci and --json-log."""
     if settings[rs.DISPLAY] == "auto":
         return settings[rs.JSON_LOG] or settings[rs.CI]
-    return settings[rs.DISPLAY] == "jsonl"
+    return settings[rs.DISPLAY] == "json"
 
 
-def _concerns(facts: CommandInfo, setting: api.Setting[Any]) -> bool:
+def _concerns(facts: CommandInfo, setting: Setting[Any]) -> bool:
     """Whether an ignored value of a project is worth a warning.
 
     It is where the command uses the setting, or where only a user may set it.
     """
-    if setting.project.scope is api.SettingScope.USER_ONLY:
+    if setting.project.scope is SettingScope.USER_ONLY:
         return True
     makes_calls = cs.ENGINE in facts.settings
     return setting in facts.settings or (makes_calls and setting in cs.PROVIDER_SETTINGS)
@@ -308,3 +309,14 @@ def _pack_path(params: Mapping[str, Any]) -> str | None:
 def _is_help_request(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         raise HelpRequestedError(ctx.get_help())
+
+
+def paged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that lists something `--limit` and `--cursor`."""
+    limit = click.option(
+        "--limit", type=click.IntRange(1), metavar="N", help="Print at most N; see --cursor."
+    )
+    cursor = click.option(
+        "--cursor", metavar="NAME", help="Continue after `next_cursor` of the page before."
+    )
+    return limit(cursor(function))

@@ -15,10 +15,13 @@ from typing import Any
 import click
 import msgspec
 
-from oraclepack import __version__, api
+from oraclepack import __version__
 from oraclepack.cli.command import Command, Group
 from oraclepack.cli.reply import SCHEMA_VERSION
 from oraclepack.errors import ExitCode, NotFoundError, did_you_mean
+from oraclepack.report.untrusted_text import untrusted_parts
+from oraclepack.settings.declaration import Setting, ValueSource
+from oraclepack.system.digests import canonical_line, sha256_bytes
 
 _ETAG = 16
 _GROUP = "run"
@@ -59,7 +62,7 @@ ARGUMENTS = {
     "pack": "A pack: a Markdown file with one bash block of numbered steps.",
     "packs": "Packs, or directories with packs.",
     "place": "A pack, or a directory with packs.",
-    "paths": "Files as `quarantine list` names them.",
+    "paths": "Files as `step quarantine` names them.",
     "question": "What to ask of the tasks.",
     "rule": "The id or the name of a rule.",
     "run": "The name of a run, the beginning of it, or latest.",
@@ -181,7 +184,7 @@ def describe(program: Group, name: str = "") -> CommandManifest:
             _facts(each, command, shape, in_full=bool(name)) for each, command in chosen.items()
         ),
     )
-    etag = api.sha256_bytes(api.canonical_line(made))[:_ETAG]
+    etag = sha256_bytes(canonical_line(made))[:_ETAG]
     return msgspec.structs.replace(made, etag=etag)
 
 
@@ -222,7 +225,10 @@ def _named(program: Group, name: str) -> dict[str, Command]:
     group, prefix = program, ""
     for word in words:
         if word not in group.entries:
-            hint = did_you_mean(word, group.entries) or "`oraclepack manifest` lists all of them"
+            hint = (
+                did_you_mean(word, group.entries)
+                or "`oraclepack config manifest` lists all of them"
+            )
             raise NotFoundError(f"there is no command {name!r}", hint=hint)
         command = group.get_command(click.Context(group), word)
         if isinstance(command, Group):
@@ -266,7 +272,7 @@ def _common(described: Iterable[Mapping[str, ArgumentFacts]]) -> dict[str, Argum
     facts: dict[tuple[str, bytes], ArgumentFacts] = {}
     for options in described:
         for name, option in options.items():
-            key = (name, api.canonical_line(option))
+            key = (name, canonical_line(option))
             seen[key] += 1
             facts[key] = option
     best: dict[str, ArgumentFacts] = {}
@@ -291,7 +297,7 @@ def _facts(name: str, command: Command, shape: _Shape, *, in_full: bool) -> Comm
         changes=facts.changes,
         starts=facts.starts,
         rollback_available=facts.rollback_available,
-        untrusted=api.untrusted_parts(facts.data) if in_full else (),
+        untrusted=untrusted_parts(facts.data) if in_full else (),
         exit_codes=tuple(int(code) for code in facts.exit_codes if code not in _ALWAYS),
         arguments=tuple(arguments),
         described={each: one for each, one in arguments.items() if each not in known},
@@ -320,13 +326,13 @@ def _name(param: click.Parameter) -> str:
     return param.name or ""
 
 
-def _described(param: click.Parameter, setting: api.Setting[Any] | None) -> ArgumentFacts:
+def _described(param: click.Parameter, setting: Setting[Any] | None) -> ArgumentFacts:
     switch = isinstance(param, click.Option) and param.is_flag
     usual = [f"--{_name(param)}", *([f"--no-{_name(param)}"] if param.secondary_opts else [])]
     spelled = [*param.opts, *param.secondary_opts]
     default = setting.default if setting else _default(param, switch=switch)
-    by_variable = setting is not None and api.ValueSource.ENVIRONMENT in setting.sources
-    in_project = setting is not None and api.ValueSource.PROJECT in setting.sources
+    by_variable = setting is not None and ValueSource.ENVIRONMENT in setting.sources
+    in_project = setting is not None and ValueSource.PROJECT in setting.sources
     choices = tuple(map(str, getattr(param.type, "choices", ())))
     text = setting.help if setting else getattr(param, "help", None)
     return ArgumentFacts(

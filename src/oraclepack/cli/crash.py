@@ -7,9 +7,10 @@ import platform
 import sys
 from pathlib import Path
 
-from oraclepack import __version__, api
+from oraclepack import __version__
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.errors import ExitCode
+from oraclepack.system.secrets import redacted
 
 
 def write_crash_log(text: str) -> Path | None:
@@ -32,13 +33,13 @@ def write_crash_log(text: str) -> Path | None:
 
 def log_crash(error: BaseException, command: str) -> Path | None:
     """Write what is known of a fault to a file of its own; None when that is not possible."""
-    return write_crash_log(api.redacted(_crash_report(error, command)))
+    return write_crash_log(redacted(_crash_report(error, command)))
 
 
 def crashed(error: BaseException, command: str) -> Reply:
     """The reply to a fault of our own. Never a traceback on the screen."""
     path = log_crash(error, command)
-    summary = api.redacted(f"{type(error).__name__}: {error}").splitlines()[0]
+    summary = redacted(f"{type(error).__name__}: {error}").splitlines()[0]
     return Reply(
         exit_code=ExitCode.INTERNAL,
         error=ReplyError(

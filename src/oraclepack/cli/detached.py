@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from oraclepack import api
 from oraclepack.cli.reply import Reply
+from oraclepack.journal import events
+from oraclepack.journal.events import KnownEvent
+from oraclepack.run.run_display import RunPreview
+from oraclepack.run.start_run import detached_report
+from oraclepack.system.environment import is_detached
 
 
 class DetachedStart:
     """Reports the beginning of a detached run; nothing where the run is none."""
 
     def __init__(self) -> None:
-        self._report = api.detached_report() if api.is_detached() else None
-        self._preview: api.RunPreview | None = None
+        self._report = detached_report() if is_detached() else None
+        self._preview: RunPreview | None = None
 
     @property
     def is_detached(self) -> bool:
         return self._report is not None
 
-    def begin(self, preview: api.RunPreview) -> None:
+    def begin(self, preview: RunPreview) -> None:
         self._preview = preview
 
-    def event(self, event: api.KnownEvent) -> None:
+    def event(self, event: KnownEvent) -> None:
         """The run has begun with the first event of the command itself."""
         if self._report is None or self._preview is None:
             return
-        if not isinstance(event, api.events.SessionStarted):
+        if not isinstance(event, events.SessionStarted):
             return
         self._report.begun(self._preview.run_id, self._preview.run_dir)
 
 
 def report_start(reply: Reply) -> None:
     """Report why no run has begun, if so: the command has ended."""
-    report = api.detached_report() if api.is_detached() else None
+    report = detached_report() if is_detached() else None
     if report is None:
         return
     error = reply.error

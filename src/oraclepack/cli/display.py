@@ -9,53 +9,63 @@ from datetime import datetime
 from pathlib import Path
 from typing import Self
 
-from oraclepack import api
-from oraclepack.api import COLOR, OUTPUT
-from oraclepack.api import run_settings as rs
 from oraclepack.cli import render
 from oraclepack.cli.command import logs_json
 from oraclepack.cli.detached import DetachedStart
-from oraclepack.cli.event_lines import JsonLog, Lines, NullDisplay, to_stderr
+from oraclepack.cli.event_lines import JsonLog, Lines, NullDisplay
 from oraclepack.cli.heartbeat import CTRL_C, STOP_NOW
 from oraclepack.cli.live.screen import LiveTable
+from oraclepack.cli.render import to_stderr
 from oraclepack.cli.signals import StopOnSignals
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.run_state import Ask, RunState
+from oraclepack.pipeline.run_pipeline import PipelineOutcome
+from oraclepack.run.run_display import RunPreview
+from oraclepack.run.run_packs import RunPacksOutcome
+from oraclepack.run.run_report import RunOutcome
+from oraclepack.run.watch_run import LogProgress
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.registry import COLOR, OUTPUT, Settings
+from oraclepack.shell.stop import Stop
+from oraclepack.system.clock import Clock, SystemClock
+from oraclepack.system.environment import is_agent
 from oraclepack.system.printable import visible
 from oraclepack.system.terminal import ask, can_ask, is_terminal, stdout_is_terminal
 
 
-def display_kind(settings: api.Settings, *, on_terminal: bool, for_agent: bool = False) -> str:
-    """`table`, `plain`, `jsonl` or `quiet`: what was asked for, else what the screen can show.
+def display_kind(settings: Settings, *, on_terminal: bool, for_agent: bool = False) -> str:
+    """`table`, `text`, `json` or `quiet`: what was asked for, else what the screen can show.
 
-    The older flags --json-log, --quiet and --no-tui mean the same as --display with jsonl, quiet
-    and plain. Without a terminal a table is never drawn. A coding agent that reads our stdout gets
+    The older flags --json-log, --quiet and --no-tui mean the same as --log with json, quiet
+    and text. Without a terminal a table is never drawn. A coding agent that reads our stdout gets
     nothing by default: it pays for every line.
     """
     kind = settings[rs.DISPLAY]
     if settings[OUTPUT] == "jsonl" or logs_json(settings):
-        return "jsonl"
+        return "json"
     if kind == "auto" and (settings[rs.QUIET] or for_agent):
         return "quiet"
     if kind in {"auto", "table"}:
         is_plain = kind == "auto" and (not settings[rs.TUI] or settings[OUTPUT] != "text")
-        return "plain" if is_plain or not on_terminal else "table"
+        return "text" if is_plain or not on_terminal else "table"
     return kind
 
 
 def screen_for(
-    settings: api.Settings,
+    settings: Settings,
     *,
     is_detached: bool = False,
-    clock: api.Clock | None = None,
+    clock: Clock | None = None,
     cancel: str = CTRL_C,
 ) -> NullDisplay:
     """The display of a command; `cancel` says how a stop that waits for calls is made urgent."""
-    for_agent = api.is_agent() and not stdout_is_terminal() and not is_detached
+    for_agent = is_agent() and not stdout_is_terminal() and not is_detached
     match display_kind(settings, on_terminal=is_terminal(), for_agent=for_agent):
-        case "jsonl":
+        case "json":
             return JsonLog(to_stdout if settings[OUTPUT] == "jsonl" else to_stderr)
         case "quiet":
             return NullDisplay()
-        case "plain":
+        case "text":
             return Lines(clock=clock, cancel=cancel)
         case _:
             return LiveTable(color=settings[COLOR] != "never", clock=clock, cancel=cancel)
@@ -80,10 +90,10 @@ class _EventClock:
         return int(moment.timestamp() * 1e9)
 
     def now(self) -> datetime:
-        return api.SystemClock().now()
+        return SystemClock().now()
 
     @contextmanager
-    def at(self, event: api.KnownEvent) -> Iterator[None]:
+    def at(self, event: KnownEvent) -> Iterator[None]:
         """For this thread only: the table is painted by another one."""
         try:
             self._local.moment = datetime.fromisoformat(event.at)
@@ -101,25 +111,25 @@ class WatchingScreen:
     def __init__(self, screen: NullDisplay, clock: _EventClock) -> None:
         self._screen = screen
         self._clock = clock
-        self._preview: api.RunPreview | None = None
+        self._preview: RunPreview | None = None
 
-    def begin(self, preview: api.RunPreview) -> None:
+    def begin(self, preview: RunPreview) -> None:
         self._preview = preview
 
-    def event(self, event: api.KnownEvent, state: api.RunState) -> None:
+    def event(self, event: KnownEvent, state: RunState) -> None:
         with self._clock.at(event):
             if self._preview is not None:
                 self._screen.begin(self._preview)
                 self._preview = None
             self._screen.event(event, state)
 
-    def progress(self, progress: api.LogProgress) -> None:
+    def progress(self, progress: LogProgress) -> None:
         """What a step has printed."""
         self._screen.progress(progress)
 
 
 @contextmanager
-def watching_screen(settings: api.Settings, *, streams: bool) -> Iterator[WatchingScreen]:
+def watching_screen(settings: Settings, *, streams: bool) -> Iterator[WatchingScreen]:
     """The display of a run of another process; with `streams` the events go to stdout."""
     clock = _EventClock()
     screen = JsonLog(to_stdout) if streams else screen_for(settings, clock=clock, cancel=STOP_NOW)
@@ -132,7 +142,7 @@ def watching_screen(settings: api.Settings, *, streams: bool) -> Iterator[Watchi
 class DisplaySession:
     """What the command line adds to a run: a screen, signals, questions to the person."""
 
-    def __init__(self, settings: api.Settings, *, yes: bool) -> None:
+    def __init__(self, settings: Settings, *, yes: bool) -> None:
         self._detached = DetachedStart()
         cancel = STOP_NOW if self.is_detached else CTRL_C
         self._screen = screen_for(settings, is_detached=self.is_detached, cancel=cancel)
@@ -142,10 +152,10 @@ class DisplaySession:
         """Asks the user at the terminal; None where nothing may be asked."""
 
     @property
-    def stop(self) -> api.Stop:
+    def stop(self) -> Stop:
         return self._signals.stop
 
-    def unshown_warnings(self, outcome: api.RunOutcome | api.PipelineOutcome) -> tuple[str, ...]:
+    def unshown_warnings(self, outcome: RunOutcome | PipelineOutcome) -> tuple[str, ...]:
         """What the reply warns of: JSON of everything, text of what was not on the screen."""
         if self._is_json or not self._screen.shows_warnings:
             return outcome.warnings
@@ -162,12 +172,12 @@ class DisplaySession:
         """The command runs in the background, and reports to the one that started it."""
         return self._detached.is_detached
 
-    def begin(self, preview: api.RunPreview) -> None:
+    def begin(self, preview: RunPreview) -> None:
         self._detached.begin(preview)
         self._screen.begin(preview)
         self._signals.listen()
 
-    def event(self, event: api.KnownEvent, state: api.RunState) -> None:
+    def event(self, event: KnownEvent, state: RunState) -> None:
         self._detached.event(event)
         self._screen.event(event, state)
 
@@ -182,7 +192,7 @@ class DisplaySession:
 class PackSessions:
     """The displays of several packs, one after another."""
 
-    def __init__(self, settings: api.Settings, *, yes: bool) -> None:
+    def __init__(self, settings: Settings, *, yes: bool) -> None:
         self._settings = settings
         self._yes = yes
         self._shows_warnings = False
@@ -193,7 +203,7 @@ class PackSessions:
         self._shows_warnings = session.announce(f"--  pack {number} of {count}: {pack}")
         return session
 
-    def unshown_warnings(self, outcome: api.RunPacksOutcome) -> tuple[str, ...]:
+    def unshown_warnings(self, outcome: RunPacksOutcome) -> tuple[str, ...]:
         """What the reply warns of: JSON of everything, text of what was not on the screen."""
         if self._settings[OUTPUT] != "text" or not self._shows_warnings:
             return outcome.warnings
@@ -203,7 +213,7 @@ class PackSessions:
         return tuple(one for one in outcome.warnings if one not in shown)
 
 
-def _asking(settings: api.Settings, screen: NullDisplay, *, yes: bool) -> api.Ask | None:
+def _asking(settings: Settings, screen: NullDisplay, *, yes: bool) -> Ask | None:
     silent = yes or not settings[rs.INTERACTIVE] or settings[rs.CI] or settings[OUTPUT] != "text"
     if silent or not can_ask():
         return None

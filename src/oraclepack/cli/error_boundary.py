@@ -13,15 +13,13 @@ from typing import Any, NoReturn
 import click
 import msgspec
 
-from oraclepack import __version__, api
+from oraclepack import __version__
 from oraclepack.cli import render
 from oraclepack.cli.argument_errors import ArgumentsError
 from oraclepack.cli.command import CommandLine, HelpRequestedError, UnknownCommandError
 from oraclepack.cli.crash import crashed
-from oraclepack.cli.detached import report_start
 from oraclepack.cli.reply import Meta, Reply, ReplyError
-from oraclepack.cli.reply_parts import chosen_fields, in_file
-from oraclepack.cli.root import VersionRequestedError, root
+from oraclepack.cli.root import VersionRequestedError, current_words, root
 from oraclepack.cli.setting_options import asks_for_json, asks_for_log, shared_options_last
 from oraclepack.errors import (
     ExitCode,
@@ -30,11 +28,15 @@ from oraclepack.errors import (
     did_you_mean,
     exit_code_of,
 )
+from oraclepack.report.untrusted_text import clean_parts, untrusted_parts
+from oraclepack.settings.loading import COMPLETION_VARIABLE, is_completing, own_variables
+from oraclepack.system.clock import SystemClock
+from oraclepack.system.environment import is_detached, request_id
+from oraclepack.system.files import exhausted
+from oraclepack.system.secrets import redacted_record
 from oraclepack.system.terminal import stdout_is_terminal
 
 PROGRAM = "oraclepack"
-_FOR_REPLIES = ("exhausted", "redacted_record", "request_id")
-_FOR_JSON = ("canonical_reply", "clean_parts", "untrusted_parts")
 
 
 class TerminatedError(BaseException):
@@ -46,17 +48,18 @@ def run(args: Sequence[str], *, is_process: bool = False) -> int:
 
     A process of its own also answers requests for completion, and ends by signals.
     """
-    clock = api.SystemClock()
+    clock = SystemClock()
     started = clock.monotonic_ns()
     with _process(args) if is_process else nullcontext():
-        variables = api.own_variables()
+        variables = own_variables()
         request = CommandLine(
             wants_json=asks_for_json(args, variables), logs_json=asks_for_log(args, variables)
         )
-        args = shared_options_last(args)
+        args, note = current_words(shared_options_last(args))
         request.argv = tuple(args)
+        if note and not (request.wants_json or request.logs_json):
+            render.to_stderr(f"note: {note}\n")
         try:
-            _load_reply_names(request)
             program = root()
             with program.make_context(PROGRAM, list(args), obj=request) as context:
                 reply: Any = program.invoke(context) if args else _no_command(context)
@@ -66,7 +69,10 @@ def run(args: Sequence[str], *, is_process: bool = False) -> int:
         except BaseException as ending:  # noqa: BLE001 - nothing may pass: a traceback is no answer
             reply = _completed(_ended(ending, request), request)
             printed = _printed(reply, request, clock.monotonic_ns() - started)
-        report_start(reply)
+        if is_detached():
+            from oraclepack.cli.detached import report_start
+
+            report_start(reply)
         refused = render.emit(printed)
         return int(reply.exit_code) or refused
     return int(ExitCode.TERMINATED)
@@ -75,8 +81,8 @@ def run(args: Sequence[str], *, is_process: bool = False) -> int:
 @contextmanager
 def _process(args: Sequence[str]) -> Iterator[None]:
     """What holds for a process that answers one command line and ends."""
-    if api.is_completing():
-        root().main(list(args), PROGRAM, complete_var=api.COMPLETION_VARIABLE)
+    if is_completing():
+        root().main(list(args), PROGRAM, complete_var=COMPLETION_VARIABLE)
     signal.signal(signal.SIGTERM, _terminate)
     try:
         # While the reply is being written there is nothing left to say.
@@ -98,7 +104,7 @@ def _ended(ending: BaseException, request: CommandLine) -> Reply:
             reply = _misused(ending, request)
         case OraclePackError():
             reply = Reply(exit_code=exit_code_of(ending), error=_error_reply(ending, request))
-        case OSError() if (exhaustion := api.exhausted(ending)) is not None:
+        case OSError() if (exhaustion := exhausted(ending)) is not None:
             reply = Reply(
                 exit_code=exit_code_of(exhaustion), error=_error_reply(exhaustion, request)
             )
@@ -146,12 +152,6 @@ def _misused(error: click.ClickException, request: CommandLine) -> Reply:
     return Reply(exit_code=ExitCode.INVALID, error=failure)
 
 
-def _load_reply_names(request: CommandLine) -> None:
-    """Import what the reply needs before the command may use up all file descriptors."""
-    for name in (*_FOR_REPLIES, *(_FOR_JSON if request.wants_json else ())):
-        getattr(api, name)
-
-
 def _error_reply(error: OraclePackError, request: CommandLine) -> ReplyError:
     return ReplyError(
         code=error.code,
@@ -179,15 +179,11 @@ def _completed(reply: Reply, request: CommandLine) -> Reply:
     warnings = request.warnings + reply.warnings
     data = reply.data
     if request.wants_json or reply.wants_json:
-        data, request.untrusted = api.clean_parts(data, api.untrusted_parts(request.data))
-    if request.parts.fields and error is None:
-        data, unknown = chosen_fields(data, request.parts.fields)
-        warnings += unknown
+        data, request.untrusted = clean_parts(data, untrusted_parts(request.data))
     if error is not None:
         # An error repeats what it was given, and that may be a key.
-        error = api.redacted_record(error)
-    reply = msgspec.structs.replace(reply, data=data, warnings=warnings, error=error)
-    return in_file(reply, request.parts, request.data, as_json=request.wants_json)
+        error = redacted_record(error)
+    return msgspec.structs.replace(reply, data=data, warnings=warnings, error=error)
 
 
 def _printed(reply: Reply, request: CommandLine, elapsed_ns: int) -> render.RenderedReply:
@@ -196,7 +192,7 @@ def _printed(reply: Reply, request: CommandLine, elapsed_ns: int) -> render.Rend
     if request.wants_json or reply.wants_json:
         lines = request.wants_lines or reply.one_line_json
         indented = stdout_is_terminal() and not lines
-        return render.as_json(reply, _meta(request, elapsed_ns), request.parts, indented=indented)
+        return render.as_json(reply, _meta(request, elapsed_ns), request.jq, indented=indented)
     return render.as_text(reply, color=_colored(request), logs_json=request.logs_json)
 
 
@@ -207,7 +203,7 @@ def _meta(request: CommandLine, elapsed_ns: int) -> Meta:
         __version__,
         project_root=request.root or None,
         run_id=request.run_id,
-        request_id=api.request_id(is_new=request.runs_something),
+        request_id=request_id(is_new=request.runs_something),
         untrusted=request.untrusted,
     )
 
@@ -215,7 +211,7 @@ def _meta(request: CommandLine, elapsed_ns: int) -> Meta:
 def _colored(request: CommandLine) -> bool:
     if request.color != "auto":
         return request.color == "always"
-    variables = api.own_variables()
+    variables = own_variables()
     plain = bool(variables.get("NO_COLOR")) or variables.get("TERM") == "dumb"
     return stdout_is_terminal() and not plain
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-from oraclepack import api
-from oraclepack.api import events as j
 from oraclepack.cli.heartbeat import (
     CTRL_C,
     HEARTBEAT,
@@ -17,19 +14,20 @@ from oraclepack.cli.heartbeat import (
     stopping_text,
     wait_text,
 )
+from oraclepack.cli.render import to_stderr
 from oraclepack.cli.text import seconds, some_of
+from oraclepack.journal import events as j
+from oraclepack.journal.costs import forecast_text
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import Cache, Status
+from oraclepack.run.run_display import RunPreview
+from oraclepack.run.watch_run import LogProgress
+from oraclepack.system.clock import Clock, SystemClock
+from oraclepack.system.digests import canonical_line
 from oraclepack.system.printable import screen_json, visible
 
 Write = Callable[[str], None]
-
-
-def to_stderr(text: str) -> None:
-    """Progress goes to stderr; the run continues when stderr is closed."""
-    try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-    except (OSError, ValueError, AttributeError):
-        pass
 
 
 class NullDisplay:
@@ -37,13 +35,13 @@ class NullDisplay:
 
     shows_warnings = False
 
-    def begin(self, preview: api.RunPreview) -> None:
+    def begin(self, preview: RunPreview) -> None:
         """Learn what is going to be done."""
 
-    def event(self, event: api.KnownEvent, state: api.RunState) -> None:
+    def event(self, event: KnownEvent, state: RunState) -> None:
         """Learn of an event."""
 
-    def progress(self, progress: api.LogProgress) -> None:
+    def progress(self, progress: LogProgress) -> None:
         """Learn what a step of a watched run has printed."""
 
     def suspended(self) -> AbstractContextManager[None]:
@@ -63,13 +61,13 @@ class JsonLog(NullDisplay):
         self._write = write
         self._lock = threading.Lock()
 
-    def event(self, event: api.KnownEvent, state: api.RunState) -> None:  # of a Display
+    def event(self, event: KnownEvent, state: RunState) -> None:  # of a Display
         with self._lock:
-            self._write(screen_json(api.canonical_line(event)).decode() + "\n")
+            self._write(screen_json(canonical_line(event)).decode() + "\n")
 
-    def progress(self, progress: api.LogProgress) -> None:
+    def progress(self, progress: LogProgress) -> None:
         with self._lock:
-            self._write(screen_json(api.canonical_line(progress)).decode() + "\n")
+            self._write(screen_json(canonical_line(progress)).decode() + "\n")
 
 
 class Lines(NullDisplay):
@@ -80,7 +78,7 @@ class Lines(NullDisplay):
     def __init__(
         self,
         write: Write = to_stderr,
-        clock: api.Clock | None = None,
+        clock: Clock | None = None,
         every: float = HEARTBEAT,
         cancel: str = CTRL_C,
     ) -> None:
@@ -89,12 +87,12 @@ class Lines(NullDisplay):
         self._cancel = cancel
         self._run = ""
         self._lock = threading.Lock()
-        self._pulse = Heartbeat(self._say, clock or api.SystemClock(), every)
+        self._pulse = Heartbeat(self._say, clock or SystemClock(), every)
 
-    def begin(self, preview: api.RunPreview) -> None:
+    def begin(self, preview: RunPreview) -> None:
         self._run = preview.run_id
 
-    def event(self, event: api.KnownEvent, state: api.RunState) -> None:
+    def event(self, event: KnownEvent, state: RunState) -> None:
         line = line_of(event, state, self._cancel, self._run)
         if line is not None:
             self._say(line)
@@ -111,7 +109,7 @@ class Lines(NullDisplay):
 
 
 def line_of(  # noqa: PLR0911 - one per kind
-    event: api.KnownEvent, state: api.RunState, cancel: str = CTRL_C, run: str = ""
+    event: KnownEvent, state: RunState, cancel: str = CTRL_C, run: str = ""
 ) -> str | None:
     """The line of an event; None for those that only the journal needs.
 
@@ -150,7 +148,7 @@ def line_of(  # noqa: PLR0911 - one per kind
             return _steered(event, cancel)
 
 
-def _steered(event: api.KnownEvent, cancel: str) -> str | None:
+def _steered(event: KnownEvent, cancel: str) -> str | None:
     """What others asked a command for, and what it waits for as a whole."""
     match event:
         case j.CallsAwaited():
@@ -173,7 +171,7 @@ def _about_run(
     | j.Imported
     | j.PreludeStarted
     | j.PreludeFinished,
-    state: api.RunState,
+    state: RunState,
     run: str,
 ) -> str | None:
     match event:
@@ -182,7 +180,7 @@ def _about_run(
             name = run or (state.created.pack_id if state.created else "without a name")
             return f"--  run {name}: {settled} of {total} steps already done"
         case j.ForecastRecorded():
-            return f"--  forecast: {api.forecast_text(event)}"
+            return f"--  forecast: {forecast_text(event)}"
         case j.Imported():
             return f"--  took over {len(event.steps)} step(s) from {event.source}"
         case j.PreludeFinished(error=error):
@@ -199,20 +197,20 @@ def _warned(event: j.WarningRecorded) -> str:
     return f"{event.step}  waiting: {wait_text(wait, 0)}{again}"
 
 
-def _finished(event: j.StepFinished, state: api.RunState) -> str:
+def _finished(event: j.StepFinished, state: RunState) -> str:
     took = f" in {seconds(event.duration_ms)}" if event.duration_ms is not None else ""
     settled, total = tally(state)
     match event.status:
-        case api.Status.OK:
+        case Status.OK:
             how = " (taken over)" if event.imported else took
             return f"{event.step}  ok{how} [{settled}/{total}]"
-        case api.Status.SKIPPED:
+        case Status.SKIPPED:
             return f"{event.step}  skipped: {event.skip_reason} [{settled}/{total}]"
-        case api.Status.PENDING if state.step(event.step).is_over_budget:
+        case Status.PENDING if state.step(event.step).is_over_budget:
             return f"{event.step}  over budget{took}"
-        case api.Status.PENDING if state.step(event.step).is_awaited:
+        case Status.PENDING if state.step(event.step).is_awaited:
             return f"{event.step}  its answer is not ready{took}; the next command waits for it"
-        case api.Status.PENDING:
+        case Status.PENDING:
             return f"{event.step}  interrupted{took}"
         case _:
             # The cause follows once, with the log and the next command, in the reply.
@@ -224,7 +222,7 @@ def _answered(event: j.InvocationOutcome) -> str:
     call = f"{event.step}  {event.tool} call {event.call}"
     tries = f" after {event.attempts} tries" if event.attempts > 1 else ""
     if event.ok:
-        source = " from the cache" if event.cache is api.Cache.HIT else ""
+        source = " from the cache" if event.cache is Cache.HIT else ""
         source = " by an earlier call" if event.adopted else source
         return f"{call} answered{source}{tries}"
     reason = f" ({event.error.code})" if event.error else ""
@@ -238,6 +236,6 @@ def _rollback(event: j.RollbackStarted | j.RollbackFinished) -> str:
     return f"--  rollback {event.status}{reason}"
 
 
-def tally(state: api.RunState) -> tuple[int, int]:
+def tally(state: RunState) -> tuple[int, int]:
     """How many steps are settled, and how many there are."""
     return sum(state.step(one).status.is_settled for one in state.step_ids), len(state.step_ids)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from oraclepack import api
 from oraclepack.cli.reply import Styled
+from oraclepack.lint.finding import Finding, Severity
+from oraclepack.lint.validate import CheckedPack
+from oraclepack.lint.validation import CheckRun, UnreadablePack
 from oraclepack.system.printable import one_line, single_lines, visible
 
-_LOOKS = {api.Severity.ERROR: "red", api.Severity.WARNING: "yellow", api.Severity.ADVICE: "cyan"}
+_LOOKS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.ADVICE: "cyan"}
 _WIDEST_LINE = 120
 _CONTEXT_CELLS = 40
 """How much of a long line is shown before the place that matters."""
 
 
 def as_text(
-    packs: Sequence[api.CheckedPack], unreadable: Sequence[api.UnreadablePack] = ()
+    packs: Sequence[CheckedPack], unreadable: Sequence[UnreadablePack] = ()
 ) -> tuple[str | Styled, ...]:
     """All findings of all packs, then one line that sums up each pack."""
     pieces: list[str | Styled] = []
@@ -33,7 +35,7 @@ def as_text(
     return tuple(pieces)
 
 
-def _finding(path: str, finding: api.Finding, lines: list[str]) -> Iterable[str | Styled]:
+def _finding(path: str, finding: Finding, lines: list[str]) -> Iterable[str | Styled]:
     span = finding.span
     step = f" (step {finding.step})" if finding.step else ""
     yield Styled(f"{path}:{span.line}:{span.column}", "bold")
@@ -49,7 +51,7 @@ def _finding(path: str, finding: api.Finding, lines: list[str]) -> Iterable[str 
     yield "\n"
 
 
-def _excerpt(finding: api.Finding, line: str) -> Iterable[str | Styled]:
+def _excerpt(finding: Finding, line: str) -> Iterable[str | Styled]:
     """The line, or the part of a long one that matters, with the place marked below it."""
     span = finding.span
     start = span.column - 1
@@ -76,7 +78,7 @@ def _cells(text: str) -> int:
     return len(printable) + wide - sum(unicodedata.combining(char) > 0 for char in printable)
 
 
-def _summary(checked: api.CheckedPack) -> Iterable[str | Styled]:
+def _summary(checked: CheckedPack) -> Iterable[str | Styled]:
     counts = checked.report.counts
     yield Styled(one_line(checked.path), "bold")
     yield (
@@ -86,7 +88,7 @@ def _summary(checked: api.CheckedPack) -> Iterable[str | Styled]:
     weights = [finding.severity for finding in checked.findings]
     severities = [
         _many(weights.count(severity), severity.value)
-        for severity in api.Severity
+        for severity in Severity
         if severity in weights
     ]
     colour = "green" if checked.report.ok else "red"
@@ -98,13 +100,13 @@ def _summary(checked: api.CheckedPack) -> Iterable[str | Styled]:
     yield from _skipped(checked.report.checks)
 
 
-def fixed_line(checked: api.CheckedPack) -> str:
+def fixed_line(checked: CheckedPack) -> str:
     """What `--fix` wrote: `3 fixes written to docs/pack.md`."""
     count = checked.report.fixed
     return f"{count} {'fix' if count == 1 else 'fixes'} written to {one_line(checked.path)}"
 
 
-def _skipped(checks: Iterable[api.CheckRun]) -> Iterable[str]:
+def _skipped(checks: Iterable[CheckRun]) -> Iterable[str]:
     for check in checks:
         if check.status == "skipped":
             yield f"  {check.name}: skipped, {check.reason}\n"

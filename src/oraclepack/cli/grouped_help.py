@@ -1,18 +1,16 @@
-"""The options of a long command in groups, in the order in which people look for them.
+"""The options of a command in its help: those that people look for, in groups where they are many.
 
-Used by commands with so many options that one list would not fit two screens. A switch is shown as
-`--[no-]name`. A text that would wrap is cut to its first clause, and rarely used options are only
-named.
+What every command takes is named once, in the root help. Of a command that runs packs only the
+options of `_GROUPS` are shown; all others are settings, which `-o NAME=VALUE`, a variable or a
+config file gives. Their flags work, and `oraclepack config manifest COMMAND` describes them. A
+switch is shown as `--[no-]name`, and a text that would wrap is cut to its first clause.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import wrap
 
 import click
-
-from oraclepack import api
 
 MANY = 30
 """A command with more options than this shows them in groups."""
@@ -22,36 +20,52 @@ _WIDEST = 29
 _LINE = 55
 """Characters of a text that fit beside the names."""
 
+_SHARED = frozenset({"json", "jq", "cwd", "quiet", "color", "output", "help", "assignments"})
+
 _GROUPS: dict[str, tuple[str, ...]] = {
+    "Question": ("prompt", "attached", "model", "answer_file", "preflight"),
     "Selection": (
-        *("steps", "rerun", "resume_from", "run_id", "new_run", "dry_run", "engine"),
+        *("steps", "rerun", "run_id", "new_run", "dry_run", "form", "engine"),
         *("refresh", "existing"),
     ),
     "Limits": ("max_parallel", "keep_going", "max_cost", "max_calls", "step_timeout"),
     "Verification": ("strict", "output_verify", "min_completion", "min_yield"),
-    "Output": ("out_dir", "exports", "json", "jq", "quiet", "ci"),
-    "Advanced": (*("yes", "detach", "rollback_on_failure", "oracle_flag", "cwd"),),
+    "Output": ("out_dir", "exports", "junit", "page", "display", "ci"),
+    "Control": (*("yes", "detach", "wait_for", "rollback_on_failure", "oracle_flag"),),
 }
-"""Every other option is rare: a setting that few change, or one that is named after them."""
+
+_SETTINGS = """\
+  -o NAME=VALUE                  Set any setting of `oraclepack config show`.
+"""
 
 
-def write_groups(
+def visible_options(options: Sequence[click.Option]) -> dict[str, tuple[click.Option, ...]]:
+    """The options that the help shows, by group; a command with few has one group."""
+    shown = {
+        option.name: option
+        for option in options
+        if not option.hidden and option.name not in _SHARED
+    }
+    if len(shown) <= MANY:
+        return {"Options": tuple(shown.values())} if shown else {}
+    groups = {
+        heading: tuple(shown[name] for name in members if name in shown)
+        for heading, members in _GROUPS.items()
+    }
+    return {heading: members for heading, members in groups.items() if members}
+
+
+def write_options(
     options: Sequence[click.Option], ctx: click.Context, formatter: click.HelpFormatter
 ) -> None:
-    """Write the options of a command in their groups, then the names of the others."""
-    shown = {option.name: option for option in options if not option.hidden}
-    for heading, members in _GROUPS.items():
-        rows = [_row(shown.pop(name), ctx) for name in members if name in shown]
-        if rows:
-            with formatter.section(heading):
-                formatter.write_dl(rows, col_max=_WIDEST)
-    parameters = {setting.parameter for setting in api.BY_NAME.values()}
-    settings = [name for name in shown if name in parameters]
-    names = ", ".join(_names(option) for name, option in shown.items() if name not in settings)
-    rest = f"{names}, and {len(settings)} settings of docs/settings.md"
-    with formatter.section("Rarer (`oraclepack manifest COMMAND` describes all)"):
-        for line in wrap(rest, formatter.width - 2, break_on_hyphens=False):
-            formatter.write(f"  {line}\n")
+    """Write the options of a command, in groups where there are many."""
+    groups = visible_options(options)
+    for heading, members in groups.items():
+        with formatter.section(heading):
+            formatter.write_dl([_row(option, ctx) for option in members], col_max=_WIDEST)
+    if len(groups) > 1:
+        with formatter.section("Everything else"):
+            formatter.write(_SETTINGS)
 
 
 def _row(option: click.Option, ctx: click.Context) -> tuple[str, str]:

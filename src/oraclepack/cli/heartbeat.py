@@ -8,9 +8,13 @@ from itertools import starmap
 
 import msgspec
 
-from oraclepack import api
-from oraclepack.api import events as j
 from oraclepack.cli.text import clock as clock_of
+from oraclepack.journal import events as j
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import WAITS, CallWait
+from oraclepack.pack.model import PRELUDE
+from oraclepack.system.clock import Clock
 
 HEARTBEAT = 60.0
 """Seconds between two heartbeats."""
@@ -33,7 +37,7 @@ class Activity(msgspec.Struct, frozen=True):
 class _Calls(msgspec.Struct):
     """The calls of one running step, by their number."""
 
-    waits: dict[int, tuple[int, api.CallWait]] = msgspec.field(default_factory=dict)
+    waits: dict[int, tuple[int, CallWait]] = msgspec.field(default_factory=dict)
     """Since when, in nanoseconds, and what for."""
     open_calls: set[int] = msgspec.field(default_factory=set)
     """Those whose tool is at work."""
@@ -43,7 +47,7 @@ class _Calls(msgspec.Struct):
 class RunningSteps:
     """The steps at work and since when, gathered from events. Safe to use from several threads."""
 
-    def __init__(self, clock: api.Clock) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._since: dict[str, int] = {}
@@ -56,7 +60,7 @@ class RunningSteps:
         with self._lock:
             return self._is_stopping * sum(len(one.open_calls) for one in self._calls.values())
 
-    def observe(self, event: api.KnownEvent) -> None:
+    def observe(self, event: KnownEvent) -> None:
         """Take note of an event."""
         with self._lock:
             match event:
@@ -65,9 +69,9 @@ class RunningSteps:
                 case j.StepFinished(step=step):
                     self._since.pop(step, None)
                 case j.PreludeStarted():
-                    self._since[api.PRELUDE] = self._clock.monotonic_ns()
+                    self._since[PRELUDE] = self._clock.monotonic_ns()
                 case j.PreludeFinished():
-                    self._since.pop(api.PRELUDE, None)
+                    self._since.pop(PRELUDE, None)
                 case j.CallsAwaited(step=""):
                     self._is_stopping = True
                 case j.SessionStarted():
@@ -77,14 +81,14 @@ class RunningSteps:
                     self._is_stopping = False
             self._observe_call(event)
 
-    def _observe_call(self, event: api.KnownEvent) -> None:
+    def _observe_call(self, event: KnownEvent) -> None:
         match event:
             case j.StepStarted(step=step) | j.StepFinished(step=step):
                 self._calls.pop(step, None)
-            case j.WarningRecorded(step=str(step), code=str(code)) if code in api.WAITS:
+            case j.WarningRecorded(step=str(step), code=str(code)) if code in WAITS:
                 calls = self._calls.setdefault(step, _Calls())
                 # Runs of earlier versions do not say which call it is.
-                wait = event.wait or api.CallWait(call=_ANY, reason=event.message)
+                wait = event.wait or CallWait(call=_ANY, reason=event.message)
                 calls.waits[wait.call] = (self._clock.monotonic_ns(), wait)
                 calls.open_calls.discard(wait.call)
                 if wait.tries:
@@ -118,7 +122,7 @@ class RunningSteps:
         )
 
 
-def wait_text(wait: api.CallWait, passed_ms: int) -> str:
+def wait_text(wait: CallWait, passed_ms: int) -> str:
     """What a call waits for, and how long still, where that is known."""
     if wait.seconds is None:
         return wait.reason
@@ -155,18 +159,16 @@ def _line(step: str, activity: Activity) -> str:
 class Heartbeat:
     """Says what runs, again and again, from a thread of its own."""
 
-    def __init__(
-        self, say: Callable[[str], None], clock: api.Clock, every: float = HEARTBEAT
-    ) -> None:
+    def __init__(self, say: Callable[[str], None], clock: Clock, every: float = HEARTBEAT) -> None:
         self._say = say
         self._every = every
         self._running = RunningSteps(clock)
-        self._state: api.RunState | None = None
+        self._state: RunState | None = None
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def observe(self, event: api.KnownEvent, state: api.RunState) -> None:
+    def observe(self, event: KnownEvent, state: RunState) -> None:
         self._state = state
         self._running.observe(event)
         match event:

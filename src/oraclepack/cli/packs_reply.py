@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oraclepack import api
 from oraclepack.cli.reply import Reply, ReplyError, Styled
 from oraclepack.cli.run_text import RunLocation, plan_text, run_text
 from oraclepack.cli.text import columns
 from oraclepack.errors import ExitCode
+from oraclepack.run.run_packs import PackRun, RunPacksOutcome
 from oraclepack.system.printable import single_lines
 
 
-def packs_plan_reply(outcome: api.RunPacksOutcome) -> Reply:
+def packs_plan_reply(outcome: RunPacksOutcome) -> Reply:
     """What would be done with every step of every pack."""
     texts = (
         f"{one.path}: {plan_text(single_lines(one.run))}"
@@ -22,7 +22,7 @@ def packs_plan_reply(outcome: api.RunPacksOutcome) -> Reply:
     return Reply(outcome.report, "\n".join(texts), warnings=outcome.warnings)
 
 
-def packs_reply(outcome: api.RunPacksOutcome, warnings: tuple[str, ...]) -> Reply:
+def packs_reply(outcome: RunPacksOutcome, warnings: tuple[str, ...]) -> Reply:
     """How each pack went, then all of them."""
     pieces: list[str | Styled] = []
     ran = {one.pack.path: one for one in outcome.outcomes}
@@ -42,7 +42,7 @@ def packs_reply(outcome: api.RunPacksOutcome, warnings: tuple[str, ...]) -> Repl
     )
 
 
-def _row(pack: api.PackRun) -> tuple[str, str, str]:
+def _row(pack: PackRun) -> tuple[str, str, str]:
     if pack.exit_code is None:
         return pack.path, "", "not begun"
     if pack.error is not None:
@@ -51,7 +51,7 @@ def _row(pack: api.PackRun) -> tuple[str, str, str]:
     return pack.path, str(pack.exit_code), pack.run.counted if pack.run else ""
 
 
-def _failure(outcome: api.RunPacksOutcome) -> ReplyError:
+def _failure(outcome: RunPacksOutcome) -> ReplyError:
     totals = outcome.report.totals
     failed = [one for one in outcome.report.packs if one.exit_code]
     names = ", ".join(one.path for one in failed)

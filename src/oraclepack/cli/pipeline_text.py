@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from shlex import quote
 
-from oraclepack import api
 from oraclepack.cli.finding_text import as_text
 from oraclepack.cli.reply import ReplyError, Styled
 from oraclepack.cli.run_reply import budget_failure, decision_failure
 from oraclepack.cli.run_text import RunLocation, policy_failure, policy_line, run_text
 from oraclepack.errors import SIGNALLED, ExitCode
+from oraclepack.journal.statuses import RollbackStatus
+from oraclepack.lint.validate import CheckedPack
+from oraclepack.pipeline.pipeline_report import PipelineReport, PolicyReport, StageReport
 
 _LOOKS = {"ok": "green", "failed": "red", "skipped": "dim"}
 
 
 def pipeline_text(
-    report: api.PipelineReport,
-    checked: api.CheckedPack | None,
+    report: PipelineReport,
+    checked: CheckedPack | None,
     place: RunLocation,
     junit: str | None,
     error: ReplyError | None = None,
@@ -39,7 +41,7 @@ def pipeline_text(
 
 
 def failure_of(
-    report: api.PipelineReport, pack: str, code: int, way_on: str, suggestion: str
+    report: PipelineReport, pack: str, code: int, way_on: str, suggestion: str
 ) -> ReplyError:
     """Why the exit code is not 0."""
     onwards = f"to continue: {way_on}"
@@ -60,7 +62,7 @@ def failure_of(
         totals = report.verify.totals
         message = f"{totals.failed} of {totals.outputs} outputs do not meet their contract"
         again = (
-            f"correct the files, `oraclepack accept {quote(pack)} NN`, or ask again: "
+            f"correct the files, `oraclepack step accept {quote(pack)} NN`, or ask again: "
             f"oraclepack pipeline {quote(pack)} --rerun NN --refresh"
         )
         return ReplyError("CONTRACT", message, phase="verify", suggestion=again)
@@ -68,7 +70,7 @@ def failure_of(
     return _partial(report, suggestion or ways)
 
 
-def _way_out(report: api.PipelineReport, onwards: str) -> str:
+def _way_out(report: PipelineReport, onwards: str) -> str:
     """More steps give more completion; more yield is a matter of the answers."""
     steps = report.policy.completion if report.policy else None
     if report.actionize is None or (steps is not None and steps.ok < steps.to_run):
@@ -76,13 +78,13 @@ def _way_out(report: api.PipelineReport, onwards: str) -> str:
     return f"what is blocked is listed in {report.actionize.out_dir}/backlog.md"
 
 
-def _partial(report: api.PipelineReport, suggestion: str) -> ReplyError:
+def _partial(report: PipelineReport, suggestion: str) -> ReplyError:
     failed = report.failed_step or ""
     later = next((one for one in report.stages if one.stage == failed), None)
     run = report.run if later is None else None
     why = run.cause if run is not None and run.cause else f"step {failed} failed"
     message = why if later is None else f"{later.stage} failed: {later.reason}"
-    if report.rollback_status is not api.RollbackStatus.NOT_ATTEMPTED:
+    if report.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
         message += f"; rollback {report.rollback_status}"
     return ReplyError(
         "PARTIAL_FAILURE",
@@ -95,7 +97,7 @@ def _partial(report: api.PipelineReport, suggestion: str) -> ReplyError:
     )
 
 
-def _is_retryable(report: api.PipelineReport, later: api.StageReport | None) -> bool:
+def _is_retryable(report: PipelineReport, later: StageReport | None) -> bool:
     """Whether the same command may succeed later without any change."""
     if later is None:
         return report.run is not None and report.run.is_retryable
@@ -103,11 +105,11 @@ def _is_retryable(report: api.PipelineReport, later: api.StageReport | None) -> 
     return later.stage == "actionize" and work is not None and work.retryable
 
 
-def _lacks(report: api.PipelineReport) -> Iterator[str]:
+def _lacks(report: PipelineReport) -> Iterator[str]:
     return (one.line for one in (report.verify.failures if report.verify else ()))
 
 
-def _figures(policy: api.PolicyReport) -> str:
+def _figures(policy: PolicyReport) -> str:
     share, work = policy.completion, policy.action_yield
     return (
         f"completion {share.ratio:.2f} of {share.required:g}, "
@@ -116,7 +118,7 @@ def _figures(policy: api.PolicyReport) -> str:
 
 
 def _places(
-    report: api.PipelineReport, place: RunLocation, junit: str | None
+    report: PipelineReport, place: RunLocation, junit: str | None
 ) -> Iterator[tuple[str, str]]:
     if report.run is not None and report.status("run") != "failed":
         yield "run directory", place.display_path(report.run.run_dir)

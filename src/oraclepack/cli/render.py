@@ -8,10 +8,10 @@ from typing import IO
 
 import msgspec
 
-from oraclepack import api
 from oraclepack.cli.reply import Envelope, Meta, Reply, ReplyError, Styled, Text
-from oraclepack.cli.reply_parts import JQ_FLAG, ReplyParts
 from oraclepack.errors import ExitCode
+from oraclepack.system.digests import canonical_file, canonical_reply
+from oraclepack.system.jq_filter import JqFilter
 from oraclepack.system.printable import one_line, visible
 
 _LOOKS = {
@@ -32,21 +32,22 @@ class RenderedReply(msgspec.Struct, frozen=True):
     stderr: bytes
 
 
-def as_json(reply: Reply, meta: Meta, parts: ReplyParts, *, indented: bool) -> RenderedReply:
+def as_json(
+    reply: Reply, meta: Meta, jq: JqFilter | None = None, *, indented: bool
+) -> RenderedReply:
     """One envelope on stdout, nothing else anywhere. For programs it is one line."""
     envelope = Envelope(reply.exit_code == 0, reply.data, reply.error, reply.warnings, meta)
-    stdout = _encoded(envelope, api.canonical_file if indented else api.canonical_reply)
-    if parts.jq is None:
+    stdout = _encoded(envelope, canonical_file if indented else canonical_reply)
+    if jq is None:
         return RenderedReply(stdout, b"")
     try:
-        values = parts.jq.apply(stdout)
+        values = jq.apply(stdout)
     except ValueError as trouble:
         # What was done is done: the reply is given whole, and says so.
         shortened = msgspec.structs.replace(
-            reply, warnings=(*reply.warnings, f"{JQ_FLAG} failed: {trouble}")
+            reply, warnings=(*reply.warnings, f"--jq failed: {trouble}")
         )
-        plain = msgspec.structs.replace(parts, jq=None)
-        return as_json(shortened, meta, plain, indented=indented)
+        return as_json(shortened, meta, indented=indented)
     return RenderedReply(b"".join(map(_filtered, values)), b"")
 
 
@@ -54,7 +55,16 @@ def _filtered(value: object) -> bytes:
     """A result of a jq program on a line of its own; a text as it is, as `gh --jq` prints it."""
     if isinstance(value, str):
         return _bytes(visible(value)) + b"\n"
-    return api.canonical_reply(value)
+    return canonical_reply(value)
+
+
+def to_stderr(text: str) -> None:
+    """Progress goes to stderr; the run continues when stderr is closed."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        pass
 
 
 def stream(data: bytes) -> bool:
@@ -95,7 +105,7 @@ def _log(reply: Reply) -> Iterator[bytes]:
         yield _encoded({"kind": "error", **msgspec.structs.asdict(reply.error)})
 
 
-def _encoded(value: object, written: Callable[[object], bytes] = api.canonical_reply) -> bytes:
+def _encoded(value: object, written: Callable[[object], bytes] = canonical_reply) -> bytes:
     try:
         return written(value)
     except UnicodeEncodeError:

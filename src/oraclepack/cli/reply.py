@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from oraclepack import api
 from oraclepack.errors import ExitCode
+from oraclepack.journal.statuses import RollbackStatus
+
+if TYPE_CHECKING:
+    from oraclepack.run.transaction import TransactionReport
 
 SCHEMA_VERSION = 1
 """Raised when a reader of the envelope or of any published data shape would have to change."""
@@ -89,14 +92,12 @@ class Reply(msgspec.Struct, frozen=True):
     """As JSON, it is the last of many lines."""
 
 
-def partial_failure(
-    data: api.TransactionReport, what: str, warnings: tuple[str, ...] = ()
-) -> Reply:
+def partial_failure(data: TransactionReport, what: str, warnings: tuple[str, ...] = ()) -> Reply:
     """Exit code 3, with what became of the rollback."""
     rollback_texts = {
-        api.RollbackStatus.NOT_ATTEMPTED: "what was written before is kept",
-        api.RollbackStatus.COMPLETED: "everything is as it was before",
-        api.RollbackStatus.FAILED: "not everything could be taken back",
+        RollbackStatus.NOT_ATTEMPTED: "what was written before is kept",
+        RollbackStatus.COMPLETED: "everything is as it was before",
+        RollbackStatus.FAILED: "not everything could be taken back",
     }
     rollback_text = rollback_texts.get(data.rollback_status, "")
     back = set(data.rolled_back_steps)
@@ -110,7 +111,7 @@ def partial_failure(
         f"{what}: {data.error}; {rollback_text}",
         detail=data.rollback_error or "",
         # A person has to look first at what a rollback could not undo.
-        retryable=data.retryable and data.rollback_status is not api.RollbackStatus.FAILED,
+        retryable=data.retryable and data.rollback_status is not RollbackStatus.FAILED,
         phase=data.failed_step or "work",
         suggestion=data.suggestion or "fix the cause, then run the same command again",
     )
@@ -119,7 +120,7 @@ def partial_failure(
     return Reply(data, text, ExitCode.STEP_FAILED, warnings=notices, error=failure)
 
 
-def rollback_notice(data: api.TransactionReport) -> tuple[str, ...]:
+def rollback_notice(data: TransactionReport) -> tuple[str, ...]:
     """A warning where the command began by finishing an earlier rollback."""
     if not data.finished_rollback:
         return ()

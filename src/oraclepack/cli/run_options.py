@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from oraclepack import api
 from oraclepack.cli.command import command_words
 from oraclepack.cli.value_completion import run_ids, step_id, step_list
+from oraclepack.run.planning.selection import Existing, RunArguments
 
 export_option = click.option(
     "--export", "exports", metavar="WORDS", multiple=True, help="Also write github, taskmaster."
@@ -95,7 +95,7 @@ def picking(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def run_arguments(flags: dict[str, object]) -> api.RunArguments:
+def run_arguments(flags: dict[str, object]) -> RunArguments:
     """What the options of `picking` say."""
 
     def text(name: str) -> str | None:
@@ -103,7 +103,7 @@ def run_arguments(flags: dict[str, object]) -> api.RunArguments:
         return value if isinstance(value, str) else None
 
     existing = text("existing") or ("replace" if flags.get("take_over") else None)
-    return api.RunArguments(
+    return RunArguments(
         rerun=text("rerun"),
         steps=text("steps"),
         resume_from=text("resume_from"),
@@ -111,19 +111,8 @@ def run_arguments(flags: dict[str, object]) -> api.RunArguments:
         new_run=bool(flags["new_run"]) or not flags["resume"],
         import_state=text("import_state"),
         in_place=bool(flags.get("in_place")),
-        existing=api.Existing(existing) if existing else None,
+        existing=Existing(existing) if existing else None,
         wait_for=text("wait_for"),
         expect_pack=text("expect_pack"),
         argv=command_words(),
     )
-
-
-def paged(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command that lists something `--limit` and `--cursor`."""
-    limit = click.option(
-        "--limit", type=click.IntRange(1), metavar="N", help="Print at most N; see --cursor."
-    )
-    cursor = click.option(
-        "--cursor", metavar="NAME", help="Continue after `next_cursor` of the page before."
-    )
-    return limit(cursor(function))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oraclepack import api
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.cli.run_text import (
     RunLocation,
@@ -15,15 +14,17 @@ from oraclepack.cli.run_text import (
 )
 from oraclepack.cli.text import before_rerun
 from oraclepack.errors import ExitCode
+from oraclepack.run.run_report import PlanOutcome, RunOutcome, RunReport
+from oraclepack.run.start_run import StartedRun
 from oraclepack.system.printable import single_lines
 
 
-def plan_reply(outcome: api.PlanOutcome) -> Reply:
+def plan_reply(outcome: PlanOutcome) -> Reply:
     text = plan_text(single_lines(outcome.report))
     return Reply(outcome.report, text, warnings=outcome.warnings)
 
 
-def started_reply(started: api.StartedRun) -> Reply:
+def started_reply(started: StartedRun) -> Reply:
     """A run that goes on by itself: one line of JSON for programs."""
     text = (
         f"run {started.name} goes on in the background, process {started.pid}\n"
@@ -34,7 +35,7 @@ def started_reply(started: api.StartedRun) -> Reply:
     return Reply(started, text, one_line_json=True)
 
 
-def run_reply(outcome: api.RunOutcome, warnings: tuple[str, ...]) -> Reply:
+def run_reply(outcome: RunOutcome, warnings: tuple[str, ...]) -> Reply:
     report, code, way_on = outcome.report, outcome.exit_code, outcome.continue_command
     place = RunLocation(outcome.root, Path.cwd(), outcome.pack.path)
     error = run_failure(outcome) if code else None
@@ -50,7 +51,7 @@ def run_reply(outcome: api.RunOutcome, warnings: tuple[str, ...]) -> Reply:
     )
 
 
-def budget_failure(report: api.RunReport, command: str) -> ReplyError:
+def budget_failure(report: RunReport, command: str) -> ReplyError:
     """Why the exit code is 7: what is spent, reserved and left."""
     also = f"; {report.cause}" if report.cause else ""
     message = f"{report.budget_cause}{also}"
@@ -58,7 +59,7 @@ def budget_failure(report: api.RunReport, command: str) -> ReplyError:
     return ReplyError("BUDGET", message, phase="run", suggestion=way_on)
 
 
-def decision_failure(report: api.RunReport, command: str) -> ReplyError:
+def decision_failure(report: RunReport, command: str) -> ReplyError:
     """Why the exit code is 8: what is waited for, or how a person decides."""
     if report.awaited_cause is not None and report.cause is None:
         way_on = f"to go on waiting, without asking again: {command}"
@@ -70,12 +71,12 @@ def decision_failure(report: api.RunReport, command: str) -> ReplyError:
     return ReplyError(ExitCode.DECISION.name, message, phase="run", suggestion=ways)
 
 
-def run_failure(outcome: api.RunOutcome) -> ReplyError:
+def run_failure(outcome: RunOutcome) -> ReplyError:
     """Why a run did not end with exit code 0."""
     return _failure(outcome)
 
 
-def _failure(outcome: api.RunOutcome) -> ReplyError:
+def _failure(outcome: RunOutcome) -> ReplyError:
     report, code, command = outcome.report, outcome.exit_code, outcome.continue_command
     way_on = f"to continue: {command}"
     if code is ExitCode.POLICY:

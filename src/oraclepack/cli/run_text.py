@@ -8,21 +8,26 @@ from typing import Any
 
 import msgspec
 
-from oraclepack import api
-from oraclepack.api import run_settings as rs
 from oraclepack.cli.reply import ReplyError, Styled
 from oraclepack.cli.text import before_rerun, columns, seconds, some_of
 from oraclepack.errors import ExitCode
+from oraclepack.journal.costs import cost_text, money
+from oraclepack.journal.statuses import RollbackStatus
+from oraclepack.run.run_report import RunReport, StepReport
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.declaration import Setting, ValueSource
+from oraclepack.settings.registry import Settings
+from oraclepack.shell.log_files import last_lines
 
 
-def idle_thresholds(settings: api.Settings, *thresholds: api.Setting[Any]) -> tuple[str, ...]:
+def idle_thresholds(settings: Settings, *thresholds: Setting[Any]) -> tuple[str, ...]:
     """A warning for each threshold that was given and decides nothing."""
     if settings[rs.CI]:
         return ()
     return tuple(
         f"{setting.flag} decides nothing without --ci"
         for setting in thresholds
-        if settings.origin(setting).source is api.ValueSource.FLAG
+        if settings.origin(setting).source is ValueSource.FLAG
     )
 
 
@@ -36,7 +41,7 @@ NO_POLICY = "policy     not judged: a rehearsal has no answers\n"
 
 
 def policy_failure(
-    shortfalls: tuple[str, ...], suggestion: str, run: api.RunReport | None = None
+    shortfalls: tuple[str, ...], suggestion: str, run: RunReport | None = None
 ) -> ReplyError:
     """Why the exit code is 5, and what failed in the run that it is about."""
     causes = (run.cause,) if run is not None and run.cause else ()
@@ -72,7 +77,7 @@ class RunLocation(msgspec.Struct, frozen=True):
         return relative if self.root == self.here else (self.root / relative).as_posix()
 
 
-def plan_text(report: api.RunReport) -> str:
+def plan_text(report: RunReport) -> str:
     """What would be done with every step, and why."""
     head = (
         f"run {report.run_id} ({'continued' if report.continued else 'new'}: {report.reason})\n\n"
@@ -93,7 +98,7 @@ def plan_text(report: api.RunReport) -> str:
 
 
 def run_text(
-    report: api.RunReport,
+    report: RunReport,
     place: RunLocation,
     command: str | None,
     error: ReplyError | None = None,
@@ -126,7 +131,7 @@ def run_text(
         if step.changed_files and step.step_id in {*report.completed_steps, *report.failed_steps}:
             pieces.append(_changed(step, place.pack, failed=step in failed))
     pieces.append(_summary(report))
-    if report.rollback_status != api.RollbackStatus.NOT_ATTEMPTED:
+    if report.rollback_status != RollbackStatus.NOT_ATTEMPTED:
         rollback_error = f": {report.rollback_error}" if report.rollback_error else ""
         pieces.append(f"rollback {report.rollback_status}{rollback_error}\n")
         pieces += [f"not rolled back: {path}\n" for path in report.not_rolled_back]
@@ -146,7 +151,7 @@ def gitignore_lines(unignored: tuple[str, ...]) -> tuple[str, ...]:
     return (line,) if unignored else ()
 
 
-def _asked(report: api.RunReport) -> list[api.StepReport]:
+def _asked(report: RunReport) -> list[StepReport]:
     """The steps that are done and whose answers came from a model."""
     done = {*report.completed_steps, *report.done_steps}
     return [
@@ -156,7 +161,7 @@ def _asked(report: api.RunReport) -> list[api.StepReport]:
     ]
 
 
-def _answers(report: api.RunReport, place: RunLocation) -> list[str]:
+def _answers(report: RunReport, place: RunLocation) -> list[str]:
     """Where the answers are: their folder, or the files where they have none in common."""
     paths = [Path(one.path) for step in _asked(report) for one in step.outputs]
     if not paths or report.is_rehearsal:
@@ -168,7 +173,7 @@ def _answers(report: api.RunReport, place: RunLocation) -> list[str]:
     return [f"answers: {some_of(tuple(place.display_path(one.as_posix()) for one in paths))}\n"]
 
 
-def _next(report: api.RunReport, place: RunLocation) -> list[str]:
+def _next(report: RunReport, place: RunLocation) -> list[str]:
     """The command that usually follows."""
     if not _asked(report):
         return []
@@ -177,9 +182,7 @@ def _next(report: api.RunReport, place: RunLocation) -> list[str]:
     return ["next: oraclepack actionize\n"]
 
 
-def _ways_on(
-    report: api.RunReport, pack: str, step_id: str, *, are_shown: bool
-) -> list[str | Styled]:
+def _ways_on(report: RunReport, pack: str, step_id: str, *, are_shown: bool) -> list[str | Styled]:
     """What to do about an answer that misses its contract, unless the hint of the error says it."""
     if step_id not in report.unmet_steps:
         return []
@@ -190,7 +193,7 @@ def _ways_on(
     return [f"  {held}{report.ways_on_from(pack, step_id)}\n"]
 
 
-def _failure(step: api.StepReport) -> list[str | Styled]:
+def _failure(step: StepReport) -> list[str | Styled]:
     reason = f" ({step.error}): {step.message}" if step.error else ""
     return [Styled(f"step {step.step_id} failed", "red"), f"{reason}\n"]
 
@@ -200,14 +203,14 @@ def _logs(run_dir: str, *names: str | None) -> list[str]:
 
 
 def _log(logs: list[str], place: RunLocation) -> list[str | Styled]:
-    log_with_text = next((log for log in logs if api.last_lines(place.read(log), 1)), None)
+    log_with_text = next((log for log in logs if last_lines(place.read(log), 1)), None)
     return [f"  log: {place.display_path(log_with_text)}\n"] if log_with_text else []
 
 
 def _tail(logs: list[str], place: RunLocation, message: str) -> list[str | Styled]:
     """The end of the first log that says something, and where it lies; nothing twice."""
     for log in logs:
-        lines = api.last_lines(place.read(log), _TAIL)
+        lines = last_lines(place.read(log), _TAIL)
         if len(lines) == 1 and lines[0].strip() in message:
             return [f"log: {place.display_path(log)}\n"]
         if lines:
@@ -216,7 +219,7 @@ def _tail(logs: list[str], place: RunLocation, message: str) -> list[str | Style
     return [f"its logs are empty: {place.display_path(log)}\n" for log in logs[:1]]
 
 
-def _changed(step: api.StepReport, pack: str, *, failed: bool) -> str:
+def _changed(step: StepReport, pack: str, *, failed: bool) -> str:
     before = f"\n  {before_rerun(pack, step.step_id)}" if failed else ""
     return f"step {step.step_id} changed {some_of(step.changed_files)}{before}\n"
 
@@ -225,13 +228,13 @@ def _short(line: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}… ({len(line)} characters)"
 
 
-def _summary(report: api.RunReport) -> str:
+def _summary(report: RunReport) -> str:
     spent = sum(s.duration_ms or 0 for s in report.steps if s.step_id in report.completed_steps)
     took = f" ({seconds(spent)} of work)" if report.completed_steps else ""
-    cost = api.cost_text(report.cost)
+    cost = cost_text(report.cost)
     costs = f"cost of the run so far: {cost}\n" if cost else ""
     forecast = report.forecast
     if forecast is not None and forecast.likely is not None and forecast.actual is not None:
-        likely = api.money(forecast.likely)
-        costs += f"this command: {api.money(forecast.actual)}, forecast: likely {likely}\n"
+        likely = money(forecast.likely)
+        costs += f"this command: {money(forecast.actual)}, forecast: likely {likely}\n"
     return f"{report.counted}{took}\n{costs}"

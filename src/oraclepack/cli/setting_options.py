@@ -7,30 +7,42 @@ from typing import Any
 
 import click
 
-from oraclepack import api
-from oraclepack.api import call_settings as cs
-from oraclepack.api import run_settings as rs
-from oraclepack.api import value_kinds as kinds
 from oraclepack.cli.value_completion import rule_list
-from oraclepack.errors import UsageError
+from oraclepack.errors import UsageError, did_you_mean
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings import value_kinds as kinds
+from oraclepack.settings.declaration import Setting
+from oraclepack.settings.registry import (
+    BY_NAME,
+    COLOR,
+    CWD,
+    LINT_IGNORE,
+    LINT_SELECT,
+    OUTPUT,
+    SettingValue,
+)
 
-SHARED: tuple[api.Setting[Any], ...] = (api.CWD, api.OUTPUT, api.COLOR)
-"""What every command takes."""
+SHARED: tuple[Setting[Any], ...] = (CWD, OUTPUT, COLOR, rs.QUIET)
+"""What every command takes, beside `--json`, `--jq` and `-o`; the root help names them."""
 
 JSON_FLAG = "--json"
+JQ_FLAG = "--jq"
 _LOGS = (rs.CI, rs.JSON_LOG)
-_OF_RULES = (api.LINT_SELECT, api.LINT_IGNORE)
+_OF_RULES = (LINT_SELECT, LINT_IGNORE)
 
 
-def option_for(setting: api.Setting[Any]) -> click.Option:
+def option_for(setting: Setting[Any]) -> click.Option:
     """The option of a setting. It has no default of its own: not given means not given."""
     names = [*filter(None, [setting.short]), setting.flag, setting.parameter]
+    names += [setting.former_flag] if setting.former_flag else []
     match setting.kind:
         case kinds.Bool():
             names[0] = f"{setting.flag}/{setting.off_flag}"
             return click.Option(names, default=None, help=setting.help)
-        case kinds.Choice(choices=choices):
-            return click.Option(names, type=click.Choice(choices), help=_with_default(setting))
+        case kinds.Choice(choices=choices, former=former):
+            taken = _FormerChoice(choices, dict(former)) if former else click.Choice(choices)
+            return click.Option(names, type=taken, help=_with_default(setting))
         case kinds.Names():
             text = f"{setting.help} May be repeated."
             offer = rule_list if setting in _OF_RULES else None
@@ -48,24 +60,60 @@ def option_for(setting: api.Setting[Any]) -> click.Option:
             return click.Option(names, metavar=name, help=_with_default(setting))
 
 
-def json_option() -> click.Option:
-    return click.Option([JSON_FLAG], is_flag=True, help="Short for --output json.")
+class _FormerChoice(click.Choice[str]):
+    """A choice that also takes earlier words, which it does not offer."""
+
+    def __init__(self, choices: Sequence[str], former: Mapping[str, str]) -> None:
+        super().__init__(choices)
+        self._former = former
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return super().convert(self._former.get(value, value), param, ctx)
+
+
+def shared_options() -> list[click.Parameter]:
+    """What every command takes beside the shared settings."""
+    return [
+        click.Option([JSON_FLAG], is_flag=True, help="Print one JSON envelope."),
+        click.Option([JQ_FLAG], metavar="PROGRAM", help="Apply a jq program to the JSON envelope."),
+        click.Option(
+            ["-o", "assignments"],
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="Set any setting; `oraclepack config show` lists them. May be repeated.",
+        ),
+    ]
+
+
+def _assigned(words: Iterable[str], settings: Iterable[Setting[Any]]) -> dict[str, SettingValue]:
+    """What `-o` says: a setting by its name or, as in the Go tool, the directory of answers."""
+    given: dict[str, SettingValue] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and name in BY_NAME:
+            given[name] = SettingValue(value, f"-o {name}")
+        elif not equals and rs.OUT_DIR in settings:
+            given[rs.OUT_DIR.name] = SettingValue(word, "-o")
+        else:
+            hint = did_you_mean(name, BY_NAME) or "`oraclepack config show` lists the settings"
+            raise UsageError(f"-o takes NAME=VALUE of a setting, not {word!r}", hint=hint)
+    return given
 
 
 def given_flags(
-    params: dict[str, Any], settings: Iterable[api.Setting[Any]]
-) -> dict[str, api.SettingValue]:
+    params: dict[str, Any], settings: Sequence[Setting[Any]]
+) -> dict[str, SettingValue]:
     """Take the settings out of a command's parameters: only those that were given."""
-    given: dict[str, api.SettingValue] = {}
+    given = _assigned(params.pop("assignments", ()), settings)
     for setting in settings:
         value = params.pop(setting.parameter, None)
         if value is not None and value != ():
             flag = setting.off_flag if value is False else setting.flag
-            given[setting.name] = api.SettingValue(value, flag)
+            given[setting.name] = SettingValue(value, flag)
     if params.pop("json", False):
-        if given.get(api.OUTPUT.name, api.SettingValue("json", "")).value != "json":
+        if given.get(OUTPUT.name, SettingValue("json", "")).value != "json":
             raise UsageError("--json and --output with another value contradict each other")
-        given[api.OUTPUT.name] = api.SettingValue("json", JSON_FLAG)
+        given[OUTPUT.name] = SettingValue("json", JSON_FLAG)
     return given
 
 
@@ -94,9 +142,9 @@ def settle_booleans(params: Sequence[click.Parameter], args: Sequence[str]) -> l
 
 
 _OF_GO = (cs.ORACLE_BIN, rs.OUT_DIR)
-_BEFORE = frozenset({JSON_FLAG, rs.TUI.flag, rs.TUI.off_flag})
+_BEFORE = frozenset({JSON_FLAG, rs.QUIET.flag, rs.TUI.flag, rs.TUI.off_flag})
 _BEFORE_WITH_VALUE = frozenset(
-    {*(one.flag for one in (*SHARED, *_OF_GO)), rs.OUT_DIR.short, "--fields", "--jq"}
+    {*(one.flag for one in (CWD, OUTPUT, COLOR, *_OF_GO)), "-o", JQ_FLAG}
 )
 """What may be given before the command: what every command takes, and the Go tool's root flags."""
 
@@ -129,11 +177,11 @@ def asks_for_json(args: Sequence[str], variables: Mapping[str, str]) -> bool:
         name, equals, value = word.partition("=")
         if name == JSON_FLAG:
             last = kinds.BOOLEANS.get(value.lower(), True) if equals else True
-        elif name in {api.OUTPUT.flag, "--format"}:
+        elif name in {OUTPUT.flag, "--format"}:
             last = (value if equals else following) in {"json", "jsonl"}
-        elif name in {"--fields", "--jq"}:
+        elif name == JQ_FLAG:
             return True
-    return variables.get(api.OUTPUT.variable) in {"json", "jsonl"} if last is None else last
+    return variables.get(OUTPUT.variable) in {"json", "jsonl"} if last is None else last
 
 
 def asks_for_log(args: Sequence[str], variables: Mapping[str, str]) -> bool:
@@ -142,10 +190,13 @@ def asks_for_log(args: Sequence[str], variables: Mapping[str, str]) -> bool:
     flags = {one.flag for one in _LOGS}
     given = [value for name, _, value in (word.partition("=") for word in words) if name in flags]
     given += [variables[one.variable] for one in _LOGS if one.variable in variables]
-    return any(kinds.BOOLEANS.get(value.lower(), not value) for value in given)
+    text = " ".join(words).replace("=", " ")
+    return "--log json" in text or any(
+        kinds.BOOLEANS.get(value.lower(), not value) for value in given
+    )
 
 
-def _with_default(setting: api.Setting[Any]) -> str:
+def _with_default(setting: Setting[Any]) -> str:
     return f"{setting.help}  [default: {setting.default}]"
 
 

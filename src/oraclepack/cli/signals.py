@@ -7,7 +7,8 @@ import threading
 from types import FrameType
 from typing import Any, Self
 
-from oraclepack import api
+from oraclepack.shell.attempt import StopLevel
+from oraclepack.shell.stop import Stop
 
 _NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -21,7 +22,7 @@ class StopOnSignals:
     """
 
     def __init__(self) -> None:
-        self.stop = api.Stop()
+        self.stop = Stop()
         self._before: dict[int, Any] = {}
 
     def listen(self) -> None:
@@ -30,9 +31,9 @@ class StopOnSignals:
 
     def _ask(self, number: int, _frame: FrameType | None) -> None:
         # Also after `runs stop`: the screen says then that Ctrl-C cancels.
-        is_stopping = self.stop.level is not api.StopLevel.NONE
+        is_stopping = self.stop.level is not StopLevel.NONE
         is_urgent = is_stopping and number != signal.SIGHUP
-        level = api.StopLevel.AT_ONCE if is_urgent else api.StopLevel.POLITE
+        level = StopLevel.AT_ONCE if is_urgent else StopLevel.POLITE
         # A terminal that was closed is a request to end, and there is one exit code for that.
         self.stop.ask(level, signal.SIGTERM if number == signal.SIGHUP else number)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
-from oraclepack import api
 from oraclepack.system.printable import quantity
+
+if TYPE_CHECKING:
+    from oraclepack.calls.cache import CallExplanation
 
 SHORT = 12
 """How much of a key is shown."""
@@ -19,7 +22,7 @@ def from_here(path: str) -> str:
     return place.relative_to(here).as_posix() if place.is_relative_to(here) else path
 
 
-def call_line(call: api.CallExplanation) -> str:
+def call_line(call: CallExplanation) -> str:
     name = call.key[:SHORT] if call.key else "no key"
     how = f"{call.how}; " if call.how else ""
     reason = f"  {call.reason}\n" if call.reason else ""
@@ -27,7 +30,7 @@ def call_line(call: api.CallExplanation) -> str:
     return f"call {call.call}: {name}, {how}{now}\n{reason}"
 
 
-def differing(call: api.CallExplanation) -> str:
+def differing(call: CallExplanation) -> str:
     """In which parts the question differs from the one that is most like it."""
     if call.nearest is None:
         return ""
@@ -81,7 +84,7 @@ def size(count: int) -> str:
 
 def before_rerun(pack: str, step_id: str) -> str:
     """What comes first where a failed step has changed the project."""
-    ways = f"oraclepack undo {quote(pack)} {step_id}, or --allow-dirty-rerun"
+    ways = f"oraclepack step undo {quote(pack)} {step_id}, or --allow-dirty-rerun"
     return f"before it runs again: {ways}"
 
 

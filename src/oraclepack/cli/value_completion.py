@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oraclepack import api
 from oraclepack.errors import OraclePackError
+from oraclepack.settings.loading import load_settings
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from oraclepack.lint.rule_docs import RuleDoc
+    from oraclepack.run.project_records import ProjectRuns
 
 
 Offer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem[str]]"]
@@ -72,14 +75,14 @@ def step_of_run(
 
 def rule_ids(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
     """The ids of the rules, with what each demands."""
-    rules = api.explain_rules().rules
+    rules = _rules()
     return _items((one.rule, one.summary) for one in rules if one.rule.startswith(incomplete))
 
 
 def rule_list(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
     """Rules with commas between them, the last of which is being typed."""
     at = incomplete.rfind(",") + 1
-    rules = api.explain_rules().rules
+    rules = _rules()
     return _items(
         (incomplete[:at] + one.rule, one.summary)
         for one in rules
@@ -87,16 +90,27 @@ def rule_list(_: click.Context, __: click.Parameter, incomplete: str) -> list[Co
     )
 
 
-def _runs(ctx: click.Context, pack: str | None) -> api.ComparableRuns:
+def _rules() -> tuple[RuleDoc, ...]:
+    # What completes a word is loaded when a shell asks for it, not with every command.
+    from oraclepack.lint.rule_docs import explain_rules
+
+    return explain_rules().rules
+
+
+def _runs(ctx: click.Context, pack: str | None) -> ProjectRuns:
+    from oraclepack.run.project_records import ProjectRuns
+
     values = {"cwd": ctx.params["cwd"]} if ctx.params.get("cwd") else {}
-    return api.runs(api.load_settings(pack, values).root)
+    return ProjectRuns(load_settings(pack, values).root)
 
 
 def _steps(ctx: click.Context) -> list[tuple[str, str]]:
     """The steps of the pack, with their titles; none where there is no readable pack."""
+    from oraclepack.view.step_listing import list_steps
+
     pack = _pack(ctx)
     try:
-        listing = api.list_steps(pack) if pack else None
+        listing = list_steps(pack) if pack else None
     except OraclePackError:
         return []
     return [(step.step_id, step.title) for step in listing.steps] if listing else []

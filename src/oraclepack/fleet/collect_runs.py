@@ -16,7 +16,7 @@ from oraclepack.fleet.run_archive import unpack_directory
 from oraclepack.journal import run_dir as journal_run_dir
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.report.write_site import write_site
-from oraclepack.run.project_records import ProjectRecords
+from oraclepack.run.project_records import ForeignRecords
 from oraclepack.system import files
 from oraclepack.work.actionize import ActionizeRequest, actionize_request
 from oraclepack.work.backlog import Record
@@ -78,7 +78,7 @@ def bring_run(store: JobStore, job: FleetJob, root: Path) -> str | None:
     if run.path.is_dir():
         files.remove_tree(run.path)  # an earlier state of the same run, brought by this command
     unpack_directory(archive, run.path)
-    records = ProjectRecords(root).foreign
+    records = ForeignRecords(root)
     if journal_run_dir.examine(run).foreign is not None:
         # The store is the user's own, and its access control says who may publish runs.
         records.trust(records.find_run(run_id))

@@ -25,9 +25,14 @@ from oraclepack.fleet.fleet_run import (
 )
 from oraclepack.fleet.job_store import FileJobStore, JobStore
 from oraclepack.fleet.job_worker import MovePolicy, WorkerOptions, run_job
+from oraclepack.settings import call_settings
+from oraclepack.settings.declaration import ValueSource
+from oraclepack.settings.loading import set_variable
+from oraclepack.settings.registry import Settings
 from oraclepack.system.environment import state_directory
 
 if TYPE_CHECKING:
+    from oraclepack.fleet.shared_store import SharedStore
     from oraclepack.shell.stop import Stop
 
 
@@ -167,3 +172,25 @@ class Fleets:
             raise missing_driver() from None
         with opened_jobs(self._dsn, self._lease_seconds, takes=takes) as store:
             yield store
+
+
+def open_fleets(settings: Settings) -> Fleets:
+    """Many packs on many machines: run, status, stop, work."""
+    store = settings[call_settings.STORE]
+    if settings.origin(call_settings.STORE).source is ValueSource.FLAG:
+        # The workers of this machine, and the runs in them, take it from the environment.
+        set_variable(call_settings.STORE.variable, store)
+    return Fleets(store, settings[call_settings.STORE_LEASE])
+
+
+def open_shared_store(settings: Settings) -> SharedStore:
+    """The database that machines share: init, examine, unknown, bury, limits."""
+    try:
+        from oraclepack.fleet.shared_store import SharedStore
+    except ImportError:
+        raise UsageError(
+            "a shared store is a PostgreSQL database, and psycopg is not installed",
+            hint='pip install "oraclepack[fleet]"',
+        ) from None
+
+    return SharedStore(settings[call_settings.STORE])

@@ -35,7 +35,7 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Cache, Status
 from oraclepack.journal.step_state import Invocation, StepState
-from oraclepack.run.project_records import ProjectRecords
+from oraclepack.run.project_records import ForeignRecords
 from oraclepack.run.request import RunRequest, read_request
 from oraclepack.run.run import run_pack
 from oraclepack.run.run_display import RunPreview
@@ -167,7 +167,7 @@ def _bring_run(taken: TakenJob, root: Path, options: WorkerOptions) -> str:
     if reason:
         files.remove_tree(run.path)
         return f"it was begun on {taken.job.host} and stays there: {reason}"
-    records = ProjectRecords(root).foreign
+    records = ForeignRecords(root)
     if journal_run_dir.examine(run).foreign is not None:
         # The store is the user's own, and its access control says who may publish runs.
         records.trust(records.find_run(run_id))
@@ -301,7 +301,7 @@ def _run(
         if fault := settings_fault(given):
             raise InputError(f"the job is refused: {fault}", hint="submit it again without this")
         values = {name: SettingValue(value, "the job") for name, value in given.items()}
-        settings = load_settings(values, str(pack))
+        settings = load_settings(pack, values)
         use_file(settings[TRUST_KEY_FILE])
         request = read_request(pack, settings, None, reporter, None)
         policy = store.policy(taken.job.fleet)

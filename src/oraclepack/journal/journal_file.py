@@ -197,7 +197,7 @@ def damaged(path: Path, reading: JournalContent) -> InputError:
     known = len(reading.events)
     return InputError(
         f"{path}: line {damage.line} is damaged: {damage.reason}",
-        hint="nothing was changed; `oraclepack doctor --rebuild` shows what is intact, "
+        hint="nothing was changed; `oraclepack runs repair` shows what is intact, "
         "`--new-run` starts afresh (answers in the cache stay free)",
         detail=f"the {known} events before it are intact",
     )

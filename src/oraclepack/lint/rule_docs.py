@@ -164,6 +164,11 @@ def rules_named(word: str | None) -> tuple[RuleDoc, ...]:
     return (doc_of(rule),)
 
 
+def explain_rules(word: str | None = None) -> RuleExplanation:
+    """The documentation of a rule, by id or name, or of all rules."""
+    return RuleExplanation(rules_named(word))
+
+
 def rule_texts() -> tuple[RuleText, ...]:
     """The fields of every rule in SARIF."""
     return tuple(

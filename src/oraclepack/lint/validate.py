@@ -1,6 +1,6 @@
 """Validate packs: read, run the external checks, apply the rules, apply fixes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -29,6 +29,7 @@ from oraclepack.pack.pack_files import find_packs, read_pack_text
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.pack.questions import count, roi_disorder
 from oraclepack.settings.declaration import OWN
+from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, STRICT, Settings
 from oraclepack.shell.checker import Checker, complete
 from oraclepack.system.environment import project_root, refuse_to_write_out
@@ -102,9 +103,14 @@ class ValidateResult(msgspec.Struct, frozen=True):
 
 
 def validate_packs(
-    paths: Iterable[str], settings: Settings, *, fix: bool = False
+    packs: str | Sequence[str], settings: Settings | None = None, *, fix: bool = False
 ) -> ValidateResult:
-    """Check each pack that the paths name. Several may fail without hiding each other."""
+    """Check packs, or all packs of directories, against every rule; with `fix` correct them.
+
+    Several may fail without hiding each other.
+    """
+    paths = (packs,) if isinstance(packs, str) else packs
+    settings = settings or load_settings(paths[0])
     _refuse_unknown_rules(settings)
     files = find_packs(paths)
     if len(files) == 1:
@@ -117,14 +123,14 @@ def validate_packs(
             checked.append(check_pack(file, settings, fix=fix))
         except InputError as error:
             unreadable.append(UnreadablePack(file.as_posix(), False, error.message, error.hint))  # noqa: FBT003
-    packs: list[Validation | UnreadablePack] = [*(pack.report for pack in checked), *unreadable]
-    packs.sort(key=lambda pack: pack.path)
+    reports: list[Validation | UnreadablePack] = [*(pack.report for pack in checked), *unreadable]
+    reports.sort(key=lambda pack: pack.path)
     totals = {
-        "packs": len(packs),
-        "ok": sum(pack.ok for pack in packs),
+        "packs": len(reports),
+        "ok": sum(pack.ok for pack in reports),
         "findings": sum(len(pack.findings) for pack in checked),
     }
-    return ValidateResult(tuple(checked), tuple(unreadable), Validations(tuple(packs), totals))
+    return ValidateResult(tuple(checked), tuple(unreadable), Validations(tuple(reports), totals))
 
 
 def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> CheckedPack:
@@ -146,8 +152,9 @@ class FixPreview(msgspec.Struct, frozen=True):
     """The pack as it would be then."""
 
 
-def preview_fixes(file: Path, settings: Settings) -> FixPreview:
+def preview_fixes(pack: str | Path, settings: Settings) -> FixPreview:
     """Fix a pack without writing it."""
+    file = Path(pack)
     raw = read_pack_text(file)
     text, checked = _fixed(raw, file, settings, most_passes=_MOST_PASSES)
     path = file.as_posix()

@@ -187,7 +187,7 @@ def write_followup(
     return f"""\
 # Oracle pack: follow-up{run}
 
-Made by `oraclepack followup`: the questions whose answers were cut off, could not decide or
+Made by `oraclepack new --from-run`: the questions whose answers were cut off, could not decide or
 contradict each other, with the evidence that was missing. Check it with `oraclepack validate`,
 run it with `oraclepack run`.
 

@@ -39,13 +39,13 @@ def _of_run(data: ReportData) -> Iterator[Attention]:
         yield Attention(
             kind=AttentionKind.DAMAGED,
             message=f"The journal is damaged: {data.damage}. Only what precedes it is shown.",
-            action="oraclepack doctor --rebuild",
+            action="oraclepack runs repair",
         )
     if data.foreign is not None:
         yield Attention(
             kind=AttentionKind.FOREIGN,
             message=f"The run cannot be proven to be yours: {data.foreign}.",
-            action=f"oraclepack trust {data.run_name}",
+            action=f"oraclepack runs trust {data.run_name}",
         )
     if data.is_rehearsal:
         yield Attention(

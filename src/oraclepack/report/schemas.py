@@ -24,7 +24,7 @@ SCHEMAS = {
     "answer-page": ("oraclepack.pipeline.record_pages:AnswerPage", 1),
     "work-list": ("oraclepack.pipeline.record_pages:WorkList", 2),
     "text-page": ("oraclepack.system.paging:TextPage", 1),
-    "mcp-install": ("oraclepack.mcp.client_configs:ClientConfig", 1),
+    "mcp-install": ("oraclepack.mcp.clients:ClientConfig", 1),
     "run": ("oraclepack.view.manifests:RunManifest", 1),
     "steps": ("oraclepack.view.manifests:StepsManifest", 1),
     "state": ("oraclepack.view.legacy_files:LegacyState", 1),
@@ -32,7 +32,7 @@ SCHEMAS = {
     "journal": ("oraclepack.journal.events:KnownEvent", 1),
     "survey-report": ("oraclepack.authoring.survey:SurveyReport", 1),
     "generate-report": ("oraclepack.authoring.generation:GenerateReport", 3),
-    "new-pack": ("oraclepack.authoring.generation:NewPack", 1),
+    "new-pack": ("oraclepack.report.schemas:_new", 2),
     "upgrade-report": ("oraclepack.authoring.generation:UpgradeReport", 2),
     "skill": ("oraclepack.authoring.skills:SkillText", 1),
     "skills-install-report": ("oraclepack.authoring.skills:SkillsInstallReport", 2),
@@ -72,7 +72,7 @@ SCHEMAS = {
     "fleet-limits": ("oraclepack.fleet.fleet_reports:FleetLimits", 1),
     "fleet-init": ("oraclepack.fleet.fleet_reports:FleetInit", 1),
     "fleet-doctor": ("oraclepack.fleet.fleet_reports:StoreHealth", 1),
-    "prices": ("oraclepack.tools.prices:PriceList", 1),
+    "prices": ("oraclepack.report.schemas:_prices", 2),
     "price": ("oraclepack.tools.prices:PriceReport", 1),
     "config": ("oraclepack.settings.registry:ConfigReport", 1),
     "config-trust": ("oraclepack.settings.trusted_files:SettingsTrust", 1),
@@ -144,7 +144,7 @@ def schema_names() -> SchemaNames:
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of a published shape."""
     if name not in SCHEMAS:
-        hint = did_you_mean(name, SCHEMAS) or "`oraclepack schema` lists the names"
+        hint = did_you_mean(name, SCHEMAS) or "`oraclepack config schema` lists the names"
         if name in RENAMED:
             hint = f"it is called {RENAMED[name]} now"
         raise NotFoundError(f"there is no schema named {name!r}", hint=hint)
@@ -190,6 +190,18 @@ def _call() -> dict[str, Any]:
         "oraclepack.run.single_call:CallResult",
         "oraclepack.run.single_call:CallPreflight",
     )
+
+
+def _new() -> dict[str, Any]:
+    """The pack that was written; with `--from-run`, with the open questions that it asks."""
+    return _one_of(
+        "oraclepack.authoring.generation:NewPack", "oraclepack.pipeline.run_followup:FollowupReport"
+    )
+
+
+def _prices() -> dict[str, Any]:
+    """The known prices or, with a MODEL, the price of that one."""
+    return _one_of("oraclepack.tools.prices:PriceList", "oraclepack.tools.prices:PriceReport")
 
 
 def _report() -> dict[str, Any]:

@@ -14,6 +14,8 @@ from oraclepack.report.html_page import run_page
 from oraclepack.report.markdown_report import MARK, markdown_report
 from oraclepack.report.report_data import ReportData, redacted_data
 from oraclepack.report.trace_report import trace_report
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.registry import Settings
 from oraclepack.system import files
 from oraclepack.system.environment import project_of, refuse_to_write_out
 from oraclepack.view.past_runs import age, listing_of, named_run
@@ -126,6 +128,11 @@ def render_report(data: ReportData, form: ReportFormat) -> str:
             return trace_report(data)
         case _:
             return run_page(data)
+
+
+def read_run(target: str = "", settings: Settings | None = None) -> ReportData:
+    """Everything about a run that a report shows; `target` as for `write_report`."""
+    return gather_report(find_run(Path((settings or load_settings()).root), target))
 
 
 def find_run(root: Path, target: str) -> RunDir:

@@ -33,8 +33,8 @@ from oraclepack.view.run_status import RunStatus, run_status
 class ProjectRuns:
     """The runs of a project."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: str | Path) -> None:
+        self._root = Path(root)
 
     def ids(self) -> tuple[str, ...]:
         """Their names, sorted; nothing is read but the directory."""
@@ -113,8 +113,8 @@ class ProjectRuns:
 class ProjectCache:
     """The answers of a project that need not be asked for again."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: str | Path) -> None:
+        self._root = Path(root)
 
     def list(self) -> CacheList:
         """Every answer, the newest first."""
@@ -145,8 +145,8 @@ class ProjectCache:
 class ProjectQuarantine:
     """The outputs of failed attempts."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: str | Path) -> None:
+        self._root = Path(root)
 
     def list(self, pack: str | None = None) -> QuarantineList:
         """All of them, or those of the runs of one pack."""
@@ -162,8 +162,8 @@ class ProjectQuarantine:
 class ForeignRecords:
     """Runs and answers that are not signed with the user's key."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: str | Path) -> None:
+        self._root = Path(root)
 
     def find_run(self, name: str) -> Candidate:
         """The foreign run of this name, to be looked at before it is trusted."""
@@ -178,13 +178,3 @@ class ForeignRecords:
         if isinstance(candidate, Candidate):
             return trust_run(candidate)
         return trust_cache(candidate)
-
-
-class ProjectRecords:
-    """Every kind of record of one project."""
-
-    def __init__(self, root: Path) -> None:
-        self.runs = ProjectRuns(root)
-        self.cache = ProjectCache(root)
-        self.quarantine = ProjectQuarantine(root)
-        self.foreign = ForeignRecords(root)

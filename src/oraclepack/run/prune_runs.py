@@ -233,7 +233,7 @@ _WORDS = {
     "failed": "unfinished: a step failed",
     "incomplete": "unfinished",
     "interrupted": "unfinished: interrupted",
-    "damaged": "its journal is damaged; see `oraclepack doctor --rebuild`",
+    "damaged": "its journal is damaged; see `oraclepack runs repair`",
     "empty": "its journal says nothing",
     "foreign": "foreign: not known to be yours",
 }

@@ -1,4 +1,4 @@
-"""Repairs runs from their journals, `doctor --rebuild`: recovers killed ones, computes files."""
+"""Repairs runs from their journals, `runs repair`: recovers killed ones, computes files."""
 
 from collections.abc import Sequence
 from enum import StrEnum

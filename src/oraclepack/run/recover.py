@@ -1,6 +1,6 @@
 """What a command does because an earlier one was killed: everything stands in `REPAIRS`.
 
-`run` recovers before it plans, `doctor --rebuild` before it computes files. Beyond this, any
+`run` recovers before it plans, `runs repair` before it computes files. Beyond this, any
 command that opens a run removes what was half written (`sweep`), calls without an end are looked
 for when their question is asked again (`calls/interrupted.py`), and `undo` goes on with an undo
 that was cut off.

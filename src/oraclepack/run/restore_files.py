@@ -135,7 +135,7 @@ def _chosen(root: Path, paths: Sequence[str]) -> list[QuarantineFile]:
         if not mine:
             raise NotFoundError(
                 f"{path} is not in quarantine",
-                hint=_where(path, everything) or "`oraclepack quarantine list` shows what is",
+                hint=_where(path, everything) or "`oraclepack step quarantine` shows what is",
             )
         chosen |= {file.path: file for file in mine}
     return [chosen[path] for path in sorted(chosen)]

@@ -177,7 +177,7 @@ def forecast_report(
 def ways_on(pack: str, steps: Sequence[str]) -> str:
     """The three ways on from answers that miss their contracts: they were paid for."""
     return (
-        f"`oraclepack accept {quote(pack)} {steps[0]} --reason …` takes the answer as it is; "
+        f"`oraclepack step accept {quote(pack)} {steps[0]} --reason …` takes the answer as it is; "
         "or correct the file and run again; "
         f"or `oraclepack run {quote(pack)} --rerun {','.join(steps)} --refresh` asks again"
     )
@@ -189,7 +189,7 @@ _FIXES = {
     "QUOTA": "add credit at the provider or raise its limit there, or ask another model with "
     "--oracle-flag=--model=NAME",
     "MODEL_UNAVAILABLE": "ask a model that your key may use, with --oracle-flag=--model=NAME; "
-    "`oraclepack prices` lists models",
+    "`oraclepack config prices` lists models",
     "BROWSER": "log in to ChatGPT in Chrome (docs/browser-mode.md), or set OPENAI_API_KEY and ask "
     "with --engine api",
     "CONTEXT_TOO_LONG": "attach less to the question, or ask a model that takes more",

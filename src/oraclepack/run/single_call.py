@@ -1,4 +1,4 @@
-"""One question as a pack of one step: `oraclepack call`.
+"""One question as a pack of one step: `oraclepack ask`.
 
 The pack is written below `.oraclepack/calls` and run like any other, so that cache, budget,
 retries and adoption hold for it without a second engine. Its name is a hash of its content: the
@@ -16,11 +16,20 @@ from shlex import quote
 import msgspec
 
 from oraclepack.errors import NotFoundError, Refusal, UsageError
+from oraclepack.journal.run_state import Ask
+from oraclepack.run.entry_points import forecast_run, run_pack
 from oraclepack.run.forecast import CallFate, CostForecast, CostRange
-from oraclepack.run.run_report import RunReport
+from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.run_display import Display
+from oraclepack.run.run_report import RunOutcome, RunReport
+from oraclepack.settings import run_settings
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.registry import Settings
+from oraclepack.shell.stop import Stop
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_text
-from oraclepack.system.path_jail import jail
+from oraclepack.system.environment import environment
+from oraclepack.system.path_jail import content_at, jail
 from oraclepack.system.printable import one_line
 from oraclepack.tools.oracle_attachments import is_one_value, names_one_file
 from oraclepack.tools.oracle_models import ORACLE_MODELS, resolve_model
@@ -87,7 +96,7 @@ def call_pack(question: SingleQuestion, output: str) -> str:
     body += " ".join(words)
     longest = max((len(run) for run in re.findall(r"`+", body)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"# One question\n\nMade by `oraclepack call`.\n\n{fence}bash\n{body}\n{fence}\n"
+    return f"# One question\n\nMade by `oraclepack ask`.\n\n{fence}bash\n{body}\n{fence}\n"
 
 
 def title_of_prompt(prompt: str) -> str:
@@ -205,3 +214,42 @@ def _key_of(provider: str | None, variables: Mapping[str, str]) -> tuple[str | N
     if there is not None:
         return there, []
     return None, [f"no key for {provider}: {' or '.join(dict.fromkeys(names))} is not set"]
+
+
+def ask_question(
+    question: SingleQuestion,
+    settings: Settings | None = None,
+    arguments: RunArguments | None = None,
+    *,
+    display: Display | None = None,
+    stop: Stop | None = None,
+    ask: Ask | None = None,
+) -> tuple[CallResult, RunOutcome]:
+    """Ask one question as a run of one step; `display`, `stop` and `ask` as for `run_pack`."""
+    settings = settings or load_settings()
+    root = Path(settings.root)
+    pack, output = write_call(root, question)
+    if not settings.is_given(run_settings.LEGACY_FILES):
+        # The Go tool has no such command, and the files would lie in the project root.
+        values = {**settings.values, run_settings.LEGACY_FILES.name: False}
+        settings = msgspec.structs.replace(settings, values=values)
+    outcome = run_pack(pack, settings, arguments, display=display, stop=stop, ask=ask)
+    answer = content_at(root, output).data
+    result = CallResult(
+        run_id=outcome.report.run_id,
+        title=title_of_prompt(question.prompt),
+        pack=pack.relative_to(root).as_posix(),
+        output=output,
+        answer=None if answer is None else answer.decode("utf-8", "replace"),
+        run=outcome.report,
+    )
+    return result, outcome
+
+
+def preflight_question(
+    question: SingleQuestion, settings: Settings
+) -> tuple[CallPreflight, tuple[str, ...]]:
+    """Whether a question could be asked, and what that would cost; asks nothing. And warnings."""
+    pack, _ = write_call(Path(settings.root), question)
+    forecasted, warnings = forecast_run(pack, settings)
+    return preflight(forecasted, environment()), warnings

@@ -75,9 +75,9 @@ class StepContent(msgspec.Struct, frozen=True, kw_only=True):
     calls: tuple[ContentCall, ...] = ()
 
 
-def step_content(path: Path, step_id: str, settings: Settings) -> StepContent:
+def step_content(path: str | Path, step_id: str, settings: Settings) -> StepContent:
     """The content of one step of a pack, with the overrides of the settings."""
-    pack = read_pack(path)
+    pack = read_pack(Path(path))
     step = pack.step(step_id.zfill(2))
     if step is None:
         known = ", ".join(step.id for step in pack.steps)
@@ -92,9 +92,9 @@ def step_content(path: Path, step_id: str, settings: Settings) -> StepContent:
     )
 
 
-def check_overrides(path: Path, settings: Settings) -> None:
+def check_overrides(path: str | Path, settings: Settings) -> None:
     """Raise UsageError where the tool would refuse a flag, or a step is not there."""
-    overrides_of(settings, read_pack(path))
+    overrides_of(settings, read_pack(Path(path)))
 
 
 def _call(call: ToolCall, step: Step, words: Sequence[str], root: str) -> ContentCall:

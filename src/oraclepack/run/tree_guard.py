@@ -132,7 +132,7 @@ def refuse_dirty_rerun(
 
 
 def _undo(pack: Pack, step_id: str, argv: Sequence[str]) -> str:
-    return shlex.join(["oraclepack", "undo", pack.path, step_id, *_root_in(argv)])
+    return shlex.join(["oraclepack", "step", "undo", pack.path, step_id, *_root_in(argv)])
 
 
 def _root_in(argv: Sequence[str]) -> list[str]:

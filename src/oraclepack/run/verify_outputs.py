@@ -22,6 +22,7 @@ from oraclepack.pack.model import Fence, Pack
 from oraclepack.pack.pack_files import directed, find_packs, read_pack_text
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.settings import run_settings as rs
+from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import CWD, STRICT, Settings
 from oraclepack.system import files
 from oraclepack.system.environment import project_of, project_root
@@ -32,19 +33,21 @@ from oraclepack.view.manifests import RunManifest
 
 
 def verify_outputs(
-    paths: Sequence[str], settings: Settings, run_dir: str | None = None
+    packs: str | Sequence[str] = (), settings: Settings | None = None, run_dir: str | None = None
 ) -> VerifyReport | VerifyPacksReport:
-    """Check the outputs of packs, or of one run, against their contracts."""
+    """Check the outputs of packs, or of one run, against their contracts. Starts no process."""
+    paths = (packs,) if isinstance(packs, str) else packs
+    settings = settings or load_settings(paths[0] if paths else None)
     if run_dir is not None and len(paths) > 1:
         raise UsageError("--run-dir is one run: name at most one pack with it")
     if run_dir is not None:
         return _of_run(Path(run_dir), paths, settings)
     if not paths:
         raise UsageError("name a pack, or a run with --run-dir")
-    packs = tuple(_of_pack(path, settings) for path in find_packs(paths))
-    if len(packs) == 1:
-        return packs[0]
-    return VerifyPacksReport(packs=packs, totals=summed(pack.totals for pack in packs))
+    reports = tuple(_of_pack(path, settings) for path in find_packs(paths))
+    if len(reports) == 1:
+        return reports[0]
+    return VerifyPacksReport(packs=reports, totals=summed(pack.totals for pack in reports))
 
 
 def verify_options(settings: Settings) -> VerifyOptions:
@@ -62,14 +65,14 @@ def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> Verify
     if data is None:
         raise InputError(
             f"{directory} is not a run directory: it has no run.json",
-            hint="`oraclepack runs list` shows the runs; `oraclepack doctor --rebuild` fixes one",
+            hint="`oraclepack runs list` shows the runs; `oraclepack runs repair` fixes one",
         )
     try:
         manifest = msgspec.json.decode(data, type=RunManifest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             f"{directory / 'run.json'} cannot be read: {error}",
-            hint="`oraclepack doctor --rebuild` rebuilds it from the journal",
+            hint="`oraclepack runs repair` rebuilds it from the journal",
         ) from None
     root = _project_of(directory.resolve())
     path = Path(paths[0]) if paths else root / manifest.pack_path

@@ -51,6 +51,8 @@ class Setting(_Ruled, Generic[T], frozen=True):
     """The flag where it differs from the name."""
     short: str = ""
     """The flag of one letter, where there is one."""
+    former_flag: str = ""
+    """An earlier spelling of the flag; it is still understood."""
     sources: frozenset[ValueSource] = EVERYWHERE
     inverse: str = ""
     """The earlier key of a boolean, which meant the opposite; it is still understood."""

@@ -19,6 +19,7 @@ from oraclepack.settings.registry import (
     CONFIG_VARIABLE,
     CWD,
     SECRET_NAMES,
+    TRUST_KEY_FILE,
     Layer,
     Settings,
     SettingValue,
@@ -26,11 +27,12 @@ from oraclepack.settings.registry import (
     from_variables,
     resolve,
 )
-from oraclepack.settings.trusted_files import is_trusted
+from oraclepack.settings.trusted_files import SettingsTrust, is_trusted, record_trust
 from oraclepack.system import files
 from oraclepack.system.environment import config_directory, project_root
 from oraclepack.system.ownership import is_tracked, is_untracked
 from oraclepack.system.path_jail import refuse_own_links_out
+from oraclepack.system.trust_key import use_file
 
 NO_COLOR = "NO_COLOR"
 COMPLETION_VARIABLE = "_ORACLEPACK_COMPLETE"
@@ -169,9 +171,28 @@ def _toml(path: Path, marker: bytes = b"") -> dict[str, object] | None:
 
 
 def load_settings(
-    flags: Mapping[str, SettingValue], pack_path: str | None = None, *, reads_config: bool = True
+    pack: str | Path | None = None,
+    values: Mapping[str, object] | None = None,
+    *,
+    reads_config: bool = True,
 ) -> Settings:
-    """The settings of one command: flags, variables and, as a rule, the config files."""
+    """The settings that hold for a pack, or for the current directory.
+
+    `values` are by name, as `config show` lists them, and outrank variables and config files. A
+    `SettingValue` also says where the value was written.
+    """
+    flags = {
+        name: value if isinstance(value, SettingValue) else SettingValue(value, name)
+        for name, value in (values or {}).items()
+    }
+    settings = _loaded(flags, None if pack is None else str(pack), reads_config=reads_config)
+    use_file(settings[TRUST_KEY_FILE])
+    return settings
+
+
+def _loaded(
+    flags: Mapping[str, SettingValue], pack_path: str | None, *, reads_config: bool
+) -> Settings:
     variables = own_variables()
     given, warnings = from_variables(variables)
     if variables.get(NO_COLOR) and COLOR.name not in given:
@@ -258,3 +279,11 @@ class _GoPages(msgspec.Struct, frozen=True):
 def _is_own_dotenv(root: str, variables: Mapping[str, str]) -> bool:
     """A clone cannot bring a file that git does not track."""
     return is_untracked(Path(root, DOTENV)) or is_trusted(Path(root), DOTENV, variables)
+
+
+def trust_settings(found: SettingsTrust) -> None:
+    """Let settings files be less strict than the user, as long as their settings stay the same."""
+    contents: dict[str, Mapping[str, object]] = {DOTENV: dotenv(found.root)}
+    contents |= {path.name: table for path, table in project_tables(found.root)}
+    for file in found.files:
+        record_trust(Path(found.root), file.path, contents[file.path])

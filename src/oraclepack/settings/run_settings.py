@@ -109,7 +109,6 @@ OUT_DIR = Setting(
     Path(),
     "",
     "Where answers go, below the project root; wins over an out_dir= of the pack.",
-    short="-o",
     project=INSIDE_PROJECT,
 )
 ROLLBACK_ON_FAILURE = Setting(
@@ -165,10 +164,15 @@ INTERACTIVE = Setting(
 )
 DISPLAY = Setting(
     "display",
-    Choice(("auto", "table", "plain", "jsonl", "quiet")),
+    Choice(
+        ("auto", "text", "table", "json", "quiet"),
+        former=(("plain", "text"), ("jsonl", "json")),
+    ),
     "auto",
-    "How to show progress: a live table, plain lines, JSON lines or nothing; auto is a table on a "
-    "terminal, else lines.",
+    "How to show progress: lines, a live table or JSON lines; auto is a table on a terminal, else "
+    "lines.",
+    "--log",
+    former_flag="--display",
     project=FREE,
 )
 JSON_LOG = Setting(

@@ -161,10 +161,13 @@ def _is_none(raw: object) -> bool:
 class Choice(msgspec.Struct, frozen=True):
     choices: tuple[str, ...]
     name: str = "choice"
+    former: tuple[tuple[str, str], ...] = ()
+    """Earlier words and the choices that they stand for; they are still understood."""
 
     def read(self, raw: object) -> str:
-        if isinstance(raw, str) and raw in self.choices:
-            return raw
+        word = dict(self.former).get(raw, raw) if isinstance(raw, str) else raw
+        if isinstance(word, str) and word in self.choices:
+            return word
         raise ValueError(f"must be one of {', '.join(self.choices)}")
 
 

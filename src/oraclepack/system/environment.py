@@ -316,3 +316,8 @@ WEBHOOK_SIGNER_VARIABLE = "ORACLEPACK_NOTIFY_SECRET"
 def notify_secret() -> str:
     """What requests to a webhook are signed with; empty where they are not."""
     return os.environ.get(WEBHOOK_SIGNER_VARIABLE, "")
+
+
+def is_detached() -> bool:
+    """Whether this process is the command of a detached run."""
+    return DETACHED_VARIABLE in environment()

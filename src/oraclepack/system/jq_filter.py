@@ -73,7 +73,7 @@ def _program_filter(program: str) -> _ProgramFilter:
     if executable is None:
         raise MachineError(
             "--jq needs jq, and there is none",
-            hint="install the program jq or the Python package jq, or use --fields",
+            hint="install the program jq or the Python package jq",
         )
     filter_program = _ProgramFilter(executable, program)
     try:

@@ -54,14 +54,16 @@ class Foreign(msgspec.Struct, frozen=True):
 
     @property
     def may_be_ours(self) -> bool:
-        """Whether the user can say so with `oraclepack trust`."""
+        """Whether the user can say so with `oraclepack runs trust`."""
         return self.kind in _ADOPTABLE
 
     @property
     def way_out(self) -> str:
         """What makes it count."""
         if self.may_be_ours:
-            return "`oraclepack trust` takes over what you know to be yours, see docs/security.md"
+            return (
+                "`oraclepack runs trust` takes over what you know to be yours, see docs/security.md"
+            )
         if self.kind is ForeignReason.TRACKED:
             return f"if it is yours: `git rm -r --cached {self.path}`, and ignore .oraclepack/"
         return f"put a real directory in the place of {self.path}"
@@ -89,7 +91,7 @@ class ForeignError(InputError):
 
 def foreign_run(run_id: str, foreign: Foreign, ways: str = "") -> ForeignError:
     """The error where a run would have to be acted upon that is not ours."""
-    trust = f"`oraclepack trust {run_id}` takes it over, if you know where it comes from"
+    trust = f"`oraclepack runs trust {run_id}` takes it over, if you know where it comes from"
     hint = trust if foreign.may_be_ours else foreign.way_out
     return ForeignError(
         f"run {run_id} is foreign: {foreign.reason}", hint=f"{hint}{ways and '; '}{ways}"

@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
+from oraclepack.system.environment import environment
 from oraclepack.system.printable import changed_texts
 
 NAMES_VARIABLE = "ORACLEPACK_SECRET_NAMES"
@@ -204,3 +205,13 @@ def _in_urls() -> tuple[tuple[str, ...], ...]:
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
 NOTHING_SECRET = Redactor()
+
+
+def redacted(text: str) -> str:
+    """A text without the secrets of the environment."""
+    return Redactor.of(environment()).clean(text)
+
+
+def redacted_record(record: Record) -> Record:
+    """A record with every text in it redacted."""
+    return Redactor.of(environment()).clean_record(record)

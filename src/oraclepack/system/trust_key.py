@@ -72,4 +72,4 @@ def _digest(content: bytes, where: str) -> bytes:
             f"{where}: a trust key has at least {SHORTEST} characters",
             hint="`openssl rand -hex 32` makes one",
         )
-    return hashlib.sha256(b"oraclepack trust key\0" + text).digest()
+    return hashlib.sha256(b"oraclepack runs trust key\0" + text).digest()

@@ -37,7 +37,7 @@ from oraclepack.tickets.ticketify import TicketifyRequest, TicketsReply, manifes
 
 T = TypeVar("T")
 
-_MADE_AGAIN = "run `oraclepack ticketify` first"
+_MADE_AGAIN = "run `oraclepack tickets build` first"
 _TEXT_FILES = {
     AgentStage.IMPLEMENT: "{}-implement.md",
     AgentStage.DOCS: "{}-docs.md",
@@ -119,7 +119,7 @@ class TicketOutDir:
         if isinstance(tasks, tm.MalformedTasks):
             raise InputError(
                 f"{names.TASKS}: {tasks.reason}",
-                hint="fix it, or `oraclepack ticketify --regenerate` moves it away",
+                hint="fix it, or `oraclepack tickets build --regenerate` moves it away",
             )
         return tasks
 
@@ -218,7 +218,7 @@ def _complexity_count(desk: TicketOutDir) -> int | None:
     if isinstance(complexity, tm.MalformedTasks):
         raise InputError(
             f"{desk.path(names.TM_COMPLEXITY)}: {complexity.reason}",
-            hint="`oraclepack ticketify --regenerate` moves it away",
+            hint="`oraclepack tickets build --regenerate` moves it away",
         )
     return complexity
 
@@ -249,7 +249,7 @@ def _figures(desk: TicketOutDir, question: str) -> tuple[TicketsReply, tuple[str
     if made_of is not None and prd is not None and made_of != prd:
         warnings = (
             (
-                "the tasks were made of an older PRD; `oraclepack ticketify --regenerate` "
+                "the tasks were made of an older PRD; `oraclepack tickets build --regenerate` "
                 "sets them aside, so that step 05 makes new ones"
             ),
         )
@@ -373,8 +373,8 @@ def write_report(path: Path, value: object) -> None:
 class TicketSteps:
     """What the steps of the ticket action pack ask of oraclepack, for one out dir."""
 
-    def __init__(self, root: Path, out_dir: str) -> None:
-        self._desk = TicketOutDir.at(root, out_dir)
+    def __init__(self, root: str | Path, out_dir: str) -> None:
+        self._desk = TicketOutDir.at(Path(root), out_dir)
 
     def prompt(self, stage: str) -> TicketsReply:
         """What an agent is to be asked at a stage, or `SKIP:` and why there is nothing to ask."""

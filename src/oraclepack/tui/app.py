@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -15,8 +16,11 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
-from oraclepack import api
 from oraclepack.errors import ExitCode
+from oraclepack.settings.declaration import ValueSource
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.registry import CWD, TUI_KEYS, TUI_THEME, Settings, SettingValue
+from oraclepack.system.environment import root_of_place
 from oraclepack.system.printable import visible
 from oraclepack.tui import key_table, outside_programs
 from oraclepack.tui.backlog_screen import BacklogScreen
@@ -101,7 +105,7 @@ class TuiApp(App[int]):
     def __init__(
         self,
         path: str,
-        settings: api.Settings,
+        settings: Settings,
         *,
         is_pack: bool = False,
         log_fault: LogFault = lambda _: "",
@@ -115,9 +119,9 @@ class TuiApp(App[int]):
         self.path = path
         self.settings = settings
         self._is_pack = is_pack
-        self._place_values = api.place_values(path, settings)
-        self.set_keymap(key_table.keymap(settings[api.TUI_KEYS], known_keys()))
-        theme = settings[api.TUI_THEME]
+        self._place_values = _place_values(path, settings)
+        self.set_keymap(key_table.keymap(settings[TUI_KEYS], known_keys()))
+        theme = settings[TUI_THEME]
         if theme in self.available_themes:
             self.theme = theme
 
@@ -134,14 +138,14 @@ class TuiApp(App[int]):
         if self._is_pack:
             self.push_screen(StepsScreen(self.path))
 
-    def load_settings(self, pack: str, values: dict[str, object] | None = None) -> api.Settings:
+    def load_settings(self, pack: str, values: dict[str, object] | None = None) -> Settings:
         """The settings for a pack: those of this command, then those of the screen."""
         own = {
-            name: api.SettingValue(self.settings.values[name], origin.where)
+            name: SettingValue(self.settings.values[name], origin.where)
             for name, origin in self.settings.origins.items()
-            if origin.source is api.ValueSource.FLAG
+            if origin.source is ValueSource.FLAG
         }
-        return api.load_settings(pack, {**self._place_values, **own, **(values or {})})
+        return load_settings(pack, {**self._place_values, **own, **(values or {})})
 
     # Faults
 
@@ -267,3 +271,12 @@ def known_keys() -> frozenset[str]:
         for binding in one.BINDINGS
         if isinstance(binding, Binding) and binding.id
     )
+
+
+def _place_values(place: str, settings: Settings) -> dict[str, SettingValue]:
+    """What screens that open a place add to the flags: the root of a project elsewhere.
+
+    `--cwd` takes precedence.
+    """
+    root = None if settings.is_given(CWD) else root_of_place(Path(place))
+    return {} if root is None else {CWD.name: SettingValue(str(root), place)}

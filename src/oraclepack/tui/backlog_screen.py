@@ -13,13 +13,26 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import DataTable, Header, Static
 
-from oraclepack import api
-from oraclepack.api import figures
+from oraclepack.pipeline.run_followup import followup_run
+from oraclepack.report import figures
+from oraclepack.report.report_data import ReportData
+from oraclepack.report.write_report import read_run
+from oraclepack.run.project_records import ProjectRuns
+from oraclepack.settings.registry import Settings
 from oraclepack.tui import step_details
 from oraclepack.tui.dialogs import ChoiceDialog, NoteDialog
 from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.pack_screen import PackScreen, TextPane, keep_cursor
 from oraclepack.tui.screen_text import cell, state_cell
+from oraclepack.work.actionize import ActionizeOutcome, actionize_and_weigh
+from oraclepack.work.backlog import Record
+from oraclepack.work.backlog_edit import (
+    BacklogNotes,
+    read_notes,
+    tick_task,
+    write_backlog,
+    write_note,
+)
 
 _EXPORTS = [("github", "GitHub issues"), ("taskmaster", "tasks of Task Master")]
 
@@ -42,8 +55,8 @@ class BacklogScreen(PackScreen):
         super().__init__()
         self.pack = pack
         self.run_name = run_name
-        self._data: api.ReportData | None = None
-        self._notes: api.BacklogNotes | None = None
+        self._data: ReportData | None = None
+        self._notes: BacklogNotes | None = None
         self._run_dir = ""
 
     def compose(self) -> ComposeResult:
@@ -66,16 +79,16 @@ class BacklogScreen(PackScreen):
     def load(self) -> None:
         self.start("backlog", self._read, self._show)
 
-    def _read(self) -> tuple[api.ReportData, str, api.BacklogNotes | None]:
+    def _read(self) -> tuple[ReportData, str, BacklogNotes | None]:
         settings = self.program.load_settings(self.pack)
-        data = api.read_run(self.run_name or self.pack, settings)
-        run_dir = Path(settings.root, api.runs(settings.root).show(data.run_name).run_dir)
-        notes = api.backlog_notes(run_dir)
+        data = read_run(self.run_name or self.pack, settings)
+        run_dir = Path(settings.root, ProjectRuns(settings.root).show(data.run_name).run_dir)
+        notes = read_notes(run_dir)
         if notes is None and data.foreign is None:
-            notes = api.write_backlog(run_dir)
+            notes = write_backlog(run_dir)
         return data, str(run_dir), notes
 
-    def _show(self, read: tuple[api.ReportData, str, api.BacklogNotes | None]) -> None:
+    def _show(self, read: tuple[ReportData, str, BacklogNotes | None]) -> None:
         self._data, self._run_dir, self._notes = read
         self.sub_title = step_details.pack_note(self._data) or self._data.status
         self._fill()
@@ -109,7 +122,7 @@ class BacklogScreen(PackScreen):
     def on_data_table_row_highlighted(self) -> None:
         self._show_task()
 
-    def current_task(self) -> api.WorkRecord | None:
+    def current_task(self) -> Record | None:
         row = self.query_one("#tasks", DataTable).cursor_row
         records = self._data.records if self._data else ()
         return records[row] if 0 <= row < len(records) else None
@@ -125,7 +138,7 @@ class BacklogScreen(PackScreen):
         note = notes.notes.get(task.task_id, "") if notes else ""
         pane.show(step_details.record_text(task, is_ticked=is_ticked, note=note))
 
-    def _changed(self, notes: api.BacklogNotes) -> None:
+    def _changed(self, notes: BacklogNotes) -> None:
         self._notes = notes
         self._fill()
 
@@ -136,7 +149,7 @@ class BacklogScreen(PackScreen):
             return
         run_dir, done = self._run_dir, task.task_id not in self._notes.ticked
         task_id = task.task_id
-        self.start("edit", lambda: api.tick_task(run_dir, task_id, done=done), self._changed)
+        self.start("edit", lambda: tick_task(Path(run_dir), task_id, done=done), self._changed)
 
     @work(group="dialog")
     async def action_note(self) -> None:
@@ -148,7 +161,7 @@ class BacklogScreen(PackScreen):
         text = await self.app.push_screen_wait(NoteDialog(f"Note: {task.title}", before))
         if text is not None:
             run_dir, task_id = self._run_dir, task.task_id
-            self.start("edit", lambda: api.write_note(run_dir, task_id, text), self._changed)
+            self.start("edit", lambda: write_note(Path(run_dir), task_id, text), self._changed)
 
     @work(group="dialog")
     async def action_export(self) -> None:
@@ -158,11 +171,11 @@ class BacklogScreen(PackScreen):
         settings, run_dir = self.program.load_settings(self.pack), self._run_dir
         self.start(
             "export",
-            lambda: api.actionize(settings, run_dir=run_dir, exports=(word,)),
+            lambda: actionize_and_weigh(settings, run_dir=run_dir, exports=(word,)),
             self._exported,
         )
 
-    def _exported(self, outcome: api.ActionizeOutcome) -> None:
+    def _exported(self, outcome: ActionizeOutcome) -> None:
         changed = [one.path for one in outcome.report.artifacts if one.changed]
         self.say(f"wrote {', '.join(changed) or 'nothing new'} in {outcome.report.out_dir}")
         self.load()
@@ -175,8 +188,8 @@ class BacklogScreen(PackScreen):
         return OpenTarget(Path(self._notes.path)) if self._notes else None
 
 
-def _followup(settings: api.Settings, run_dir: str) -> str:
-    report = api.work(settings).followup(run_dir).report
+def _followup(settings: Settings, run_dir: str) -> str:
+    report = followup_run(run_dir, Path(settings.root)).report
     if not report.pack:
         return "no question of this run is open"
     return f"wrote {report.pack}: {figures.count(len(report.questions), 'question')}"

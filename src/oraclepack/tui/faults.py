@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
 
-from oraclepack import api
+from oraclepack.errors import OraclePackError
 from oraclepack.system.printable import one_line
 
 LogFault = Callable[[BaseException], str]
@@ -33,12 +33,12 @@ class FaultGuard(AbstractContextManager[None]):
 
 def is_expected(error: BaseException) -> bool:
     """Whether an error says itself what to do: no fault of the program."""
-    return isinstance(error, api.OraclePackError | OSError)
+    return isinstance(error, OraclePackError | OSError)
 
 
 def fault_message(error: BaseException, log_fault: LogFault) -> str:
     """What happened, and what to do."""
-    if isinstance(error, api.OraclePackError):
+    if isinstance(error, OraclePackError):
         hint = f"\n{error.hint}" if error.hint else ""
         return f"{one_line(error.message)}{hint}"
     if isinstance(error, OSError):

@@ -13,8 +13,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import DataTable, Header, Static
 
-from oraclepack import api
-from oraclepack.api import figures
+from oraclepack.lint.finding import Finding, Severity
+from oraclepack.lint.rule_docs import RuleDoc, explain_rules
+from oraclepack.lint.validate import CheckedPack, FixPreview, preview_fixes, validate_packs
+from oraclepack.report import figures
 from oraclepack.tui.dialogs import ConfirmDialog
 from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.pack_screen import PackScreen, TextPane, keep_cursor
@@ -42,8 +44,8 @@ class FindingsScreen(PackScreen):
     def __init__(self, pack: str) -> None:
         super().__init__()
         self.pack = pack
-        self._checked: api.CheckedPack | None = None
-        self._rules: dict[str, api.RuleDoc] = {}
+        self._checked: CheckedPack | None = None
+        self._rules: dict[str, RuleDoc] = {}
 
     def compose(self) -> ComposeResult:
         yield Header(icon="≡")
@@ -65,15 +67,15 @@ class FindingsScreen(PackScreen):
     def load(self) -> None:
         self.start("check", self._check, self._show)
 
-    def _check(self) -> api.CheckedPack:
-        self._rules = {rule.rule: rule for rule in api.explain_rules().rules}
+    def _check(self) -> CheckedPack:
+        self._rules = {rule.rule: rule for rule in explain_rules().rules}
         settings = self.program.load_settings(self.pack)
-        return api.validate(self.pack, settings).checked[0]
+        return validate_packs(self.pack, settings).checked[0]
 
-    def _show(self, checked: api.CheckedPack) -> None:
+    def _show(self, checked: CheckedPack) -> None:
         self._checked = checked
         findings = checked.findings
-        errors = sum(one.severity is api.Severity.ERROR for one in findings)
+        errors = sum(one.severity is Severity.ERROR for one in findings)
         fixable = sum(one.fix is not None for one in findings)
         word = f"{figures.count(errors, 'error')}: run refuses this pack" if errors else "valid"
         note = f"{word}; {figures.count(len(findings), 'finding')}, {fixable} with a fix"
@@ -97,7 +99,7 @@ class FindingsScreen(PackScreen):
     def on_data_table_row_highlighted(self) -> None:
         self._show_detail()
 
-    def _current(self) -> api.Finding | None:
+    def _current(self) -> Finding | None:
         row = self.query_one("#findings", DataTable).cursor_row
         findings = self._checked.findings if self._checked else ()
         return findings[row] if 0 <= row < len(findings) else None
@@ -124,13 +126,13 @@ class FindingsScreen(PackScreen):
 
     def action_fix(self) -> None:
         settings = self.program.load_settings(self.pack)
-        self.start("fix", lambda: api.preview_fixes(self.pack, settings), self._offer)
+        self.start("fix", lambda: preview_fixes(self.pack, settings), self._offer)
 
-    def _offer(self, preview: api.FixPreview) -> None:
+    def _offer(self, preview: FixPreview) -> None:
         self._ask_to_fix(preview)
 
     @work(group="dialog")
-    async def _ask_to_fix(self, preview: api.FixPreview) -> None:
+    async def _ask_to_fix(self, preview: FixPreview) -> None:
         if not preview.diff:
             self.say("no finding here has an automatic fix")
             return
@@ -140,16 +142,16 @@ class FindingsScreen(PackScreen):
             settings = self.program.load_settings(self.pack)
             self.start(
                 "fix",
-                lambda: api.validate(self.pack, settings, fix=True).checked[0],
+                lambda: validate_packs(self.pack, settings, fix=True).checked[0],
                 self._fixed,
             )
 
-    def _fixed(self, checked: api.CheckedPack) -> None:
+    def _fixed(self, checked: CheckedPack) -> None:
         self.say(f"fixed {checked.report.fixed}")
         self._show(checked)
 
 
-def findings_text(findings: Sequence[api.Finding], most: int = 8) -> Text:
+def findings_text(findings: Sequence[Finding], most: int = 8) -> Text:
     """The first findings, one to a line."""
     if not findings:
         return Text("No findings.", style="green")

@@ -11,12 +11,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import DataTable, Static
 
-from oraclepack import api
 from oraclepack.errors import ExitCode
+from oraclepack.run.project_records import ProjectRuns
+from oraclepack.settings.registry import Settings
 from oraclepack.tui.app import TuiApp
 from oraclepack.tui.pack_screen import PackScreen, keep_cursor
 from oraclepack.tui.screen_text import cell
 from oraclepack.tui.watch_screen import COLUMNS, EVERY, FLEXIBLE, step_row, summary
+from oraclepack.view.run_status import RunStatus, StepStatus
 
 MOST_STEPS = 8
 _OTHER_LINES = 5
@@ -48,12 +50,12 @@ class InlineWatchScreen(PackScreen, inherit_bindings=False):
 
     def load(self) -> None:
         root, name = self._root, self._run_name
-        self.start("watch", lambda: api.runs(root).status(name), self._show)
+        self.start("watch", lambda: ProjectRuns(root).status(name), self._show)
 
     def failed(self, group: str, message: str) -> None:
         self.query_one("#inline-note", Static).update(cell(message, "bold red"))
 
-    def _show(self, status: api.RunStatus) -> None:
+    def _show(self, status: RunStatus) -> None:
         room = max(1, min(MOST_STEPS, self.app.size.height - _OTHER_LINES))
         shown = shown_steps(status.steps, room)
         calls = {one.step_id: one for one in status.calls}
@@ -83,7 +85,7 @@ class InlineWatchApp(TuiApp, inherit_bindings=False):
         Binding("ctrl+c", "interrupt", "Leave", show=False, priority=True),
     ]
 
-    def __init__(self, run_name: str, settings: api.Settings) -> None:
+    def __init__(self, run_name: str, settings: Settings) -> None:
         super().__init__(settings.root, settings)
         self._run_name = run_name
 
@@ -94,14 +96,14 @@ class InlineWatchApp(TuiApp, inherit_bindings=False):
         self.exit(ExitCode.INTERRUPTED)
 
 
-def shown_steps(steps: Sequence[api.StepStatus], room: int) -> list[api.StepStatus]:
+def shown_steps(steps: Sequence[StepStatus], room: int) -> list[StepStatus]:
     """The steps that are shown where there is room for so many, in the order of the pack."""
     rank = {state: number for number, state in enumerate(_FIRST)}
     by_rank = sorted(range(len(steps)), key=lambda n: rank.get(steps[n].state, len(rank)))
     return [steps[n] for n in sorted(by_rank[:room])]
 
 
-def rest_text(steps: Sequence[api.StepStatus], shown: Sequence[api.StepStatus]) -> str:
+def rest_text(steps: Sequence[StepStatus], shown: Sequence[StepStatus]) -> str:
     """How many steps of which state are not shown."""
     names = {one.step_id for one in shown}
     counts = Counter(one.state for one in steps if one.step_id not in names)

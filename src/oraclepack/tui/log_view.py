@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 from textual.widgets import Log
 
-from oraclepack import api
+from oraclepack.errors import OraclePackError
+from oraclepack.shell.log_tail import LogPart, LogWindow
 from oraclepack.system.printable import visible
 from oraclepack.tui.screen_text import shown_line
 
@@ -39,7 +40,7 @@ class LogView(Log):
         self._stop = Event()
         self._worker: Worker[None] | None = None
 
-    def follow(self, name: str, open_logs: Callable[[], Sequence[api.LogWindow]]) -> None:
+    def follow(self, name: str, open_logs: Callable[[], Sequence[LogWindow]]) -> None:
         """Show a log from now on; `open_logs` is called in a thread, until there is one."""
         self._stop.set()
         self._stop = stop = Event()
@@ -54,16 +55,14 @@ class LogView(Log):
     def on_unmount(self) -> None:
         self._stop.set()
 
-    def _follow(
-        self, name: str, open_logs: Callable[[], Sequence[api.LogWindow]], stop: Event
-    ) -> None:
-        windows: Sequence[api.LogWindow] = ()
+    def _follow(self, name: str, open_logs: Callable[[], Sequence[LogWindow]], stop: Event) -> None:
+        windows: Sequence[LogWindow] = ()
         said = False
         while not stop.is_set():
             if not windows:
                 try:
                     windows = open_logs()
-                except api.OraclePackError as trouble:
+                except OraclePackError as trouble:
                     if not said:
                         self.post_message(self.Lines(name, [f"({visible(trouble.message)})"]))
                     said = True
@@ -85,7 +84,7 @@ class LogView(Log):
         return "\n".join(self.lines)
 
 
-def lines_of(part: api.LogPart) -> list[str]:
+def lines_of(part: LogPart) -> list[str]:
     """The lines of a piece of a log as they are shown; the newest, where there are too many."""
     text = part.data.decode("utf-8", "replace")
     # A progress bar ends its lines by a carriage return alone.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack import api
+from oraclepack.system.environment import environment
 from oraclepack.system.printable import visible
 
 _LINE_FLAG = frozenset({"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "kak", "joe"})
@@ -23,7 +23,7 @@ class OpenTarget(msgspec.Struct, frozen=True):
 
 def editor_words(target: OpenTarget) -> list[str]:
     """The command that edits a file, at a line where the editor is known to take one."""
-    variables = api.environment()
+    variables = environment()
     words = shlex.split(variables.get("VISUAL") or variables.get("EDITOR") or "vi")
     at_line = target.line > 0 and Path(words[0]).name in _LINE_FLAG
     # An absolute path: a name that begins with a dash is no flag.
@@ -37,7 +37,7 @@ def edit_file(target: OpenTarget) -> str:
 
 def page_text(text: str) -> str:
     """Show a text in the pager, without what would steer the terminal."""
-    words = shlex.split(api.environment().get("PAGER") or "less")
+    words = shlex.split(environment().get("PAGER") or "less")
     with tempfile.TemporaryDirectory(prefix="oraclepack-") as folder:
         file = Path(folder, "text.txt")
         file.write_text(visible(text), encoding="utf-8", errors="replace")

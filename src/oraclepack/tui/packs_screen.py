@@ -12,14 +12,18 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import DataTable, Header, Static
 
-from oraclepack import api
-from oraclepack.api import figures
+from oraclepack.authoring.blank import new_pack
+from oraclepack.authoring.generate import GenerateRequest, generate
+from oraclepack.lint.finding import Severity
+from oraclepack.lint.validate import ValidateResult, validate_packs
+from oraclepack.report import figures
 from oraclepack.tui.dialogs import LineDialog
 from oraclepack.tui.findings_screen import FindingsScreen, findings_text
 from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.pack_screen import PackScreen, TextPane, keep_cursor
 from oraclepack.tui.screen_text import cell, field, joined, number_cell, state_cell
 from oraclepack.tui.steps_screen import StepsScreen
+from oraclepack.view.pack_overview import PackEntry, list_packs
 
 _NO_PACKS = """\
 There are no packs below this folder.
@@ -44,8 +48,8 @@ class PacksScreen(PackScreen):
         super().__init__()
         place = Path(folder)
         self.folder = str(place if place.is_dir() else place.parent)
-        self._packs: tuple[api.PackEntry, ...] = ()
-        self._checked: dict[str, api.ValidateResult | str] = {}
+        self._packs: tuple[PackEntry, ...] = ()
+        self._checked: dict[str, ValidateResult | str] = {}
 
     def compose(self) -> ComposeResult:
         yield Header(icon="≡")
@@ -66,7 +70,7 @@ class PacksScreen(PackScreen):
 
     def load(self) -> None:
         folder, load_settings = self.folder, self.program.load_settings
-        self.start("packs", lambda: api.list_packs(folder, load_settings(folder)), self._show)
+        self.start("packs", lambda: list_packs(folder, load_settings(folder)), self._show)
 
     def failed(self, group: str, message: str) -> None:
         if group.startswith("check "):
@@ -75,7 +79,7 @@ class PacksScreen(PackScreen):
         else:
             super().failed(group, message)
 
-    def _show(self, packs: tuple[api.PackEntry, ...]) -> None:
+    def _show(self, packs: tuple[PackEntry, ...]) -> None:
         self._packs = packs
         folder = "this folder" if self.folder == "." else self.folder
         note = f"{figures.count(len(packs), 'pack')} below {folder}" if packs else _NO_PACKS
@@ -85,12 +89,12 @@ class PacksScreen(PackScreen):
             self._check(pack.path)
 
     def _check(self, path: str) -> None:
-        def checked(result: api.ValidateResult) -> None:
+        def checked(result: ValidateResult) -> None:
             self._checked[path] = result
             self._fill()
 
         load_settings = self.program.load_settings
-        self.start(f"check {path}", lambda: api.validate(path, load_settings(path)), checked)
+        self.start(f"check {path}", lambda: validate_packs(path, load_settings(path)), checked)
 
     def _fill(self) -> None:
         table = self.query_one("#packs", DataTable)
@@ -114,7 +118,7 @@ class PacksScreen(PackScreen):
                 short = f"…{name[1 - column.width :]}"
                 table.update_cell(pack.path, column.key, cell(short, "bold"))
 
-    def _row(self, pack: api.PackEntry) -> tuple[Text, ...]:
+    def _row(self, pack: PackEntry) -> tuple[Text, ...]:
         run = pack.last_run
         valid, steps = self._validity(pack.path)
         return (
@@ -133,7 +137,7 @@ class PacksScreen(PackScreen):
         if isinstance(result, str):
             return cell("✗ unreadable", "bold red"), "-"
         report = result.checked[0].report
-        errors = sum(one.severity is api.Severity.ERROR for one in report.findings)
+        errors = sum(one.severity is Severity.ERROR for one in report.findings)
         others = len(report.findings) - errors
         more = f", {others} more" if others else ""
         steps = str(len(result.checked[0].pack.steps))
@@ -174,7 +178,7 @@ class PacksScreen(PackScreen):
             parts += ["\n", findings_text(result.checked[0].findings)]
         pane.show(joined(parts))
 
-    def _current(self) -> api.PackEntry | None:
+    def _current(self) -> PackEntry | None:
         row = self.query_one("#packs", DataTable).cursor_row
         return self._packs[row] if 0 <= row < len(self._packs) else None
 
@@ -208,7 +212,7 @@ class PacksScreen(PackScreen):
         name = str(Path(self.folder, "pack.md"))
         path = await self.app.push_screen_wait(LineDialog("Write an empty pack to", name))
         if path is not None:
-            self.start("new", lambda: api.new_pack(path), lambda _: self._made(path))
+            self.start("new", lambda: new_pack(path), lambda _: self._made(path))
 
     @work(group="dialog")
     async def action_generate(self) -> None:
@@ -219,7 +223,11 @@ class PacksScreen(PackScreen):
             return
         root = Path(self.program.load_settings(self.folder).root)
         self.say("reading the repository…")
-        self.start("new", lambda: api.generate(root, out=path), lambda _: self._made(path))
+        self.start(
+            "new",
+            lambda: generate(GenerateRequest(root=root, out=path)),
+            lambda _: self._made(path),
+        )
 
     def _made(self, path: str) -> None:
         self.say(f"wrote {path}")

@@ -13,10 +13,20 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Button, Header, Input, Label, OptionList, Select, Static
 from textual.widgets.option_list import Option
 
-from oraclepack import api
-from oraclepack.api import call_settings as cs
-from oraclepack.api import figures
-from oraclepack.api import run_settings as rs
+from oraclepack.journal.costs import calls_text, money
+from oraclepack.lint.finding import Severity
+from oraclepack.lint.validate import validate_packs
+from oraclepack.report import figures
+from oraclepack.run.entry_points import forecast_run, start_run
+from oraclepack.run.forecast import CostForecast
+from oraclepack.run.planning.plan import Decision
+from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.start_run import StartedRun
+from oraclepack.run.step_content import check_overrides
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.named_pages import save_page
+from oraclepack.settings.registry import Settings
 from oraclepack.tui.dialogs import ConfirmDialog, LineDialog
 from oraclepack.tui.pack_screen import PackScreen
 from oraclepack.tui.screen_text import block, cell, field, heading, joined
@@ -109,7 +119,7 @@ class PrepareScreen(PackScreen):
             settings = self.program.load_settings(self.pack, values)
             self.start(
                 "flag",
-                lambda: api.check_overrides(self.pack, settings),
+                lambda: check_overrides(self.pack, settings),
                 lambda _: self._add(text),
             )
 
@@ -147,7 +157,7 @@ class PrepareScreen(PackScreen):
         if name is not None:
             self.start(
                 "page",
-                lambda: api.save_chatgpt_url(name, url),
+                lambda: str(save_page(name, url)),
                 lambda file: self.say(f"{name} is in {file}"),
             )
         self._values[cs.CHATGPT_URL.name] = url
@@ -171,17 +181,17 @@ class PrepareScreen(PackScreen):
         self._values.update(values)
         return values
 
-    def arguments(self) -> api.RunArguments:
+    def arguments(self) -> RunArguments:
         ids = ",".join(self._selected)
         match str(self.query_one("#which", Select).value):
             case "selected":
-                return api.RunArguments(steps=ids)
+                return RunArguments(steps=ids)
             case "again":
-                return api.RunArguments(rerun=ids)
+                return RunArguments(rerun=ids)
             case "failed":
-                return api.RunArguments(rerun="failed")
+                return RunArguments(rerun="failed")
             case _:
-                return api.RunArguments()
+                return RunArguments()
 
     # The start
 
@@ -209,11 +219,11 @@ class PrepareScreen(PackScreen):
             pack, settings, arguments = self.pack, found.settings, found.arguments
             self.start(
                 "start",
-                lambda: api.start(pack, settings, arguments, more=("--yes",)),
+                lambda: start_run(pack, settings, arguments, more=("--yes",)),
                 self._started,
             )
 
-    def _started(self, run: api.StartedRun) -> None:
+    def _started(self, run: StartedRun) -> None:
         self.program.open_watch(self.pack, run.name)
 
     def failed(self, group: str, message: str) -> None:
@@ -226,18 +236,18 @@ class PrepareScreen(PackScreen):
 class Confirmation:
     """What a person is asked before a run begins, or why it cannot begin."""
 
-    def __init__(self, settings: api.Settings, arguments: api.RunArguments) -> None:
+    def __init__(self, settings: Settings, arguments: RunArguments) -> None:
         self.settings, self.arguments = settings, arguments
         self.refusal = ""
         self.question = ""
         self.detail = Text()
 
 
-def confirmation(pack: str, settings: api.Settings, arguments: api.RunArguments) -> Confirmation:
+def confirmation(pack: str, settings: Settings, arguments: RunArguments) -> Confirmation:
     """Validate, then forecast: what `validate` or the plan refuses is never started."""
     found = Confirmation(settings, arguments)
-    checked = api.validate(pack, settings).checked[0]
-    errors = [one for one in checked.findings if one.severity is api.Severity.ERROR]
+    checked = validate_packs(pack, settings).checked[0]
+    errors = [one for one in checked.findings if one.severity is Severity.ERROR]
     if errors:
         first = errors[0]
         found.refusal = (
@@ -245,8 +255,8 @@ def confirmation(pack: str, settings: api.Settings, arguments: api.RunArguments)
             f"line {first.span.line}: {first.message}"
         )
         return found
-    forecast, warnings = api.forecast(pack, settings, arguments)
-    running = [one for one in forecast.steps if one.decision == api.Decision.RUN]
+    forecast, warnings = forecast_run(pack, settings, arguments)
+    running = [one for one in forecast.steps if one.decision == Decision.RUN]
     if not running:
         found.refusal = "there is nothing to run: every chosen step is done"
         return found
@@ -256,7 +266,7 @@ def confirmation(pack: str, settings: api.Settings, arguments: api.RunArguments)
     return found
 
 
-def _price(forecast: api.CostForecast) -> str:
+def _price(forecast: CostForecast) -> str:
     unknown = (
         f"{figures.count(forecast.unpriced_calls, 'call')} of unknown price"
         if forecast.unpriced_calls
@@ -264,17 +274,17 @@ def _price(forecast: api.CostForecast) -> str:
     )
     if forecast.cost is None:
         return unknown or "nothing: no call is to be asked"
-    likely = f"likely {api.money(forecast.cost.likely)}, at most {api.money(forecast.cost.high)}"
+    likely = f"likely {money(forecast.cost.likely)}, at most {money(forecast.cost.high)}"
     return f"{likely}{f', {unknown}' if unknown else ''}"
 
 
-def forecast_detail(forecast: api.CostForecast, warnings: Sequence[str]) -> Text:
+def forecast_detail(forecast: CostForecast, warnings: Sequence[str]) -> Text:
     """The forecast of `plan` as text."""
     parts: list[Text | str] = []
     parts += [block(f"! {text}\n", "yellow") for text in (*warnings, *forecast.missing)]
     parts += [block(f"! call {one} is longer than its model takes\n") for one in forecast.too_long]
     parts += [
-        field("calls", api.calls_text(forecast.to_ask, forecast.cached, forecast.adopted)),
+        field("calls", calls_text(forecast.to_ask, forecast.cached, forecast.adopted)),
         field("refused", forecast.refused) if forecast.refused else "",
         field("tokens", f"about {forecast.input_tokens:,} in"),
         field("cost", _price(forecast)),
@@ -284,7 +294,7 @@ def forecast_detail(forecast: api.CostForecast, warnings: Sequence[str]) -> Text
         heading("Steps"),
     ]
     for step in forecast.steps:
-        cost = f"~{api.money(step.cost.likely)}" if step.cost else ""
+        cost = f"~{money(step.cost.likely)}" if step.cost else ""
         problem = f"  {step.problem}" if step.problem else ""
         line = f"{step.step_id} {step.decision:<8} {cost:>8}  {step.title}{problem}"
         parts += [cell(line, "bold red" if problem else ""), "\n"]

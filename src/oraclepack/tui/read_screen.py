@@ -12,8 +12,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import DataTable, Header, Input, Static
 
-from oraclepack import api
-from oraclepack.api import figures
+from oraclepack.report import figures
+from oraclepack.report.report_data import ReportData, ReportStep, SourceQuote
+from oraclepack.report.write_report import read_run
 from oraclepack.tui import step_details
 from oraclepack.tui.dialogs import ChoiceDialog
 from oraclepack.tui.outside_programs import OpenTarget
@@ -34,9 +35,9 @@ class ReadScreen(PackScreen):
         super().__init__()
         self.pack = pack
         self.run_name = run_name
-        self._data: api.ReportData | None = None
-        self._rows: list[api.ReportStep] = []
-        self._quote: api.SourceQuote | None = None
+        self._data: ReportData | None = None
+        self._rows: list[ReportStep] = []
+        self._quote: SourceQuote | None = None
 
     def compose(self) -> ComposeResult:
         yield Header(icon="≡")
@@ -60,11 +61,11 @@ class ReadScreen(PackScreen):
     def load(self) -> None:
         self.start("read", self._read, self._show)
 
-    def _read(self) -> api.ReportData:
+    def _read(self) -> ReportData:
         settings = self.program.load_settings(self.pack)
-        return api.read_run(self.run_name or self.pack, settings)
+        return read_run(self.run_name or self.pack, settings)
 
-    def _show(self, data: api.ReportData) -> None:
+    def _show(self, data: ReportData) -> None:
         self._data = data
         self.sub_title = step_details.pack_note(data) or data.status
         self._fill()
@@ -97,7 +98,7 @@ class ReadScreen(PackScreen):
     def on_data_table_row_highlighted(self) -> None:
         self._show_step()
 
-    def current_step(self) -> api.ReportStep | None:
+    def current_step(self) -> ReportStep | None:
         row = self.query_one("#answers", DataTable).cursor_row
         return self._rows[row] if 0 <= row < len(self._rows) else None
 
@@ -164,7 +165,7 @@ class ReadScreen(PackScreen):
         self.program.open_backlog(self.pack, self._data.run_name if self._data else self.run_name)
 
 
-def count_hits(step: api.ReportStep, words: list[str]) -> int:
+def count_hits(step: ReportStep, words: list[str]) -> int:
     """How often the words occur in a step; 0 where one of them is missing."""
     text = "\n".join(
         (step.title, step.question, *step.prompts, *(one.text for one in step.answers))

@@ -7,9 +7,12 @@ from pathlib import Path
 
 from rich.text import Text
 
-from oraclepack import api
-from oraclepack.api import figures
+from oraclepack.report import figures
+from oraclepack.report.report_data import ReportAnswer, ReportData, ReportStep, SourceQuote
+from oraclepack.run.explain_steps import WhyReport
+from oraclepack.run.step_content import ContentCall, StepContent
 from oraclepack.tui.screen_text import STATE_STYLES, block, field, heading, joined
+from oraclepack.work.backlog import Record
 
 TABS = ("question", "files", "command", "answer", "log", "why", "work")
 
@@ -21,7 +24,7 @@ def answer_file(root: Path, run_name: str, path: str) -> Path:
     return (home if is_rehearsal else home / "runs") / run_name / path
 
 
-def question_text(content: api.StepContent) -> str:
+def question_text(content: StepContent) -> str:
     """The exact prompts of a step."""
     parts = []
     for number, call in enumerate(content.calls, start=1):
@@ -33,7 +36,7 @@ def question_text(content: api.StepContent) -> str:
     return "\n\n".join(parts) or "This step asks no question.\n\n" + content.code.strip()
 
 
-def files_text(content: api.StepContent) -> Text:
+def files_text(content: StepContent) -> Text:
     """The attachments of each call with size and tokens, and their sums."""
     whole = Text()
     for number, call in enumerate(content.calls, start=1):
@@ -55,7 +58,7 @@ def files_text(content: api.StepContent) -> Text:
     return whole if whole.plain else Text("No call of this step attaches a file.")
 
 
-def command_text(content: api.StepContent) -> str:
+def command_text(content: StepContent) -> str:
     """The calls word by word, with overrides applied."""
     parts = []
     for number, call in enumerate(content.calls, start=1):
@@ -65,12 +68,12 @@ def command_text(content: api.StepContent) -> str:
     return "\n\n".join(parts)
 
 
-def _folded(call: api.ContentCall) -> str:
+def _folded(call: ContentCall) -> str:
     """A command with one flag per line."""
     return call.command.replace(" --", " \\\n  --")
 
 
-def answer_text(step: api.ReportStep | None) -> Text:
+def answer_text(step: ReportStep | None) -> Text:
     """The answers of a step, what their checks say, and what they cite."""
     if step is None:
         return Text("This step has not run yet. Press p to prepare a run.")
@@ -100,7 +103,7 @@ def answer_text(step: api.ReportStep | None) -> Text:
     return joined(parts)
 
 
-def _answer_notes(answer: api.ReportAnswer) -> list[Text]:
+def _answer_notes(answer: ReportAnswer) -> list[Text]:
     notes = []
     if answer.from_cache:
         notes.append(field("from", "the cache"))
@@ -111,13 +114,13 @@ def _answer_notes(answer: api.ReportAnswer) -> list[Text]:
     return notes
 
 
-def quote_line(quote: api.SourceQuote) -> Text:
+def quote_line(quote: SourceQuote) -> Text:
     """One cited place and what is known of it."""
     mark = "✓" if quote.lines else "?"
     return field(f"{mark} {quote.state}", quote.place)
 
 
-def quote_text(quote: api.SourceQuote) -> Text:
+def quote_text(quote: SourceQuote) -> Text:
     """The lines of a cited place."""
     parts: list[Text | str] = [field("cited", quote.place), field("state", quote.state), "\n"]
     for line in quote.lines:
@@ -128,7 +131,7 @@ def quote_text(quote: api.SourceQuote) -> Text:
     return joined(parts)
 
 
-def why_text(sentence: str, why: api.WhyReport) -> Text:
+def why_text(sentence: str, why: WhyReport) -> Text:
     """Why a step would run or not, and the parts of the keys of its calls."""
     parts: list[Text | str] = [block(sentence), "\n\n"]
     parts += [field("run", why.run_id), field("because", why.run_reason)]
@@ -148,7 +151,7 @@ def why_text(sentence: str, why: api.WhyReport) -> Text:
     return joined(parts)
 
 
-def work_text(step_id: str, records: Sequence[api.WorkRecord], ticked: Sequence[str]) -> Text:
+def work_text(step_id: str, records: Sequence[Record], ticked: Sequence[str]) -> Text:
     """The tasks that the answer of a step came to."""
     own = [one for one in records if step_id in one.sources or one.step_id == step_id]
     if not own:
@@ -156,7 +159,7 @@ def work_text(step_id: str, records: Sequence[api.WorkRecord], ticked: Sequence[
     return joined(record_text(one, is_ticked=one.task_id in ticked) for one in own)
 
 
-def record_text(record: api.WorkRecord, *, is_ticked: bool, note: str = "") -> Text:
+def record_text(record: Record, *, is_ticked: bool, note: str = "") -> Text:
     """A task in full."""
     box = "☑" if is_ticked else "☐"
     mark = (
@@ -184,7 +187,7 @@ def record_text(record: api.WorkRecord, *, is_ticked: bool, note: str = "") -> T
     return joined([*parts, "\n"])
 
 
-def pack_note(data: api.ReportData) -> str:
+def pack_note(data: ReportData) -> str:
     """What a reader has to know of the run whose answers are shown."""
     notes = []
     if data.is_rehearsal:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from oraclepack import api
 from oraclepack.errors import UsageError
+from oraclepack.view.step_listing import ListedStep
 
 _COMPARISON = re.compile(r"roi(?P<sign>>=|<=|>|<|=)(?P<number>-?\d+(?:\.\d+)?)", re.IGNORECASE)
 _NAMED = re.compile(r"(?P<name>[a-z]+):(?P<value>.*)", re.IGNORECASE)
@@ -30,7 +30,7 @@ class StepFilter(msgspec.Struct, frozen=True):
     comparisons: tuple[tuple[str, float], ...] = ()
     fields: tuple[tuple[str, str], ...] = ()
 
-    def accepts(self, step: "api.ListedStep", state: str | None) -> bool:
+    def accepts(self, step: ListedStep, state: str | None) -> bool:
         """Whether a step is shown; a step without an ROI fails every comparison."""
         text = f"{step.step_id} {step.title} {step.reference or ''}".lower()
         return (
@@ -70,7 +70,7 @@ def _comparison_holds(roi: float | None, sign: str, number: float) -> bool:
     }[sign]
 
 
-def _field_matches(step: "api.ListedStep", state: str | None, name: str, value: str) -> bool:
+def _field_matches(step: ListedStep, state: str | None, name: str, value: str) -> bool:
     match name:
         case "category":
             return value in (step.category or "").lower()
@@ -81,11 +81,11 @@ def _field_matches(step: "api.ListedStep", state: str | None, name: str, value: 
 
 
 def sorted_steps(
-    steps: Iterable[tuple[int, "api.ListedStep", str | None]], by: str, *, reverse: bool
-) -> Sequence[tuple[int, "api.ListedStep", str | None]]:
+    steps: Iterable[tuple[int, ListedStep, str | None]], by: str, *, reverse: bool
+) -> Sequence[tuple[int, ListedStep, str | None]]:
     """Rows of position in the pack, step and state, sorted by a column of `SORTS`."""
 
-    def key(row: tuple[int, "api.ListedStep", str | None]) -> tuple[object, ...]:
+    def key(row: tuple[int, ListedStep, str | None]) -> tuple[object, ...]:
         place, step, state = row
         match by:
             case "ROI":

@@ -12,9 +12,17 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import DataTable, Header, Input, Static, TabbedContent, TabPane
 
-from oraclepack import api
-from oraclepack.api import figures
-from oraclepack.errors import UsageError
+from oraclepack.errors import OraclePackError, UsageError
+from oraclepack.journal.costs import money
+from oraclepack.report import figures
+from oraclepack.report.report_data import ReportData, ReportStep
+from oraclepack.report.write_report import read_run
+from oraclepack.run.entry_points import explain_step, forecast_run
+from oraclepack.run.explain_steps import WhyReport
+from oraclepack.run.forecast import CostForecast, PlannedStepCost
+from oraclepack.run.project_records import ProjectRuns
+from oraclepack.run.step_content import StepContent, step_content
+from oraclepack.settings.registry import Settings
 from oraclepack.tui import step_details
 from oraclepack.tui.findings_screen import FindingsScreen
 from oraclepack.tui.log_view import LogView
@@ -22,6 +30,7 @@ from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.pack_screen import PackScreen, TextPane, fit_columns
 from oraclepack.tui.screen_text import block, cell, number_cell, state_cell
 from oraclepack.tui.step_filter import HELP, SORTS, StepFilter, read_filter, sorted_steps
+from oraclepack.view.step_listing import ListedStep, StepList, list_steps
 
 _FIRST_ROWS = 300
 """Rows that are drawn at once; a longer table is filled while it is shown."""
@@ -57,12 +66,12 @@ class StepsScreen(PackScreen):
         self.pack = pack
         self.values: dict[str, object] = {}
         """Settings that were chosen for the next run, by name."""
-        self._steps: api.StepList | None = None
-        self._run: api.ReportData | None = None
+        self._steps: StepList | None = None
+        self._run: ReportData | None = None
         self._run_is_read = False
         self._after_reading: Callable[[], None] | None = None
         """What a key asked for before the run was read."""
-        self._forecast: dict[str, api.PlannedStepCost] = {}
+        self._forecast: dict[str, PlannedStepCost] = {}
         self._rows: list[int] = []
         self._selected: set[int] = set()
         self._filter = StepFilter()
@@ -98,24 +107,24 @@ class StepsScreen(PackScreen):
         self.start("steps", self._list, self._show)
         self.start("run", self._read_run, self._show_run)
 
-    def settings(self) -> api.Settings:
+    def settings(self) -> Settings:
         """The settings of this command and of this screen."""
         return self.program.load_settings(self.pack, self.values)
 
-    def _list(self) -> api.StepList:
-        return api.list_steps(self.pack, self.settings())
+    def _list(self) -> StepList:
+        return list_steps(self.pack, self.settings())
 
-    def _read_run(self) -> api.ReportData | None:
+    def _read_run(self) -> ReportData | None:
         try:
-            return api.read_run(self.pack, self.settings())
-        except api.OraclePackError:
+            return read_run(self.pack, self.settings())
+        except OraclePackError:
             return None  # it has not run yet
 
-    def _show(self, steps: api.StepList) -> None:
+    def _show(self, steps: StepList) -> None:
         self._steps = steps
         self._fill()
 
-    def _show_run(self, run: api.ReportData | None) -> None:
+    def _show_run(self, run: ReportData | None) -> None:
         self._run, self._run_is_read = run, True
         self._shown_step = ""
         if run is not None:
@@ -129,11 +138,11 @@ class StepsScreen(PackScreen):
 
     # The table
 
-    def _state(self, step: api.ListedStep) -> str | None:
+    def _state(self, step: ListedStep) -> str | None:
         ran = self._report_step(step.step_id)
         return ran.state if ran is not None else step.status
 
-    def _report_step(self, step_id: str) -> api.ReportStep | None:
+    def _report_step(self, step_id: str) -> ReportStep | None:
         steps = self._run.steps if self._run else ()
         return next((one for one in steps if one.step_id == step_id), None)
 
@@ -188,7 +197,7 @@ class StepsScreen(PackScreen):
         planned = self._forecast.get(step_id)
         if planned is None:
             return "–"
-        return f"~{api.money(planned.cost.likely)}" if planned.cost else "unknown"
+        return f"~{money(planned.cost.likely)}" if planned.cost else "unknown"
 
     def _show_note(self, total: int) -> None:
         assert self._steps is not None
@@ -198,7 +207,7 @@ class StepsScreen(PackScreen):
         note = f"{part}{figures.count(total, 'step')} {order}{chosen}"
         self.query_one("#steps-note", Static).update(note)
 
-    def current_step(self) -> api.ListedStep | None:
+    def current_step(self) -> ListedStep | None:
         row = self.query_one("#steps", DataTable).cursor_row
         if self._steps is None or not 0 <= row < len(self._rows):
             return None
@@ -298,12 +307,12 @@ class StepsScreen(PackScreen):
     def action_estimate(self) -> None:
         self.say("rehearsing the steps in a copy of the project; nothing is asked…")
         settings = self.settings()
-        self.start("forecast", lambda: api.forecast(self.pack, settings), self._show_forecast)
+        self.start("forecast", lambda: forecast_run(self.pack, settings), self._show_forecast)
 
-    def _show_forecast(self, done: tuple[api.CostForecast, tuple[str, ...]]) -> None:
+    def _show_forecast(self, done: tuple[CostForecast, tuple[str, ...]]) -> None:
         forecast, warnings = done
         self._forecast = {one.step_id: one for one in forecast.steps}
-        likely = f"likely {api.money(forecast.cost.likely)}" if forecast.cost else "no known cost"
+        likely = f"likely {money(forecast.cost.likely)}" if forecast.cost else "no known cost"
         asked = figures.count(forecast.to_ask, "call")
         self.say("\n".join((f"{asked} to ask, {likely}", *warnings)))
         self._fill()
@@ -336,21 +345,19 @@ class StepsScreen(PackScreen):
         if self.active_tab == "log":
             self._follow_log(name)
         if self.active_tab == "why":
-            self.start("why", lambda: api.why(pack, name, settings()), self._show_why)
+            self.start("why", lambda: explain_step(pack, name, settings()), self._show_why)
         else:
-            self.start(
-                "content", lambda: api.step_content(pack, name, settings()), self._show_content
-            )
+            self.start("content", lambda: step_content(pack, name, settings()), self._show_content)
 
     def _pane(self, name: str) -> TextPane:
         return self.query_one(f"#text-{name}", TextPane)
 
-    def _show_content(self, content: api.StepContent) -> None:
+    def _show_content(self, content: StepContent) -> None:
         self._pane("question").show(step_details.question_text(content))
         self._pane("files").show(step_details.files_text(content))
         self._pane("command").show(step_details.command_text(content))
 
-    def _show_why(self, answer: tuple[str, api.WhyReport]) -> None:
+    def _show_why(self, answer: tuple[str, WhyReport]) -> None:
         self._pane("why").show(step_details.why_text(*answer))
 
     def failed(self, group: str, message: str) -> None:
@@ -367,7 +374,7 @@ class StepsScreen(PackScreen):
             view.write_line("This step has not run yet.")
             return
         settings, name = self.settings, run.run_name
-        view.follow(step_id, lambda: api.runs(settings().root).log_windows(name, step_id))
+        view.follow(step_id, lambda: ProjectRuns(settings().root).log_windows(name, step_id))
 
     def current_text(self) -> str:
         """The text of the open tab, whatever has the focus: the table only chooses the step."""

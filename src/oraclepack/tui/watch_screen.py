@@ -13,12 +13,15 @@ from textual.containers import Vertical
 from textual.timer import Timer
 from textual.widgets import DataTable, Header, Static
 
-from oraclepack import api
-from oraclepack.api import figures
+from oraclepack.report import figures
+from oraclepack.run.accept import accept_outputs
+from oraclepack.run.project_records import ProjectRuns
+from oraclepack.run.run_control import ControlReply, ControlRequest
 from oraclepack.tui.dialogs import ChoiceDialog, LineDialog, StopDialog
 from oraclepack.tui.log_view import LogView
 from oraclepack.tui.pack_screen import PackScreen, keep_cursor
 from oraclepack.tui.screen_text import cell, number_cell, state_cell
+from oraclepack.view.run_status import CallInFlight, RunStatus, StepStatus
 
 EVERY = 0.7
 """Seconds between two looks at a run."""
@@ -44,7 +47,7 @@ class WatchScreen(PackScreen):
         super().__init__()
         self.pack = pack
         self.run_name = name
-        self.status: api.RunStatus | None = None
+        self.status: RunStatus | None = None
         self._log_of = ""
         self._timer: Timer | None = None
 
@@ -70,9 +73,9 @@ class WatchScreen(PackScreen):
         return self.program.load_settings(self.pack).root
 
     def load(self) -> None:
-        self.start("watch", lambda: api.runs(self.root).status(self.run_name), self._show)
+        self.start("watch", lambda: ProjectRuns(self.root).status(self.run_name), self._show)
 
-    def _show(self, status: api.RunStatus) -> None:
+    def _show(self, status: RunStatus) -> None:
         self.status = status
         self.sub_title = status.state
         self.query_one("#watch-note", Static).update(summary(status))
@@ -92,7 +95,7 @@ class WatchScreen(PackScreen):
     def on_data_table_row_highlighted(self) -> None:
         self._follow()
 
-    def current_step(self) -> api.StepStatus | None:
+    def current_step(self) -> StepStatus | None:
         row = self.query_one("#watched", DataTable).cursor_row
         steps = self.status.steps if self.status else ()
         return steps[row] if 0 <= row < len(steps) else None
@@ -105,24 +108,24 @@ class WatchScreen(PackScreen):
         name, step_id = self.run_name, step.step_id
         view = self.query_one("#watch-log", LogView)
         view.border_title = f"log of step {step_id}"
-        view.follow(step_id, lambda: api.runs(self.root).log_windows(name, step_id))
+        view.follow(step_id, lambda: ProjectRuns(self.root).log_windows(name, step_id))
 
     def current_text(self) -> str:
         return self.query_one("#watch-log", LogView).plain
 
     # Control
 
-    def _ask(self, request: api.ControlRequest) -> None:
+    def _ask(self, request: ControlRequest) -> None:
         name = self.run_name
-        self.start("control", lambda: api.runs(self.root).control(name, request), self._answered)
+        self.start("control", lambda: ProjectRuns(self.root).control(name, request), self._answered)
 
-    def _answered(self, reply: api.ControlReply) -> None:
+    def _answered(self, reply: ControlReply) -> None:
         self.say(reply.message, "information" if reply.ok else "error")
         self.load()
 
     def action_pause(self) -> None:
         paused = self.status is not None and self.status.paused
-        self._ask(api.control_request("resume" if paused else "pause", by="tui"))
+        self._ask(ControlRequest(action="resume" if paused else "pause", by="tui"))
 
     def action_stop_step(self) -> None:
         step = self.current_step()
@@ -140,7 +143,7 @@ class WatchScreen(PackScreen):
         answer = await self.app.push_screen_wait(StopDialog(question, stop_detail(asked)))
         if answer is not None:
             now = answer == "now"
-            self._ask(api.control_request("stop", step=step, now=now, by="tui"))
+            self._ask(ControlRequest(action="stop", step=step, now=now, by="tui"))
 
     @work(group="dialog")
     async def action_decide(self) -> None:
@@ -155,8 +158,8 @@ class WatchScreen(PackScreen):
         answer = await self.app.push_screen_wait(dialog)
         if answer is not None:
             self._ask(
-                api.control_request(
-                    "answer", step=one.step_id, call=one.call, answer=answer, by="tui"
+                ControlRequest(
+                    action="answer", step=one.step_id, call=one.call, answer=answer, by="tui"
                 )
             )
 
@@ -176,7 +179,7 @@ class WatchScreen(PackScreen):
             )
             self.start(
                 "accept",
-                lambda: api.accept(pack, step_id, settings, reason=reason, run_id=run_id),
+                lambda: accept_outputs(pack, step_id, settings, reason=reason, run_id=run_id),
                 lambda _: self._after(f"step {step_id} is accepted"),
             )
 
@@ -209,7 +212,7 @@ def stop_detail(asked: int) -> str:
     )
 
 
-def step_row(step: api.StepStatus, call: api.CallInFlight | None) -> tuple[Text, ...]:
+def step_row(step: StepStatus, call: CallInFlight | None) -> tuple[Text, ...]:
     """A step in the table of a run, as `COLUMNS`."""
     return (
         cell(step.step_id),
@@ -230,7 +233,7 @@ _DOING = {
 }
 
 
-def doing(step: api.StepStatus, call: api.CallInFlight | None) -> str:
+def doing(step: StepStatus, call: CallInFlight | None) -> str:
     """What a step does now, or why it failed."""
     if call is None:
         return step.error or ""
@@ -241,7 +244,7 @@ def doing(step: api.StepStatus, call: api.CallInFlight | None) -> str:
     return f"{words}{reason}{detail}{tries}"
 
 
-def summary(status: api.RunStatus, *, keys: bool = True) -> Text:
+def summary(status: RunStatus, *, keys: bool = True) -> Text:
     """A run in a line: state, figures, time left, open questions, with the key for them."""
     done = sum(one.state in {"ok", "accepted"} for one in status.steps)
     failed = sum(one.state == "failed" for one in status.steps)
@@ -258,7 +261,7 @@ def summary(status: api.RunStatus, *, keys: bool = True) -> Text:
     return cell(" · ".join(filter(None, parts)), "bold")
 
 
-def time_left(status: api.RunStatus) -> int | None:
+def time_left(status: RunStatus) -> int | None:
     """Milliseconds, from the mean of the finished steps; None where none is finished."""
     if not status.alive:
         return None

@@ -8,6 +8,8 @@ import msgspec
 from oraclepack.errors import InputError
 from oraclepack.journal.costs import NO_COST, CostTotal
 from oraclepack.pack.pack_files import find_packs
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.registry import Settings
 from oraclepack.system.environment import has_runs
 from oraclepack.view.past_runs import RunListEntry, list_runs
 
@@ -27,8 +29,9 @@ class PackEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Of all its runs."""
 
 
-def list_project_packs(root: Path, folder: str) -> tuple[PackEntry, ...]:
+def list_packs(folder: str, settings: Settings | None = None) -> tuple[PackEntry, ...]:
     """The packs below a folder, or the one pack that is named; none is no error."""
+    root = Path((settings or load_settings(folder)).root)
     try:
         packs = find_packs((folder,))
     except InputError:

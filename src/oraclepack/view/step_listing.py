@@ -11,6 +11,8 @@ from oraclepack.pack.contract import contracts_of
 from oraclepack.pack.model import HEADER_FIELDS, Pack, Step
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.pack.questions import questions_of, short_title
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.registry import Settings
 from oraclepack.system.environment import has_runs
 from oraclepack.system.paging import Paged
 from oraclepack.view.past_runs import last_statuses
@@ -66,10 +68,11 @@ class StepList(Paged, frozen=True):
     """The run that would be continued."""
 
 
-def list_pack(path: Path, root: Path) -> StepList:
-    """The steps of the pack at a path, with their status in the project's run of it."""
-    pack = read_pack(path)
-    return listing(pack, *last_statuses(root, pack)) if has_runs(root) else listing(pack)
+def list_steps(pack: str | Path, settings: Settings | None = None) -> StepList:
+    """The steps of a pack, with their status in the run that would be continued."""
+    root = Path((settings or load_settings(pack)).root)
+    read = read_pack(Path(pack))
+    return listing(read, *last_statuses(root, read)) if has_runs(root) else listing(read)
 
 
 def listing(

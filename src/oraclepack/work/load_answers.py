@@ -320,7 +320,7 @@ def _decoded(path: Path, shape: type[Shape]) -> Shape | None:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             f"{path} cannot be read: {error}",
-            hint="`oraclepack doctor --rebuild` rebuilds it from the journal",
+            hint="`oraclepack runs repair` rebuilds it from the journal",
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""`oraclepack call`: one question, a run of one step."""
+"""`oraclepack ask`: one question, a run of one step."""
 
 from pathlib import Path
 

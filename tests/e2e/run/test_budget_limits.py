@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack import api
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.request import request_for
 from oraclepack.run.run import run_pack
+from oraclepack.settings import call_settings
 from oraclepack.settings.registry import Settings
 from tests.clocks import SteppingClock
 from tests.e2e.run.project import Project, Zygote, a_project
@@ -164,12 +165,12 @@ def test_a_daily_budget_continues_tomorrow_without_asking_twice(
     monkeypatch.chdir(project.root)
     for name, value in project.environment.items():
         monkeypatch.setenv(name, value)
-    values = {"budget.per_day": api.call_settings.PER_DAY.kind.read("2"), "validate": False}
-    prices = {"prices": api.call_settings.PRICES.kind.read(PRICE)}
+    values = {"budget.per_day": call_settings.PER_DAY.kind.read("2"), "validate": False}
+    prices = {"prices": call_settings.PRICES.kind.read(PRICE)}
     settings = Settings({**values, **prices}, root=str(project.root))
 
     def on(day: int, *, hour: int = 10) -> int:
-        request = request_for(read_pack(Path("pack.md")), settings, api.RunArguments())
+        request = request_for(read_pack(Path("pack.md")), settings, RunArguments())
         return run_pack(request, SteppingClock(datetime(2026, 3, day, hour, tzinfo=UTC))).exit_code
 
     asked: list[int] = []

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from oraclepack import api
 from oraclepack.calls.call import STOPPED
 from oraclepack.journal import events as j
+from oraclepack.run.project_records import ProjectRuns
 from tests.e2e.calls.office import Gate, ask, events, step, until, warnings
 from tests.e2e.program import Ran
 from tests.e2e.run.project import Project, Zygote, a_project, asking
@@ -50,7 +50,7 @@ def status(project: Project) -> dict[str, Any]:
 
 
 def states(project: Project) -> list[str]:
-    return [one.state for one in api.runs(project.root).status("latest").steps]
+    return [one.state for one in ProjectRuns(project.root).status("latest").steps]
 
 
 def is_over(project: Project) -> bool:
@@ -219,12 +219,12 @@ def test_a_run_waits_for_another_one(tmp_path: Path, zygote: Zygote) -> None:
 
     ran = project.start("run", "next.md", "--detach", "--json", "--wait-for", "latest").wait()
     waiting = ran.data["name"]
-    until(lambda: api.runs(project.root).status(waiting).state == "waiting")
-    assert api.runs(project.root).status(waiting).waiting_for == first["name"]
+    until(lambda: ProjectRuns(project.root).status(waiting).state == "waiting")
+    assert ProjectRuns(project.root).status(waiting).waiting_for == first["name"]
     circle = project.start("run", "next.md", "--wait-for", waiting).wait()
     assert (circle.code, "waits for this one itself" in circle.err) == (2, True)
     gate.open()
-    until(lambda: api.runs(project.root).status(waiting).state == "ok")
+    until(lambda: ProjectRuns(project.root).status(waiting).state == "ok")
 
     assert [call["prompt"].split()[0] for call in project.oracle.calls] == ["Question", "Next?"]
 
@@ -260,7 +260,7 @@ def test_a_call_that_does_not_fit_the_budget_waits_for_a_person(
     started = detached(project, "--max-calls", "1", "--max-parallel", "1")
 
     until(lambda: status(project)["status"] == "needs_decision")
-    (needed,) = api.runs(project.root).status("latest").decisions
+    (needed,) = ProjectRuns(project.root).status("latest").decisions
     assert (needed.step_id, needed.options) == ("02", ("retry", "fail"))
     assert "max_calls" in needed.question.replace("-", "_")
     assert runs(project, "set", "latest", "max_calls=5").code == 0
@@ -302,7 +302,7 @@ def test_an_answer_that_misses_its_contract_waits_for_a_person(
     started = detached(project, "--no-validate")
 
     until(lambda: bool(project.run_dirs) and status(project)["status"] == "needs_decision")
-    (needed,) = api.runs(project.root).status("latest").decisions
+    (needed,) = ProjectRuns(project.root).status("latest").decisions
     assert (needed.step_id, needed.options) == ("01", ("accept", "retry", "fail"))
     if edited:
         output = project.root / "out/01-topic-1.md"
@@ -354,7 +354,7 @@ def test_an_unknown_call_of_a_detached_run_waits_for_a_person(
     started = detached(project, *words)
     until(lambda: status(project)["status"] == "needs_decision")
     until(lambda: states(project)[1] == "ok")  # nothing else stops
-    (needed,) = api.runs(project.root).status("latest").decisions
+    (needed,) = ProjectRuns(project.root).status("latest").decisions
     assert needed.step_id == "01"
     assert len(project.oracle.calls) == 1, "nothing is asked while it is undecided"
     assert runs(project, "answer", "latest", "01", answer).code == 0

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack import api
 from oraclepack.errors import UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import load
+from oraclepack.run.entry_points import run_pack
+from oraclepack.settings import call_settings
 from oraclepack.settings.registry import Settings
 from tests.e2e.run.project import Project, Zygote, a_project
 
@@ -176,8 +177,8 @@ def test_above_a_sum_the_person_is_asked(
     for name, value in project.environment.items():
         monkeypatch.setenv(name, value)
     own = {
-        "prices": api.call_settings.PRICES.kind.read("gpt-5.2=0/1000"),
-        "confirm_above": api.call_settings.CONFIRM_ABOVE.kind.read(limit),
+        "prices": call_settings.PRICES.kind.read("gpt-5.2=0/1000"),
+        "confirm_above": call_settings.CONFIRM_ABOVE.kind.read(limit),
     }
     asked: list[str] = []
 
@@ -187,10 +188,10 @@ def test_above_a_sum_the_person_is_asked(
 
     settings = Settings(own, root=str(project.root))
     if begun:
-        api.run("pack.md", settings, ask=None if answer is None else ask)
+        run_pack("pack.md", settings, ask=None if answer is None else ask)
     else:
         with pytest.raises(UsageError, match="not begun"):
-            api.run("pack.md", settings, ask=ask)
+            run_pack("pack.md", settings, ask=ask)
 
     assert len(asked) == questions
     assert (len(project.oracle.calls) == 3) is begun
@@ -200,4 +201,4 @@ def test_above_a_sum_the_person_is_asked(
 
 
 def test_the_default_asks_above_twenty_dollars() -> None:
-    assert api.call_settings.CONFIRM_ABOVE.default == Decimal(20)
+    assert call_settings.CONFIRM_ABOVE.default == Decimal(20)

@@ -96,7 +96,7 @@ def test_the_ways_to_continue_are_printed_and_shown_by_why(tmp_path: Path, zygot
 
     assert f"step 01: {ANSWER}: missing sections: risks-unknowns" in ran.out
     assert "not asked again, because it was paid for" in ran.out
-    assert "`oraclepack accept pack.md 01 --reason …` takes the answer" in ran.err
+    assert "`oraclepack step accept pack.md 01 --reason …` takes the answer" in ran.err
     assert (ran.out + ran.err).count("correct the file and run again") == 1
     assert f"step 01 is held: {ANSWER} lacks risks-unknowns; it was paid for" in why.out
 
@@ -112,7 +112,7 @@ def test_the_ways_to_continue_are_printed_although_another_step_failed_too(
 
     assert ran.code == 3
     assert "to continue: " in ran.err
-    assert (ran.out + ran.err).count("`oraclepack accept pack.md 01 --reason …` takes") == 1
+    assert (ran.out + ran.err).count("`oraclepack step accept pack.md 01 --reason …` takes") == 1
 
 
 def test_refresh_asks_again_and_the_first_answer_goes_to_quarantine(
@@ -465,7 +465,7 @@ def test_an_edit_that_misses_the_contract_fails_with_both_ways_on(
     assert (project.root / ANSWER).read_text() == EDIT
     failed = project.steps()["01"]
     assert (failed["status"], failed["edited"]) == ("failed", True)
-    assert "oraclepack accept" in ran.err
+    assert "oraclepack step accept" in ran.err
     assert "puts the recorded answer back" in ran.err
     match way:
         case "accept":

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Unpack
+from typing import Any
 
 import click
 from msgspec.structs import asdict
 
-from oraclepack import api
-from oraclepack.api import call_settings as cs
-from oraclepack.api import run_settings as rs
 from oraclepack.cli.command import command, command_words, logs_json
 from oraclepack.cli.display import PackSessions
-from oraclepack.cli.event_lines import to_stderr
+from oraclepack.cli.render import to_stderr
 from oraclepack.cli.reply import Reply, Styled, partial_failure, rollback_notice
 from oraclepack.cli.run_options import allow_rehearsal_option, export_option, per_option
 from oraclepack.cli.run_reply import run_failure
 from oraclepack.cli.run_text import NO_POLICY, idle_thresholds, policy_failure, policy_line
 from oraclepack.cli.text import from_here
 from oraclepack.errors import ExitCode
+from oraclepack.run.policy import YieldPolicy
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.registry import Settings
+from oraclepack.system.digests import canonical_line
+from oraclepack.work.actionize import actionize_and_weigh
+from oraclepack.work.backlog import ActionizeReport
 
 _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", "failed_step")
 
@@ -71,8 +75,8 @@ _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", 
     "--ask", is_flag=True, help="Let a model read answers that state no work; costs money."
 )
 @click.option("--ask-model", metavar="MODEL", default="", help="The model that --ask asks.")
-def actionize(*, settings: api.Settings, **options: Unpack[api.ActionizeOptions]) -> Reply:
-    """Turn the answers of a pack into a backlog, a change plan and tracker files.
+def actionize(*, settings: Settings, **options: Any) -> Reply:
+    """Turn answers into a backlog, a change plan and tracker files.
 
     The same answers give the same bytes. Text that you put between marked lines of backlog.md
     survives. A question without an answer becomes a blocked task.
@@ -89,7 +93,9 @@ def actionize(*, settings: api.Settings, **options: Unpack[api.ActionizeOptions]
     figures on stderr.
     """
     sessions = PackSessions(settings, yes=False)
-    outcome = api.actionize(settings, front_ends=sessions.open, argv=command_words(), **options)
+    outcome = actionize_and_weigh(
+        settings, front_ends=sessions.open, argv=command_words(), **options
+    )
     report, policy = outcome.report, outcome.policy
     warnings = outcome.warnings + idle_thresholds(settings, rs.MIN_YIELD)
     if logs_json(settings):
@@ -107,7 +113,7 @@ def actionize(*, settings: api.Settings, **options: Unpack[api.ActionizeOptions]
     return Reply(report, text, outcome.exit_code, warnings=notices, error=error)
 
 
-def _log(report: api.ActionizeReport) -> Iterator[str]:
+def _log(report: ActionizeReport) -> Iterator[str]:
     """One JSON line per file, then one with the figures; no time, so the same bytes each time."""
     for artifact in report.artifacts:
         yield _line("artifact", asdict(artifact))
@@ -116,10 +122,10 @@ def _log(report: api.ActionizeReport) -> Iterator[str]:
 
 
 def _line(kind: str, fields: dict[str, object]) -> str:
-    return api.canonical_line({"kind": kind, **fields}).decode() + "\n"
+    return canonical_line({"kind": kind, **fields}).decode() + "\n"
 
 
-def _text(report: api.ActionizeReport, policy: api.YieldPolicy) -> tuple[str | Styled, ...]:
+def _text(report: ActionizeReport, policy: YieldPolicy) -> tuple[str | Styled, ...]:
     counts = ", ".join(f"{count} {status}" for status, count in report.tasks.items())
     lines = [f"{report.answered} of {report.steps} answers: {counts}"]
     for artifact in report.artifacts:

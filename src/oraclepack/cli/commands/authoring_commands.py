@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from oraclepack import api
+from oraclepack.authoring.blank import new_pack
+from oraclepack.authoring.generation import UpgradeReport
+from oraclepack.authoring.upgrade import upgrade_pack
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply, ReplyError
-from oraclepack.cli.value_completion import pack_files
-from oraclepack.errors import ExitCode
+from oraclepack.cli.text import from_here
+from oraclepack.cli.value_completion import pack_files, run_ids
+from oraclepack.errors import ExitCode, UsageError
+from oraclepack.pipeline.run_followup import FollowupResult, followup_run
+from oraclepack.settings.registry import CWD, Settings
+from oraclepack.system.printable import quantity, single_lines
 
 TEMPLATES = ("single", "chunked", "runbook")
 
@@ -32,13 +40,13 @@ TEMPLATES = ("single", "chunked", "runbook")
     is_flag=True,
     help="Let the prompts ask for stated work too; the next run asks them again.",
 )
-def upgrade(pack: str, *, write: bool, work_block: bool, settings: api.Settings) -> Reply:
+def upgrade(pack: str, *, write: bool, work_block: bool, settings: Settings) -> Reply:
     """Propose the strict form of an old pack, with a proof.
 
     Only headers and prose are changed; the proof compares the bash of both forms. A pack that
     cannot be made strict without changing what it executes is left alone: exit code 2.
     """
-    report = api.upgrade(pack, settings, write=write, work_block=work_block)
+    report = upgrade_pack(pack, settings, write=write, work_block=work_block)
     if report.upgradable:
         return Reply(data=report, text=report.diff, talk=_progress(report))
     failure = ReplyError(
@@ -52,7 +60,7 @@ def upgrade(pack: str, *, write: bool, work_block: bool, settings: api.Settings)
     return Reply(data=report, text=text, exit_code=ExitCode.INVALID, error=failure)
 
 
-def _progress(report: api.UpgradeReport) -> str:
+def _progress(report: UpgradeReport) -> str:
     if not report.changed:
         return f"{report.path} is strict already\n"
     lines = [f"- {note}" for note in report.notes]
@@ -67,7 +75,7 @@ def _progress(report: api.UpgradeReport) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _advice(report: api.UpgradeReport) -> str:
+def _advice(report: UpgradeReport) -> str:
     words = " ".join(report.reasons)
     if "questions; --strict requires" in words:
         return "validate it without --strict, or add the questions that are missing"
@@ -81,21 +89,70 @@ def _advice(report: api.UpgradeReport) -> str:
     examples=(
         "oraclepack new docs/oracle-pack.md",
         "oraclepack new --template runbook docs/release.md",
+        "oraclepack new --from-run latest docs/next.md",
     ),
 )
-@click.argument("pack", shell_complete=pack_files)
+@click.argument("pack", required=False, shell_complete=pack_files)
 @click.option(
     "--template",
     type=click.Choice(TEMPLATES),
     default="single",
     help="One file for an answer, four files, or steps without questions  [default: single]",
 )
-@click.option("--force", is_flag=True, help="Replace the file if it exists.")
-def new(pack: str, template: str, *, force: bool, settings: api.Settings) -> Reply:
-    """Write an empty pack that teaches the format.
+@click.option(
+    "--from-run",
+    metavar="RUN",
+    help="The open questions of this run; latest is the newest.",
+    shell_complete=run_ids,
+)
+@click.option("--run-dir", metavar="DIR", default="", hidden=True, help="The same as --from-run.")
+@click.option("--out", metavar="PACK", default="", hidden=True, help="The pack to write.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists and is different.")
+def new(
+    pack: str | None,
+    template: str,
+    from_run: str | None,
+    run_dir: str,
+    out: str,
+    *,
+    force: bool,
+    settings: Settings,
+) -> Reply:
+    """Write a new pack: a template, or what a run left open.
 
-    Its comments explain each part. Its questions are placeholders, which are errors: write yours
-    before you run it.
+    The comments of a template explain each part. Its questions are placeholders, which are errors:
+    write yours before you run it.
+
+    With --from-run the pack asks the open questions of a run again: those whose answer was cut
+    off, could not decide, is missing or contradicts another. Each gets the files that its missing
+    evidence names in the repository, a summary of what is known, and an output of its own; PACK is
+    NAME-followup.md by default. Files that look like secrets are never attached.
     """
-    report = api.new_pack(pack, template, settings[api.CWD], force=force)
-    return Reply(data=report, text=f"{report.path}: written from the template {report.template}\n")
+    if from_run is not None:
+        chosen = run_dir or ("" if from_run == "latest" else from_run)
+        return _open_questions(followup_run(chosen, Path(settings.root), pack or out, force=force))
+    if pack is None:
+        raise UsageError("Missing argument 'PACK'.", hint="name the file to write: docs/pack.md")
+    report = new_pack(pack, template, settings[CWD], force=force)
+    text = f"{report.path}: written from the template {report.template}\n"
+    return Reply(
+        report, text, talk=f"next: write your questions, then oraclepack validate {pack}\n"
+    )
+
+
+def _open_questions(done: FollowupResult) -> Reply:
+    report = single_lines(done.report)
+    if not report.pack:
+        return Reply(done.report, "nothing is open: no pack was written\n", warnings=done.warnings)
+    lines = [
+        f"{one.step_id} asks question {one.original_step} again ({', '.join(one.reasons)}): "
+        f"{', '.join(one.files) or 'no file'}"
+        for one in report.questions
+    ]
+    for one in report.questions:
+        lines += [f"{one.step_id} not found: {name}" for name in one.unmatched]
+        lines += [f"{one.step_id} not attached, a secret or too large: {p}" for p in one.refused]
+        if one.not_attached:
+            lines.append(f"{one.step_id} also matching: {quantity(one.not_attached, 'file')}")
+    lines.append(f"{from_here(report.pack)} {'written' if report.changed else 'unchanged'}")
+    return Reply(done.report, "".join(f"{line}\n" for line in lines), warnings=done.warnings)

@@ -6,13 +6,16 @@ import re
 
 import click
 
-from oraclepack import api
-from oraclepack.cli.command import Group, LazyCommand, command
+from oraclepack.calls.cache import CacheRow, CallExplanation
+from oraclepack.cli.command import Group, LazyCommand, command, paged
 from oraclepack.cli.reply import Reply
-from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import SHORT, call_line, columns, differing, size
 from oraclepack.cli.value_completion import run_ids, step_of_run
 from oraclepack.errors import UsageError
+from oraclepack.run.project_records import ProjectCache
+from oraclepack.settings import value_kinds
+from oraclepack.settings.registry import Settings
+from oraclepack.system.paging import page
 from oraclepack.system.printable import quantity, single_lines
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
@@ -36,14 +39,14 @@ cache = Group(
 
 @command("list", data="cache-list", examples=("oraclepack cache list",))
 @paged
-def list_all(limit: int | None, cursor: str | None, settings: api.Settings) -> Reply:
+def list_all(limit: int | None, cursor: str | None, settings: Settings) -> Reply:
     """List the cached answers, the newest first.
 
     An answer that was edited is listed as changed; it is asked for again. A foreign one is not
-    signed with your key: it is never served, unless you take it over with `oraclepack trust`.
+    signed with your key: it is never served, unless you take it over with `oraclepack runs trust`.
     """
-    every = api.cache(settings.root).list()
-    entries = api.page(every, "entries", lambda entry: entry.key, limit, cursor)
+    every = ProjectCache(settings.root).list()
+    entries = page(every, "entries", lambda entry: entry.key, limit, cursor)
     if not every.entries:
         return Reply(entries, talk=f"the cache of {settings.root} is empty\n")
     heads = ("key", "stored", "bytes", "step", "files", "model", "state", "output")
@@ -52,12 +55,12 @@ def list_all(limit: int | None, cursor: str | None, settings: api.Settings) -> R
 
 @command("show", data="cache-details", examples=("oraclepack cache show 3f1a9c",))
 @click.argument("key", metavar="KEY")
-def show(key: str, settings: api.Settings) -> Reply:
+def show(key: str, settings: Settings) -> Reply:
     """Show a cached answer and what was asked.
 
     KEY may be the beginning of a key, if no other begins so.
     """
-    stored = api.cache(settings.root).show(key)
+    stored = ProjectCache(settings.root).show(key)
     entry = single_lines(stored.entry)
     head = f"key {entry.key} ({stored.state}), stored {entry.stored_at}\n"
     return Reply(stored, f"{head}{_parts(entry.parts)}\n{stored.answer}")
@@ -74,13 +77,13 @@ def show(key: str, settings: api.Settings) -> Reply:
     help="The run to look at (or the beginning of its name), not the last.",
     shell_complete=run_ids,
 )
-def explain(step: str, run_id: str | None, settings: api.Settings) -> Reply:
+def explain(step: str, run_id: str | None, settings: Settings) -> Reply:
     """Explain why a step's calls were or were not cached.
 
     For each call: what its key is made of and, where the cache has no answer, in which parts
     it differs from the question most like it.
     """
-    explanation = api.cache(settings.root).explain(step, run_id)
+    explanation = ProjectCache(settings.root).explain(step, run_id)
     text = "\n".join(map(_call, single_lines(explanation).calls)) or "it made no call of oracle\n"
     return Reply(explanation, f"step {explanation.step} in {explanation.run_id}\n{text}")
 
@@ -99,7 +102,7 @@ def explain(step: str, run_id: str | None, settings: api.Settings) -> Reply:
 @click.option("--max-size", metavar="SIZE", help="Remove the oldest until the rest fits.")
 @click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
 def prune_old(
-    older_than: str | None, max_size: str | None, *, dry_run: bool, settings: api.Settings
+    older_than: str | None, max_size: str | None, *, dry_run: bool, settings: Settings
 ) -> Reply:
     """Remove cached answers by age or by total size.
 
@@ -108,10 +111,10 @@ def prune_old(
     """
     if older_than is None and max_size is None:
         raise UsageError("nothing to go by", hint="give --older-than, --max-size or both")
-    report = api.cache(settings.root).prune(
+    report = ProjectCache(settings.root).prune(
         older_than=None
         if older_than is None
-        else api.value_kinds.seconds_of(older_than, "--older-than"),
+        else value_kinds.seconds_of(older_than, "--older-than"),
         max_size=None if max_size is None else _bytes(max_size),
         dry_run=dry_run,
     )
@@ -132,7 +135,7 @@ def _bytes(text: str) -> int:
     return int(float(match[1]) * _FACTORS[match[2].lower()])
 
 
-def _row(row: api.CacheRow) -> tuple[str, ...]:
+def _row(row: CacheRow) -> tuple[str, ...]:
     return (
         row.key[:SHORT],
         row.stored_at[:16].replace("T", " "),
@@ -149,6 +152,6 @@ def _parts(parts: dict[str, str]) -> str:
     return "".join(f"  {name}: {value}\n" for name, value in sorted(parts.items()))
 
 
-def _call(call: api.CallExplanation) -> str:
+def _call(call: CallExplanation) -> str:
     head = call_line(call)
     return head if call.reason else f"{head}{_parts(call.parts)}{differing(call)}"

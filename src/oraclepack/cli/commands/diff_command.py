@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
-from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply, ReplyError, Styled
 from oraclepack.cli.text import seconds
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import ExitCode
+from oraclepack.journal.costs import short_cost
+from oraclepack.report.compare_runs import diff_runs
+from oraclepack.report.run_comparison import QuestionComparison, RunComparison
+from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import quantity, single_lines
 
 _LONGEST = 150
@@ -39,7 +43,7 @@ _LONGEST = 150
     "several with commas.",
 )
 def diff(
-    first: str, second: str, html: str, fail_on: tuple[str, ...], *, settings: api.Settings
+    first: str, second: str, html: str, fail_on: tuple[str, ...], *, settings: Settings
 ) -> Reply:
     """Compare the answers and tasks of two runs.
 
@@ -49,7 +53,7 @@ def diff(
     were added and dropped, citations, cost and time. With --fail-on the exit code is 5 where B is
     worse than the policy allows.
     """
-    comparison = api.runs(settings.root).diff(first, second, fail_on=fail_on, html=html)
+    comparison = diff_runs(Path(settings.root), first, second, fail_on=fail_on, html=html)
     error = None
     if comparison.breaches:
         reasons = "; ".join(f"{one.policy}: {one.reason}" for one in comparison.breaches)
@@ -58,13 +62,13 @@ def diff(
     return Reply(comparison, tuple(_text(single_lines(comparison))), code, error=error)
 
 
-def _text(diff: api.RunComparison) -> Iterator[str | Styled]:
+def _text(diff: RunComparison) -> Iterator[str | Styled]:
     for mark, side in (("A", diff.first), ("B", diff.second)):
         yield Styled(f"{mark} {side.name}", "bold")
         models = ", ".join(side.models) or "no model"
         yield (
             f": {side.status}, {models}, {side.answered} of {side.questions} answered, "
-            f"{quantity(side.tasks, 'task')}, {api.short_cost(side.cost)}, "
+            f"{quantity(side.tasks, 'task')}, {short_cost(side.cost)}, "
             f"{seconds(side.worked_ms)}\n"
         )
     counted = [f"{number} {_words(change)}" for change, number in diff.totals.items() if number]
@@ -79,7 +83,7 @@ def _text(diff: api.RunComparison) -> Iterator[str | Styled]:
         yield f"{diff.html} written\n"
 
 
-def _question(one: api.QuestionComparison) -> Iterator[str | Styled]:
+def _question(one: QuestionComparison) -> Iterator[str | Styled]:
     steps = dict.fromkeys(step for step in (one.first_step, one.second_step) if step)
     yield Styled(f"\n{' → '.join(steps)} {_words(one.change)}", "bold")
     yield f": {_short(one.title)}\n"

@@ -9,13 +9,18 @@ from typing import Literal
 
 import click
 
-from oraclepack import api
-from oraclepack.api import call_settings as cs
 from oraclepack.cli.command import Group, LazyCommand, command, command_words
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.signals import StopOnSignals
 from oraclepack.cli.text import columns
-from oraclepack.errors import ExitCode
+from oraclepack.errors import ExitCode, UsageError
+from oraclepack.fleet.fleet_job import FleetTotals
+from oraclepack.fleet.fleet_reports import FleetReport
+from oraclepack.fleet.fleets import open_fleets, open_shared_store
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import value_kinds
+from oraclepack.settings.registry import Settings
+from oraclepack.system.environment import user_name
 from oraclepack.system.printable import quantity, single_lines
 
 fleet = Group(
@@ -120,7 +125,7 @@ def run(  # noqa: PLR0913 - its options, given by name
     insecure: bool,
     detach: bool,
     detached: bool,
-    settings: api.Settings,
+    settings: Settings,
 ) -> Reply:
     """Run the packs of a manifest, or packs.
 
@@ -133,7 +138,7 @@ def run(  # noqa: PLR0913 - its options, given by name
     """
     words = ["--move", move, "--on-unknown", on_unknown]
     words += ["--work-dir", str(Path(work_dir).absolute())] if work_dir else []
-    report = api.fleets(settings).run(
+    report = open_fleets(settings).run(
         sources,
         name,
         scheduler=scheduler,
@@ -165,12 +170,12 @@ def run(  # noqa: PLR0913 - its options, given by name
     examples=("oraclepack fleet status", "oraclepack fleet status --name weekly --json"),
 )
 @_name
-def status(name: str, *, settings: api.Settings) -> Reply:
+def status(name: str, *, settings: Settings) -> Reply:
     """Show the state of the jobs of a fleet.
 
     Reads the store alone: it works from every machine, also while nothing runs.
     """
-    report = api.fleets(settings).status(name)
+    report = open_fleets(settings).status(name)
     return Reply(report, _text(report))
 
 
@@ -190,12 +195,12 @@ def status(name: str, *, settings: api.Settings) -> Reply:
     show_default=True,
     help="Seconds between two looks at the store.",
 )
-def watch(name: str, every: float, *, settings: api.Settings) -> Reply:
+def watch(name: str, every: float, *, settings: Settings) -> Reply:
     """Follow a fleet until every job is over, from any machine.
 
     Reads the store alone; ending this command leaves the fleet at work.
     """
-    return _report(api.fleets(settings).watch(name, _progress, every))
+    return _report(open_fleets(settings).watch(name, _progress, every))
 
 
 def _in_background() -> list[str]:
@@ -205,17 +210,17 @@ def _in_background() -> list[str]:
 
 def _amount(text: str | None) -> Decimal | Literal["unchanged"] | None:
     """The new limit of a fleet; it holds until it is changed."""
-    return "unchanged" if text is None else api.value_kinds.amount_of(text, "--max-cost")
+    return "unchanged" if text is None else value_kinds.amount_of(text, "--max-cost")
 
 
 def _age(text: str | None) -> float | Literal["unchanged"] | None:
     if text is None:
         return "unchanged"
     is_never = text.strip().lower() == "none"
-    return None if is_never else api.value_kinds.seconds_of(text, "--unknown-after")
+    return None if is_never else value_kinds.seconds_of(text, "--unknown-after")
 
 
-def _progress(totals: api.FleetTotals) -> None:
+def _progress(totals: FleetTotals) -> None:
     """One line on a terminal, replaced by the next; elsewhere a line when something changed."""
     line = _counts(totals)
     if sys.stderr.isatty():
@@ -246,14 +251,14 @@ _progress_shown: dict[str, str] = {}
     show_default=True,
     help="The directory to write.",
 )
-def collect(name: str, target: str, *, settings: api.Settings) -> Reply:
+def collect(name: str, target: str, *, settings: Settings) -> Reply:
     """Collect the runs of a fleet, with one backlog and one site.
 
     Each job gets a directory with its repository at its commit and its run, actionized. backlog.md
     lists the work of all repositories; what several of them need is listed once. site/index.html
     shows every run.
     """
-    report = api.fleets(settings).collect(name, Path(target).absolute())
+    report = open_fleets(settings).collect(name, Path(target).absolute())
     shown = single_lines(report)
     rows = [
         (run.project, run.state, str(run.tasks), run.problem or (run.run_id or ""))
@@ -276,12 +281,12 @@ def collect(name: str, target: str, *, settings: api.Settings) -> Reply:
     examples=("oraclepack fleet stop --name weekly",),
 )
 @_name
-def stop(name: str, *, settings: api.Settings) -> Reply:
+def stop(name: str, *, settings: Settings) -> Reply:
     """Ask every worker of a fleet to end politely.
 
     Running calls finish, and none starts; `fleet run` goes on later without paying again.
     """
-    report = api.fleets(settings).stop(name, api.user_name())
+    report = open_fleets(settings).stop(name, user_name())
     return Reply(report, f"asked the workers of {name} to stop\n")
 
 
@@ -302,7 +307,7 @@ def stop(name: str, *, settings: api.Settings) -> Reply:
 @_on_unknown
 @_work_dir
 def worker(
-    name: str, job: str, move: str, on_unknown: str, work_dir: str, *, settings: api.Settings
+    name: str, job: str, move: str, on_unknown: str, work_dir: str, *, settings: Settings
 ) -> Reply:
     """Run one job here; fleets start it.
 
@@ -310,7 +315,7 @@ def worker(
     """
     with StopOnSignals() as signals:
         signals.listen()
-        result = api.fleets(settings).work(
+        result = open_fleets(settings).work(
             name, job, move=move, on_unknown=on_unknown, work_dir=work_dir, stop=signals.stop
         )
     code = ExitCode.DONE if result.ran else ExitCode.LOCKED
@@ -323,12 +328,12 @@ def worker(
     settings=(cs.STORE,),
     examples=("oraclepack fleet unknown", "oraclepack fleet unknown --json"),
 )
-def unknown(*, settings: api.Settings) -> Reply:
+def unknown(*, settings: Settings) -> Reply:
     """List calls that may have been paid for and have no known end.
 
     Nothing asks them again by itself. Each line says what would end it.
     """
-    report = api.shared_store(settings).unknown()
+    report = open_shared_store(settings).unknown()
     rows = [
         (call.key[:12], call.asked_at[:19], call.host, call.step, call.resolution)
         for call in single_lines(report).calls
@@ -347,7 +352,7 @@ def unknown(*, settings: api.Settings) -> Reply:
 )
 @click.argument("host", metavar="HOST")
 @click.option("--because", required=True, metavar="TEXT", help="How it is known to be dead.")
-def bury(host: str, because: str, *, settings: api.Settings) -> Reply:
+def bury(host: str, because: str, *, settings: Settings) -> Reply:
     """Declare a machine dead for good.
 
     HOST is a host name, or the id of a machine as `fleet unknown --json` shows it: several machines
@@ -355,7 +360,7 @@ def bury(host: str, because: str, *, settings: api.Settings) -> Reply:
     asked, and paid for, again. Its runners can bring answers that they still have, and spend
     nothing more.
     """
-    report = api.shared_store(settings).bury(host, api.user_name(), because)
+    report = open_shared_store(settings).bury(host, user_name(), because)
     runners = quantity(report.runners, "runner")
     calls = quantity(report.calls, "unknown call")
     return Reply(report, f"{host}: {runners} buried, {calls} given up\n")
@@ -379,18 +384,18 @@ def limits(
     max_concurrent: int | None,
     requests_per_minute: int | None,
     *,
-    settings: api.Settings,
+    settings: Settings,
 ) -> Reply:
     """Show or change the limits of providers for all machines.
 
     A runner's own settings may only be stricter. A limit whose option is left out stays as it is;
     0 removes it.
     """
-    store = api.shared_store(settings)
+    store = open_shared_store(settings)
     if max_concurrent is None and requests_per_minute is None:
         report = store.limits(provider)
     elif provider is None:
-        raise api.UsageError(
+        raise UsageError(
             "a limit needs a provider", hint="such as `oraclepack fleet limits openai …`"
         )
     else:
@@ -414,14 +419,14 @@ def limits(
     settings=(cs.STORE,),
     examples=("oraclepack fleet init",),
 )
-def init(*, settings: api.Settings) -> Reply:
+def init(*, settings: Settings) -> Reply:
     """Create the tables of the shared store.
 
     Tables of an earlier version are brought to this one. Run it once as the owner of the
     database. If that login may create roles, it also makes oraclepack_worker, oraclepack_admin and
     oraclepack_observer; grant them to the logins of your machines.
     """
-    report = api.shared_store(settings).init()
+    report = open_shared_store(settings).init()
     missing = ", ".join(report.missing_roles)
     warning = (
         f"this login may not create roles, so there is no {missing}: only the owner can use the"
@@ -441,12 +446,12 @@ def init(*, settings: api.Settings) -> Reply:
     exit_codes=(ExitCode.POLICY,),
     examples=("oraclepack fleet doctor",),
 )
-def doctor(*, settings: api.Settings) -> Reply:
+def doctor(*, settings: Settings) -> Reply:
     """Check the shared store.
 
     Versions, durability, encryption, and whether all runners are of one kind.
     """
-    report = api.shared_store(settings).examine()
+    report = open_shared_store(settings).examine()
     rows = [
         ("ok" if check.ok else "WRONG", check.name, check.value, "" if check.ok else check.fix)
         for check in single_lines(report).checks
@@ -455,13 +460,13 @@ def doctor(*, settings: api.Settings) -> Reply:
     return Reply(report, columns(("", "check", "value", "what to do"), rows), exit_code=code)
 
 
-def _report(report: api.FleetReport) -> Reply:
+def _report(report: FleetReport) -> Reply:
     done = report.totals.by_state.get("done", 0)
     code = ExitCode.DONE if done == report.totals.jobs else ExitCode.STEP_FAILED
     return Reply(report, _text(report), exit_code=code)
 
 
-def _counts(totals: api.FleetTotals) -> str:
+def _counts(totals: FleetTotals) -> str:
     states = ", ".join(f"{count} {state}" for state, count in totals.by_state.items())
     cost = f", ${totals.cost}" if totals.cost is not None else ""
     calls = ", ".join(f"{name} {count}" for name, count in totals.in_flight.items())
@@ -470,7 +475,7 @@ def _counts(totals: api.FleetTotals) -> str:
     return f"{jobs}: {states}; {totals.ok} of {totals.steps} steps ok{cost}{calls}"
 
 
-def _text(report: api.FleetReport) -> str:
+def _text(report: FleetReport) -> str:
     shown = single_lines(report)
     rows = [
         (
@@ -488,7 +493,7 @@ def _text(report: api.FleetReport) -> str:
     return f"{columns(heads, rows)}{_counts(shown.totals)}\n{_standing(shown)}"
 
 
-def _standing(report: api.FleetReport) -> str:
+def _standing(report: FleetReport) -> str:
     """Money, providers and unknown calls, where there is something to say."""
     standing = report.standing
     if standing is None:

@@ -9,15 +9,20 @@ from typing import Any
 
 import click
 
-from oraclepack import api
-from oraclepack.api import call_settings as cs
-from oraclepack.api import run_settings as rs
+from oraclepack.authoring import generate as generating
+from oraclepack.authoring import survey as surveying
+from oraclepack.authoring.generate import GenerateRequest
+from oraclepack.authoring.generation import GeneratedStep, GenerateReport
 from oraclepack.cli.command import command, command_words
 from oraclepack.cli.display import PackSessions
 from oraclepack.cli.reply import Reply, partial_failure, rollback_notice
 from oraclepack.cli.run_reply import run_failure
 from oraclepack.cli.text import columns
 from oraclepack.errors import ExitCode
+from oraclepack.run.ask_model import ModelAsker
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.registry import OUTPUT, Settings
 from oraclepack.system.terminal import ask as terminal_ask
 from oraclepack.system.terminal import can_ask, is_terminal
 
@@ -61,24 +66,24 @@ def survey(
     exclude: tuple[str, ...],
     max_tokens: int,
     *,
-    settings: api.Settings,
+    settings: Settings,
 ) -> Reply:
-    """Tell what a writer of questions needs to know of this repository.
+    """Show what a writer of questions needs to know of it.
 
     A brief in Markdown, or facts as JSON, each with its path, its line and the line itself: what
     the project promises, its public surface and central files, functions that were fixed again and
     again, copies that drifted apart, waits without a limit, dense functions, tests, changes, open
     tickets. Asks no model; the same commit gives the same bytes.
     """
-    report, brief, notices = api.survey(
+    report, notices = surveying.survey(
         Path(settings.root),
         since=since,
         focus=focus,
         exclude=exclude,
         max_tokens=max_tokens,
-        progress=_progress if is_terminal() and settings[api.OUTPUT] == "text" else _no_progress,
+        progress=_progress if is_terminal() and settings[OUTPUT] == "text" else _no_progress,
     )
-    return Reply(data=report, text=brief, warnings=notices)
+    return Reply(data=report, text=surveying.brief(report), warnings=notices)
 
 
 @command(
@@ -176,9 +181,16 @@ def survey(
 @click.option("--chunked", is_flag=True, help="Ask for the four parts of each answer one by one.")
 @click.option("--date", "day", default="", metavar="DAY", help="Instead of the commit's day.")
 def generate(
-    *, settings: api.Settings, count: int | None, explain: bool, yes: bool, **wishes: Any
+    *,
+    settings: Settings,
+    count: int | None,
+    explain: bool,
+    yes: bool,
+    ask: bool,
+    ask_model: str,
+    **wishes: Any,
 ) -> Reply:
-    """Write a pack of the questions that this repository gives evidence for.
+    """Write a pack of questions about this repository.
 
     Without --ask no model is asked: the code and its history are read, and every question quotes
     the lines that it is based on. There are nine kinds of questions and seldom more than ten of
@@ -190,17 +202,25 @@ def generate(
     answered by yes. What fails is dropped with the reason. The price is shown first, what was asked
     once is not asked again, and --ci needs --max-cost.
     """
-    result = api.generate(
-        Path(settings.root),
-        settings=settings,
+    asker = None
+    if ask or ask_model:
+        asker = ModelAsker(
+            settings,
+            command="generate --ask",
+            model=ask_model,
+            front_ends=PackSessions(settings, yes=yes).open,
+            argv=command_words(),
+        )
+    request = GenerateRequest(
+        root=Path(settings.root),
+        asker=asker,
         count=count or 0,
-        front_ends=PackSessions(settings, yes=yes).open,
-        argv=command_words(),
         may_send=lambda question: yes or _may_send(question, settings),
         rollback_on_failure=settings[rs.ROLLBACK_ON_FAILURE],
-        progress=_progress if is_terminal() and settings[api.OUTPUT] == "text" else _no_progress,
+        progress=_progress if is_terminal() and settings[OUTPUT] == "text" else _no_progress,
         **wishes,
     )
+    result = generating.generate(request)
     data = result.data
     if result.failed is not None:
         error = run_failure(result.failed)
@@ -214,8 +234,8 @@ def generate(
     return Reply(data=data, text=_text(data, explain=explain), warnings=warnings)
 
 
-def _may_send(question: str, settings: api.Settings) -> bool:
-    is_silent = settings[rs.CI] or not settings[rs.INTERACTIVE] or settings[api.OUTPUT] != "text"
+def _may_send(question: str, settings: Settings) -> bool:
+    is_silent = settings[rs.CI] or not settings[rs.INTERACTIVE] or settings[OUTPUT] != "text"
     return not is_silent and can_ask() and terminal_ask(question, _paused)
 
 
@@ -238,14 +258,14 @@ def _progress(done: int, files: int) -> None:
     sys.stderr.flush()
 
 
-def _text(data: api.GenerateReport, *, explain: bool) -> str:
+def _text(data: GenerateReport, *, explain: bool) -> str:
     table = _explained(data.steps) if explain else f"{_table(data.steps)}\n"
     done = "was already there, the same" if data.unchanged else "written"
     dropped = "".join(f"dropped: {one.reason}: {one.question}\n" for one in data.dropped)
     return f"{table}{dropped}{data.path}: {done}; answers go to {data.out_dir}\n"
 
 
-def _table(steps: tuple[api.GeneratedStep, ...]) -> str:
+def _table(steps: tuple[GeneratedStep, ...]) -> str:
     rows = [
         (step.step_id, f"{step.roi:.2f}", step.category, step.reference, str(len(step.attachments)))
         for step in steps
@@ -253,7 +273,7 @@ def _table(steps: tuple[api.GeneratedStep, ...]) -> str:
     return columns(("step", "ROI", "category", "reference", "files"), rows)
 
 
-def _explained(steps: tuple[api.GeneratedStep, ...]) -> str:
+def _explained(steps: tuple[GeneratedStep, ...]) -> str:
     """Each question with its evidence and its score."""
     parts = []
     for step in steps:

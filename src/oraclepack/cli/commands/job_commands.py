@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from oraclepack import api
 from oraclepack.cli import render
 from oraclepack.cli.command import command
 from oraclepack.cli.commands.tui_command import watch_inline
@@ -16,7 +15,15 @@ from oraclepack.cli.display import watching_screen
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.cli.value_completion import run_ids, step_of_run
 from oraclepack.errors import ExitCode, UsageError
+from oraclepack.journal.costs import cost_text
+from oraclepack.journal.run_state import EMPTY, RunState
+from oraclepack.run.project_records import ProjectRuns
+from oraclepack.run.run_control import ControlRequest
+from oraclepack.settings import run_settings
+from oraclepack.settings.declaration import ValueSource
+from oraclepack.settings.registry import OUTPUT, Settings
 from oraclepack.system.printable import one_line
+from oraclepack.view.run_status import RunStatus
 
 _LATEST = "latest"
 
@@ -29,7 +36,7 @@ def run_argument(function: Callable[..., Any]) -> Callable[..., Any]:
 @command(
     "watch",
     data="run-status",
-    settings=(api.run_settings.DISPLAY,),
+    settings=(run_settings.DISPLAY,),
     exit_codes=(ExitCode.STEP_FAILED, ExitCode.POLICY, ExitCode.TERMINATED),
     examples=(
         "oraclepack runs watch",
@@ -41,7 +48,7 @@ def run_argument(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("run", metavar="[RUN]", default=_LATEST, shell_complete=run_ids)
 @click.option("--all", "from_start", is_flag=True, help="Also show earlier commands.")
 @click.option("--inline", is_flag=True, help="In a few lines below the prompt; extra `tui`.")
-def watch(run: str, *, from_start: bool, inline: bool, settings: api.Settings) -> Reply:
+def watch(run: str, *, from_start: bool, inline: bool, settings: Settings) -> Reply:
     """Watch a run of another process, or see a finished one again.
 
     RUN may be the beginning of a run's name, or `latest`, the default. Only the journal and the
@@ -49,18 +56,18 @@ def watch(run: str, *, from_start: bool, inline: bool, settings: api.Settings) -
     line of JSON, and the last line is the result. The exit code is that of the command that was
     watched; 3 where it was killed, 0 where `q` left --inline.
     """
-    runs = api.runs(settings.root)
-    streams = settings[api.OUTPUT] != "text"
+    runs = ProjectRuns(settings.root)
+    streams = settings[OUTPUT] != "text"
     if inline:
-        display = settings.origin(api.run_settings.DISPLAY).source
-        if streams or from_start or display is api.ValueSource.FLAG:
+        display = settings.origin(run_settings.DISPLAY).source
+        if streams or from_start or display is ValueSource.FLAG:
             others = "--json, --output, --all and --display"
             raise UsageError("--inline is a display of its own", hint=f"leave out {others}")
     name = runs.status(run).name  # `latest` stays the same run from here on
     if inline:
         return _watch_inline(name, settings)
     with watching_screen(settings, streams=streams) as screen:
-        state = api.EMPTY
+        state = EMPTY
         for update in runs.watch(name, screen, from_start=from_start):
             state = update.state
             if update.progress is not None:
@@ -68,24 +75,24 @@ def watch(run: str, *, from_start: bool, inline: bool, settings: api.Settings) -
     return _watched(runs.status(name), state)
 
 
-def _watch_inline(name: str, settings: api.Settings) -> Reply:
-    runs = api.runs(settings.root)
+def _watch_inline(name: str, settings: Settings) -> Reply:
+    runs = ProjectRuns(settings.root)
     left = watch_inline(name, settings)
     if left is ExitCode.INTERRUPTED:
         raise KeyboardInterrupt
     if left is not None:
         return Reply(runs.status(name), f"run {name} goes on\n", left)
-    state = api.EMPTY
+    state = EMPTY
     for update in runs.watch(name):
         state = update.state
     return _watched(runs.status(name), state)
 
 
-def _watched(status: api.RunStatus, state: api.RunState) -> Reply:
+def _watched(status: RunStatus, state: RunState) -> Reply:
     ended = state.sessions[-1].finished if state.sessions else None
     counted = sum(step.state in {"ok", "skipped"} for step in status.steps)
     text = f"run {status.run_id}: {status.state}, {counted} of {len(status.steps)} steps done\n"
-    cost = api.cost_text(status.cost)
+    cost = cost_text(status.cost)
     text += f"cost of the run so far: {cost}\n" if cost else ""
     code = ExitCode.STEP_FAILED if ended is None else ExitCode(ended.exit_code)
     if code is ExitCode.DONE:
@@ -117,7 +124,7 @@ def _watched(status: api.RunStatus, state: api.RunState) -> Reply:
 @click.option("--stderr", is_flag=True, help="Only what was written to stderr.")
 @click.option("--failed", is_flag=True, help="The logs of all failed steps.")
 def logs(
-    run: str, step: str | None, *, follow: bool, stderr: bool, failed: bool, settings: api.Settings
+    run: str, step: str | None, *, follow: bool, stderr: bool, failed: bool, settings: Settings
 ) -> Reply:
     """Print what a step printed, or the console of a detached command.
 
@@ -126,8 +133,8 @@ def logs(
     """
     if step is not None and failed:
         raise UsageError("--failed picks the steps itself", hint="leave the step or --failed out")
-    runs = api.runs(settings.root)
-    if settings[api.OUTPUT] != "text":
+    runs = ProjectRuns(settings.root)
+    if settings[OUTPUT] != "text":
         return Reply(runs.log_files(run, step, stderr=stderr, failed=failed))
     decoders: dict[str, codecs.IncrementalDecoder] = {}
     last = ""
@@ -142,9 +149,9 @@ def logs(
     return Reply()
 
 
-def _request(name: str, run: str, settings: api.Settings, **fields: Any) -> Reply:
-    request = api.control_request(name, by=f"oraclepack runs {name}", **fields)
-    runs = api.runs(settings.root)
+def _request(name: str, run: str, settings: Settings, **fields: Any) -> Reply:
+    request = ControlRequest(action=name, by=f"oraclepack runs {name}", **fields)
+    runs = ProjectRuns(settings.root)
     reply = runs.control(run, request)
     return Reply(reply, f"{one_line(reply.message)}\n")
 
@@ -158,7 +165,7 @@ def _request(name: str, run: str, settings: api.Settings, **fields: Any) -> Repl
 @run_argument
 @click.argument("step", metavar="[NN]", required=False, shell_complete=step_of_run)
 @click.option("--now", is_flag=True, help="Cancel running calls; they may still be billed.")
-def stop(run: str, step: str | None, *, now: bool, settings: api.Settings) -> Reply:
+def stop(run: str, step: str | None, *, now: bool, settings: Settings) -> Reply:
     """Stop a run of another process, or one of its steps.
 
     Nothing new starts, and calls that are being asked finish, so that their answers are taken;
@@ -175,7 +182,7 @@ def stop(run: str, step: str | None, *, now: bool, settings: api.Settings) -> Re
     examples=("oraclepack runs pause latest",),
 )
 @run_argument
-def pause(run: str, *, settings: api.Settings) -> Reply:
+def pause(run: str, *, settings: Settings) -> Reply:
     """Let the running calls of a run finish, and start none."""
     return _request("pause", run, settings)
 
@@ -187,7 +194,7 @@ def pause(run: str, *, settings: api.Settings) -> Reply:
     examples=("oraclepack runs resume latest",),
 )
 @run_argument
-def resume(run: str, *, settings: api.Settings) -> Reply:
+def resume(run: str, *, settings: Settings) -> Reply:
     """Let a paused run go on."""
     return _request("resume", run, settings)
 
@@ -200,7 +207,7 @@ def resume(run: str, *, settings: api.Settings) -> Reply:
 )
 @run_argument
 @click.argument("values", nargs=-1, required=True, metavar="NAME=VALUE…")
-def set_values(run: str, values: tuple[str, ...], *, settings: api.Settings) -> Reply:
+def set_values(run: str, values: tuple[str, ...], *, settings: Settings) -> Reply:
     """Change limits of a run while it runs.
 
     `max_parallel` is how many steps may run at once; the limits of the budget can be raised too.
@@ -224,7 +231,7 @@ def set_values(run: str, values: tuple[str, ...], *, settings: api.Settings) -> 
 @click.argument("answer", metavar="retry|fail|accept")
 @click.option("--call", type=click.IntRange(1), metavar="N", help="Which call, where several wait.")
 def answer_question(
-    run: str, step: str, answer: str, *, call: int | None, settings: api.Settings
+    run: str, step: str, answer: str, *, call: int | None, settings: Settings
 ) -> Reply:
     """Answer the question of a call of a detached run.
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import click
 
-from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
 from oraclepack.errors import MachineError, UsageError
+from oraclepack.settings.loading import own_variables
+from oraclepack.settings.registry import Settings
 
 _NO_SERVER = (
     "the package mcp is not installed, so clients cannot start the server;"
@@ -68,7 +69,7 @@ def mcp(
     client: str | None,
     *,
     roots: tuple[str, ...],
-    settings: api.Settings,
+    settings: Settings,
     **options: object,
 ) -> Reply:
     """Serve coding agents by the Model Context Protocol.
@@ -84,38 +85,36 @@ def mcp(
     if action == "install":
         return _install(client, Path(roots[0] if roots else settings.root), options)
     try:
-        from oraclepack.mcp import mcp_services, mcp_transports
+        from oraclepack.mcp import services, transports
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in {"mcp", "mcp_types", "anyio", "uvicorn"}:
             raise
         raise MachineError(
             "the package mcp is not installed", hint='pip install "oraclepack[mcp]"'
         ) from None
-    variables = api.own_variables()
-    made = mcp_services.services_of(
-        roots, allow_run=bool(options["allow_run"]), variables=variables
-    )
+    variables = own_variables()
+    made = services.services_of(roots, allow_run=bool(options["allow_run"]), variables=variables)
     if options["transport"] == "stdio":
         if sys.stdin is not None and sys.stdin.isatty():
             click.echo(_AT_A_TERMINAL, err=True)
-        mcp_transports.serve_stdio(made)
+        transports.serve_stdio(made)
     else:
-        given = variables.get(mcp_transports.BEARER_VARIABLE, "")
+        given = variables.get(transports.BEARER_VARIABLE, "")
         host, port = str(options["host"]), options["port"]
         assert isinstance(port, int)
-        token, notice = mcp_transports.bearer_token(host, given)
-        listener = mcp_transports.listen(host, port)
+        token, notice = transports.bearer_token(host, given)
+        listener = transports.listen(host, port)
         name = f"[{host}]" if ":" in host else host
         click.echo(f"listening at http://{name}:{port}/mcp; Ctrl-C stops it", err=True)
         click.echo(notice, err=True)
-        mcp_transports.serve_http(made, listener, host, token)
+        transports.serve_http(made, listener, host, token)
     return Reply(bare="")
 
 
 def _install(client: str | None, root: Path, options: dict[str, object]) -> Reply:
     if client is None:
         raise UsageError("install needs the name of a client", hint=", ".join(CLIENTS))
-    from oraclepack.mcp.client_configs import install
+    from oraclepack.mcp.clients import install
 
     missing = () if find_spec("mcp") else (_NO_SERVER,)
     prints = bool(options["prints"])

@@ -7,13 +7,10 @@ from pathlib import Path
 import click
 import msgspec
 
-from oraclepack import api
-from oraclepack.api import call_settings as cs
-from oraclepack.api import run_settings as rs
 from oraclepack.cli.command import command, logs_json
 from oraclepack.cli.display import DisplaySession
-from oraclepack.cli.event_lines import to_stderr
 from oraclepack.cli.pipeline_text import failure_of, pipeline_text
+from oraclepack.cli.render import to_stderr
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.run_options import (
     allow_rehearsal_option,
@@ -25,6 +22,12 @@ from oraclepack.cli.run_reply import started_reply
 from oraclepack.cli.run_text import NO_POLICY, RunLocation, idle_thresholds
 from oraclepack.cli.value_completion import pack_files
 from oraclepack.errors import ExitCode
+from oraclepack.pipeline.run_pipeline import PipelineRequest, run_pipeline
+from oraclepack.run.entry_points import start_run
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.notify_settings import NOTIFY
+from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 from oraclepack.system.printable import single_lines
 
 
@@ -35,13 +38,13 @@ from oraclepack.system.printable import single_lines
     effect="execute",
     starts="the bash of the pack and the tools it calls; their calls cost money",
     settings=(
-        api.STRICT,
-        api.LINT_SELECT,
-        api.LINT_IGNORE,
+        STRICT,
+        LINT_SELECT,
+        LINT_IGNORE,
         *rs.RUN_SETTINGS,
         *rs.PIPELINE_SETTINGS,
         *cs.CALL_SETTINGS,
-        api.NOTIFY,
+        NOTIFY,
     ),
     exit_codes=(
         ExitCode.STEP_FAILED,
@@ -70,7 +73,7 @@ from oraclepack.system.printable import single_lines
 def pipeline(
     pack: str,
     *,
-    settings: api.Settings,
+    settings: Settings,
     exports: tuple[str, ...],
     junit: str | None,
     page: bool,
@@ -89,22 +92,20 @@ def pipeline(
         more = [*(f"--export={word}" for word in exports)]
         more += ["--allow-rehearsal"] if allowed else []
         more += [f"--junit={junit}"] if junit else []
-        started = api.start(pack, settings, arguments, command="pipeline", more=more)
+        started = start_run(pack, settings, arguments, command="pipeline", more=more)
         return started_reply(started)
     with DisplaySession(settings, yes=bool(flags["yes"])) as watching:
-        outcome = api.pipeline(
+        request = PipelineRequest(
             pack,
             settings,
             msgspec.structs.replace(arguments, detached=watching.is_detached),
-            exports=exports,
-            allow_rehearsal=allowed,
-            junit=junit,
-            page=page,
-            display=watching,
-            stop=watching.stop,
-            ask=watching.ask,
+            exports,
+            allowed,
+            junit,
             github=True,
+            page=page,
         )
+        outcome = run_pipeline(request, watching, watching.ask, watching.stop)
     report, code = outcome.report, outcome.exit_code
     warnings = watching.unshown_warnings(outcome) + idle_thresholds(
         settings, rs.MIN_COMPLETION, rs.MIN_YIELD
@@ -115,7 +116,7 @@ def pipeline(
     text = pipeline_text(single_lines(report), outcome.checked, place, junit, error)
     if settings[rs.CI] and report.policy is not None and not report.policy.applies:
         text += (NO_POLICY,)
-    if settings[api.OUTPUT] == "text":
+    if settings[OUTPUT] == "text":
         text += (outcome.annotations,)
     elif not logs_json(settings):
         # Stdout is one envelope; GitHub reads workflow commands from stderr as well.

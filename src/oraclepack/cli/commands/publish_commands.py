@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from oraclepack import api
 from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.cli.run_options import per_option
 from oraclepack.errors import ExitCode
+from oraclepack.settings.registry import GITHUB_API_URL, Settings
 from oraclepack.system.printable import single_lines
+from oraclepack.work.backlog import IssuesPer
+from oraclepack.work.publish_issues import PublishRequest, publish_run
 
 publish = Group(
     "publish",
@@ -28,7 +32,7 @@ publish = Group(
     data="publish-report",
     changes="the issues of the repository, and published.jsonl in the run directory",
     starts="requests to GitHub",
-    settings=(api.GITHUB_API_URL,),
+    settings=(GITHUB_API_URL,),
     exit_codes=(ExitCode.STEP_FAILED, ExitCode.LOCKED),
     examples=(
         "oraclepack publish github --dry-run",
@@ -54,7 +58,7 @@ def publish_github(
     *,
     dry_run: bool,
     allow_rehearsal: bool,
-    settings: api.Settings,
+    settings: Settings,
 ) -> Reply:
     """Create or update an issue on GitHub for each question of a run, or for each task.
 
@@ -66,13 +70,15 @@ def publish_github(
     --dry-run creates nothing. It reads the issues that exist, with the token if there is one;
     where GitHub cannot be reached it goes by what the run has recorded.
     """
-    done = api.work(settings).publish(
+    request = PublishRequest(
         repo,
-        run_dir=run_dir,
-        per=per,
-        dry_run=dry_run,
-        allow_rehearsal=allow_rehearsal,
+        run_dir,
+        IssuesPer(per or IssuesPer.QUESTION),
+        settings[GITHUB_API_URL],
+        dry_run,
+        allow_rehearsal,
     )
+    done = publish_run(request, Path(settings.root))
     report = single_lines(done.report)
     would = "would be " if dry_run else ""
     lines = [

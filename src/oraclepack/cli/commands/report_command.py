@@ -7,12 +7,14 @@ from typing import Any
 
 import click
 
-from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.text import size
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import UsageError
+from oraclepack.report.write_report import ReportFile, write_report
+from oraclepack.report.write_site import write_site
+from oraclepack.settings.registry import CWD, Settings
 from oraclepack.system.printable import quantity, single_lines
 
 
@@ -45,7 +47,7 @@ from oraclepack.system.printable import quantity, single_lines
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 def report(
-    targets: tuple[str, ...], *, out: str, opens: bool, settings: api.Settings, **options: Any
+    targets: tuple[str, ...], *, out: str, opens: bool, settings: Settings, **options: Any
 ) -> Reply:
     """Write a run, its answers and its work into one file.
 
@@ -67,7 +69,9 @@ def report(
     target = targets[0] if targets else ""
     if opens and (form != "html" or out == "-"):
         raise UsageError("--open needs a page in a file", hint="leave out --format and `--out -`")
-    done = api.report(target, settings, out=out, form=form, redact=redact)
+    done = write_report(
+        Path(settings.root), target, out=out, form=form, redact=redact, cwd=settings[CWD]
+    )
     if done.text:
         return Reply(done.report, bare=done.text, warnings=done.warnings)
     if opens:
@@ -78,7 +82,7 @@ def report(
 def _site(
     site: str,
     projects: tuple[str, ...],
-    settings: api.Settings,
+    settings: Settings,
     *,
     redact: bool,
     opens: bool,
@@ -86,7 +90,7 @@ def _site(
 ) -> Reply:
     if not is_html:
         raise UsageError("a site is made of pages", hint="leave out --format")
-    site_report = api.report_site(site, settings, projects=projects, redact=redact)
+    site_report = write_site(Path(settings.root), site, projects, redact=redact, cwd=settings[CWD])
     if opens:
         _open(site_report.index)
     printable = single_lines(site_report)
@@ -96,7 +100,7 @@ def _site(
     return Reply(site_report, "".join(f"{line}\n" for line in lines))
 
 
-def _text(file: api.ReportFile) -> str:
+def _text(file: ReportFile) -> str:
     people = f", {file.attention} for a person to look at" if file.attention else ""
     lines = quantity(file.quoted_lines, "source line")
     source = f"; it quotes {lines}" if file.quoted_lines else ""

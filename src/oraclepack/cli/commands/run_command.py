@@ -7,9 +7,6 @@ from pathlib import Path
 import click
 import msgspec
 
-from oraclepack import api
-from oraclepack.api import call_settings as cs
-from oraclepack.api import run_settings as rs
 from oraclepack.cli.command import command
 from oraclepack.cli.display import DisplaySession, PackSessions
 from oraclepack.cli.packs_reply import packs_plan_reply, packs_reply
@@ -18,6 +15,14 @@ from oraclepack.cli.run_options import picking, run_arguments
 from oraclepack.cli.run_reply import plan_reply, run_reply, started_reply
 from oraclepack.cli.value_completion import pack_files
 from oraclepack.errors import ExitCode, UsageError
+from oraclepack.pipeline.pipeline_exports import append_run_summary
+from oraclepack.run.entry_points import plan_packs, plan_run, run_pack, run_packs, start_run
+from oraclepack.run.planning.selection import RunArguments
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.notify_settings import NOTIFY
+from oraclepack.settings.registry import STRICT, Settings
+from oraclepack.system.environment import GITHUB_SUMMARY_VARIABLE, environment
 
 
 @command(
@@ -26,7 +31,7 @@ from oraclepack.errors import ExitCode, UsageError
     changes="the run directory, the outputs of the pack, its state and report files",
     effect="execute",
     starts="the bash of the pack and the tools it calls; their calls cost money",
-    settings=(api.STRICT, *rs.RUN_SETTINGS, *cs.CALL_SETTINGS, api.NOTIFY),
+    settings=(STRICT, *rs.RUN_SETTINGS, *cs.CALL_SETTINGS, NOTIFY),
     exit_codes=(
         ExitCode.STEP_FAILED,
         ExitCode.POLICY,
@@ -48,7 +53,7 @@ from oraclepack.errors import ExitCode, UsageError
 @click.argument("packs", nargs=-1, required=True, metavar="PACK|DIR...", shell_complete=pack_files)
 @picking
 @click.option("--dry-run", is_flag=True, help="Only show what would be done with every step.")
-def run(packs: tuple[str, ...], *, settings: api.Settings, dry_run: bool, **flags: object) -> Reply:
+def run(packs: tuple[str, ...], *, settings: Settings, dry_run: bool, **flags: object) -> Reply:
     """Run a pack, or continue its run.
 
     A step that is done and whose outputs are unchanged is not run again. When a step fails the
@@ -60,26 +65,28 @@ def run(packs: tuple[str, ...], *, settings: api.Settings, dry_run: bool, **flag
         return _run_several(packs, settings, arguments, flags, dry_run=dry_run)
     pack = packs[0]
     if dry_run:
-        return plan_reply(api.plan(pack, settings, arguments))
+        return plan_reply(plan_run(pack, settings, arguments))
     if flags["detach"]:
-        return started_reply(api.start(pack, settings, arguments))
+        return started_reply(start_run(pack, settings, arguments))
     with DisplaySession(settings, yes=bool(flags["yes"])) as watching:
-        outcome = api.run(
+        outcome = run_pack(
             pack,
             settings,
             msgspec.structs.replace(arguments, detached=watching.is_detached),
             display=watching,
             stop=watching.stop,
             ask=watching.ask,
-            github=True,
         )
+    if environment().get(GITHUB_SUMMARY_VARIABLE):
+        more = append_run_summary(outcome.report, outcome.pack)
+        outcome = msgspec.structs.replace(outcome, warnings=outcome.warnings + more)
     return run_reply(outcome, watching.unshown_warnings(outcome))
 
 
 def _run_several(
     paths: tuple[str, ...],
-    settings: api.Settings,
-    arguments: api.RunArguments,
+    settings: Settings,
+    arguments: RunArguments,
     flags: dict[str, object],
     *,
     dry_run: bool,
@@ -90,7 +97,7 @@ def _run_several(
             hint="detach each pack; --wait-for RUN lets one wait for another",
         )
     if dry_run:
-        return packs_plan_reply(api.plan_packs(paths, settings, arguments))
+        return packs_plan_reply(plan_packs(paths, settings, arguments))
     sessions = PackSessions(settings, yes=bool(flags["yes"]))
-    outcome = api.run_packs(paths, settings, arguments, front_ends=sessions.open)
+    outcome = run_packs(paths, settings, arguments, front_ends=sessions.open)
     return packs_reply(outcome, sessions.unshown_warnings(outcome))

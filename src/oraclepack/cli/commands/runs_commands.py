@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import click
 
-from oraclepack import api
-from oraclepack.cli.command import Group, LazyCommand, command
+from oraclepack.cli.command import Group, LazyCommand, command, paged
 from oraclepack.cli.reply import Reply, Styled
-from oraclepack.cli.run_options import paged
 from oraclepack.cli.text import columns, seconds, size, some_of
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import UsageError
+from oraclepack.journal.costs import cost_text, short_cost
+from oraclepack.run.project_records import ProjectRuns
+from oraclepack.run.prune_runs import RunsPruneReport
+from oraclepack.settings import value_kinds
+from oraclepack.settings.registry import Settings
+from oraclepack.system.paging import page
 from oraclepack.system.printable import quantity, single_lines
+from oraclepack.view.past_runs import CallTimes, RunDetails, RunListEntry
+from oraclepack.view.step import StepView
 
 _JOBS = "oraclepack.cli.commands.job_commands"
 
@@ -45,8 +51,16 @@ runs = Group(
             "Compare the answers and tasks of two runs.",
         ),
         "prune": LazyCommand(f"{__name__}:prune", "Remove finished runs that hold nothing unique."),
+        "trust": LazyCommand(
+            "oraclepack.cli.commands.trust_commands:trust",
+            "Take over a run, or the cache, that is not signed with your key.",
+        ),
+        "repair": LazyCommand(
+            "oraclepack.cli.commands.doctor_command:repair",
+            "Compute the files of runs from their journals.",
+        ),
     },
-    help="List, watch, control, compare and remove runs.",
+    help="List, watch, control, compare and repair runs.",
 )
 
 
@@ -56,15 +70,15 @@ runs = Group(
     examples=("oraclepack runs list", "oraclepack runs list --limit 5 --json"),
 )
 @paged
-def list_all(limit: int | None, cursor: str | None, settings: api.Settings) -> Reply:
+def list_all(limit: int | None, cursor: str | None, settings: Settings) -> Reply:
     """List the runs of the project, the newest first.
 
     Rehearsals are marked as such, and named `rehearsals/ID`. A run whose journal is damaged is
     listed as damaged, with the reason. A foreign one cannot be proven to be yours: no command acts
-    on it, unless you take it over with `oraclepack trust`.
+    on it, unless you take it over with `oraclepack runs trust`.
     """
-    every = api.runs(settings.root).list()
-    summaries = api.page(every, "runs", lambda run: run.name, limit, cursor)
+    every = ProjectRuns(settings.root).list()
+    summaries = page(every, "runs", lambda run: run.name, limit, cursor)
     if not every.runs:
         return Reply(summaries, talk=f"there are no runs in {settings.root}\n")
     heads = ("run", "pack", "commit", "status", "ok", "created", "worked", "cost", "note")
@@ -81,13 +95,13 @@ def list_all(limit: int | None, cursor: str | None, settings: api.Settings) -> R
     ),
 )
 @click.argument("run", metavar="[RUN]", default="latest", shell_complete=run_ids)
-def show(run: str, settings: api.Settings) -> Reply:
+def show(run: str, settings: Settings) -> Reply:
     """Show one run in full: its commands and its steps.
 
     RUN may be the beginning of a run's name, if no other begins so; a rehearsal is `rehearsals/ID`.
     Without it the newest run is shown. Of a damaged run everything before the damage is shown.
     """
-    details = api.runs(settings.root).show(run)
+    details = ProjectRuns(settings.root).show(run)
     return Reply(details, _run(single_lines(details)))
 
 
@@ -104,9 +118,7 @@ def show(run: str, settings: api.Settings) -> Reply:
 @click.option("--older-than", metavar="DURATION", help="Only runs without events for this long.")
 @click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N of each pack.")
 @click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
-def prune(
-    older_than: str | None, keep: int | None, *, dry_run: bool, settings: api.Settings
-) -> Reply:
+def prune(older_than: str | None, keep: int | None, *, dry_run: bool, settings: Settings) -> Reply:
     """Remove finished runs that hold nothing unique.
 
     Always kept: runs that are in use, unfinished, damaged or foreign; the only copy of
@@ -118,12 +130,12 @@ def prune(
     """
     if older_than is None and keep is None:
         raise UsageError("nothing to go by", hint="give --older-than, --keep or both")
-    age = None if older_than is None else api.value_kinds.seconds_of(older_than, "--older-than")
-    report = api.runs(settings.root).prune(older_than=age, keep=keep, dry_run=dry_run)
+    age = None if older_than is None else value_kinds.seconds_of(older_than, "--older-than")
+    report = ProjectRuns(settings.root).prune(older_than=age, keep=keep, dry_run=dry_run)
     return Reply(report, _pruned(report))
 
 
-def _pruned(report: api.RunsPruneReport) -> str:
+def _pruned(report: RunsPruneReport) -> str:
     done, rest = ("would remove", "would keep") if report.dry_run else ("removed", "kept")
     lines = [f"{done} {one.run_id}, {size(one.bytes)}\n" for one in report.removed]
     lines += [f"{rest} {one.run_id}: {one.reason}\n" for one in report.kept]
@@ -131,7 +143,7 @@ def _pruned(report: api.RunsPruneReport) -> str:
     return "".join([*lines, f"{done} {count}; {rest} {len(report.kept)}\n"])
 
 
-def _listed(run: api.RunListEntry) -> tuple[str, ...]:
+def _listed(run: RunListEntry) -> tuple[str, ...]:
     notes = (
         run.foreign or run.damage or run.holder,
         "rehearsal" if run.rehearsal else None,
@@ -145,12 +157,12 @@ def _listed(run: api.RunListEntry) -> tuple[str, ...]:
         f"{run.ok}/{run.total}",
         (run.created_at or "-")[:16].replace("T", " "),
         seconds(run.duration_ms),
-        api.short_cost(run.cost),
+        short_cost(run.cost),
         ", ".join(note for note in notes if note),
     )
 
 
-def _run(details: api.RunDetails) -> tuple[str | Styled, ...]:
+def _run(details: RunDetails) -> tuple[str | Styled, ...]:
     run, manifest = details.run, details.manifest
     pieces: list[str | Styled] = [Styled(f"run {run.run_id}", "bold"), f": {run.status}\n"]
     if run.foreign is not None:
@@ -169,7 +181,7 @@ def _run(details: api.RunDetails) -> tuple[str | Styled, ...]:
             end = "no end" if session.exit_code is None else f"exit code {session.exit_code}"
             words = " ".join(session.argv) or session.command
             pieces.append(f"  {session.started_at}  {words}: {end}\n")
-        cost = api.cost_text(manifest.cost)
+        cost = cost_text(manifest.cost)
         pieces += [f"cost: {cost}\n"] if cost else []
     pieces.append(f"directory {details.run_dir}\n\n")
     heads = ("step", "status", "attempts", "time", "cost", "output", "title")
@@ -181,7 +193,7 @@ def _run(details: api.RunDetails) -> tuple[str | Styled, ...]:
     return tuple(pieces)
 
 
-def _call(call: api.CallTimes) -> tuple[str, ...]:
+def _call(call: CallTimes) -> tuple[str, ...]:
     end = {True: "cached" if call.cache_hit else "ok", False: "failed", None: "open"}[call.ok]
     waits = (f"{reason} {seconds(spent)}" for reason, spent in call.waits.items())
     return (
@@ -195,20 +207,20 @@ def _call(call: api.CallTimes) -> tuple[str, ...]:
     )
 
 
-def _step(step: api.StepView) -> tuple[str, ...]:
+def _step(step: StepView) -> tuple[str, ...]:
     more = f" (+{len(step.outputs) - 1})" if len(step.outputs) > 1 else ""
     return (
         step.step_id,
         step.state,
         str(step.attempts),
         "-" if step.duration_ms is None else seconds(step.duration_ms),
-        api.short_cost(step.cost),
+        short_cost(step.cost),
         f"{step.output_path}{more}" if step.output_path else "-",
         step.title or step.question_id or step.reference or "-",
     )
 
 
-def _troubles(details: api.RunDetails) -> list[str | Styled]:
+def _troubles(details: RunDetails) -> list[str | Styled]:
     pieces: list[str | Styled] = []
     for step in details.steps:
         if step.changes is not None:

@@ -6,11 +6,13 @@ import shlex
 
 import click
 
-from oraclepack import api
+from oraclepack.authoring.skills import ProjectSkills
 from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply, ReplyError, partial_failure, rollback_notice
 from oraclepack.cli.text import columns
 from oraclepack.errors import ExitCode
+from oraclepack.settings import run_settings
+from oraclepack.settings.registry import Settings
 
 NAMES = click.Choice(("codex", "gemini", "claude"))
 SKILLS = click.Choice(("oracle-pack", "oracle-run"))
@@ -67,7 +69,7 @@ _skills = click.option(
 )
 def show(agent: str, skill: str) -> Reply:
     """Print the skill of an agent as it would be installed."""
-    skill_text = api.skills().show(agent, skill)
+    skill_text = ProjectSkills().show(agent, skill)
     return Reply(data=skill_text, text=skill_text.text)
 
 
@@ -75,7 +77,7 @@ def show(agent: str, skill: str) -> Reply:
     "install",
     data="skills-install-report",
     changes="one file for each agent and skill",
-    settings=(api.run_settings.ROLLBACK_ON_FAILURE,),
+    settings=(run_settings.ROLLBACK_ON_FAILURE,),
     exit_codes=(ExitCode.STEP_FAILED,),
     rollback_available=True,
     examples=(
@@ -93,18 +95,18 @@ def install(
     chosen: tuple[str, ...],
     *,
     force: bool,
-    settings: api.Settings,
+    settings: Settings,
 ) -> Reply:
     """Write the skills of agents into the project.
 
     Codex reads .agents/skills, the Gemini CLI .gemini/commands, Claude .claude/skills.
     """
-    report = api.skills(settings.root).install(
+    report = ProjectSkills(settings.root).install(
         agents,
         directory,
         skills=chosen,
         force=force,
-        rollback_on_failure=settings[api.run_settings.ROLLBACK_ON_FAILURE],
+        rollback_on_failure=settings[run_settings.ROLLBACK_ON_FAILURE],
     )
     if not report.ok:
         return partial_failure(report, "not every skill was installed")
@@ -128,14 +130,14 @@ def install(
 @_directory
 @_skills
 def check(
-    agents: tuple[str, ...], directory: str, chosen: tuple[str, ...], *, settings: api.Settings
+    agents: tuple[str, ...], directory: str, chosen: tuple[str, ...], *, settings: Settings
 ) -> Reply:
     """Find copies of the skills that are stale or edited.
 
     Those of all agents, unless some are named. Exit code 2 when there are any. A skill that is
     not installed is no fault.
     """
-    report = api.skills(settings.root).check(directory, agents, chosen)
+    report = ProjectSkills(settings.root).check(directory, agents, chosen)
     rows = [
         (skill.agent, skill.skill, skill.state.value, skill.version or "-", skill.path)
         for skill in report.skills

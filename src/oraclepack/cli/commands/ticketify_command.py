@@ -1,4 +1,4 @@
-"""`ticketify`: tickets become an index, actions, a PRD and a pack."""
+"""`tickets build`: tickets become an index, actions, a PRD and a pack."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import Any
 
 import click
 
-from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply, ReplyError, partial_failure, rollback_notice
 from oraclepack.errors import ExitCode, UsageError
+from oraclepack.settings import run_settings
+from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import quantity
+from oraclepack.tickets.steps_support import check_tickets
+from oraclepack.tickets.ticket import TicketCheck
+from oraclepack.tickets.ticketify import TicketifyReport, TicketifyRequest, ticketify
 
 MODES = ("backlog", "pipelines", "autopilot", "codex", "gemini")
 PARTS = ("index", "actions", "prd")
@@ -20,17 +24,17 @@ MOST_TICKETS = 200
 
 
 @command(
-    "ticketify",
+    "build",
     data="ticketify-report",
     changes="its out dir and the PRD; with --check only the report",
-    settings=(api.run_settings.ROLLBACK_ON_FAILURE,),
+    settings=(run_settings.ROLLBACK_ON_FAILURE,),
     exit_codes=(ExitCode.STEP_FAILED, ExitCode.CONTRACT),
     rollback_available=True,
     examples=(
-        "oraclepack ticketify",
-        "oraclepack ticketify --tickets-dir docs/tickets --top-n 50",
-        "oraclepack ticketify --exclude 'archive/' --mode pipelines",
-        "oraclepack ticketify --check",
+        "oraclepack tickets build",
+        "oraclepack tickets build --tickets-dir docs/tickets --top-n 50",
+        "oraclepack tickets build --exclude 'archive/' --mode pipelines",
+        "oraclepack tickets build --check",
     ),
 )
 @click.option("--tickets-dir", default="", metavar="DIR", help="[default: .tickets, else tickets]")
@@ -72,22 +76,23 @@ MOST_TICKETS = 200
 @click.option(
     "--regenerate", is_flag=True, help="Move Task Master's results away, and have them made again."
 )
-def ticketify(
-    *, settings: api.Settings, check: bool, report: str | None, **wishes: Any
+def build(
+    *, settings: Settings, check: bool, report: str | None, **wishes: Any
 ) -> Reply:  # click gives each its type
-    """Turn tickets into an index, a list of actions, a PRD and a pack that works them off.
+    """Turn tickets into an index, a list of actions, a PRD and a pack.
 
     A ticket is a Markdown file. Its id is `id`, `ticket` or `key` of the front matter, else the
     file name. Its actions are its task-list items and the bullets below "Acceptance Criteria", also
     in blocks marked ```ticket. Tickets that name no action are counted. The same tickets and
     options give the same bytes.
     """
-    wishes |= {"rollback_on_failure": settings[api.run_settings.ROLLBACK_ON_FAILURE]}
+    wishes |= {"rollback_on_failure": settings[run_settings.ROLLBACK_ON_FAILURE]}
+    request = TicketifyRequest(root=Path(settings.root), **wishes)
     if check:
-        return _checked(*api.check_tickets(Path(settings.root), report, **wishes))
+        return _checked(*check_tickets(request, report))
     if report is not None:
         raise UsageError("--report belongs to --check")
-    outcome = api.ticketify(Path(settings.root), **wishes)
+    outcome = ticketify(request)
     data = outcome.data
     if not data.ok:
         return partial_failure(data, f"cannot write {data.failed_step}", outcome.warnings)
@@ -95,7 +100,7 @@ def ticketify(
     return Reply(data=data, text=_text(data), warnings=warnings)
 
 
-def _text(data: api.TicketifyReport) -> str:
+def _text(data: TicketifyReport) -> str:
     head = (
         f"{quantity(data.selected, 'ticket')} of {data.tickets_dir}, "
         f"{quantity(data.actions, 'action')}, {data.done} done"
@@ -109,15 +114,17 @@ def _text(data: api.TicketifyReport) -> str:
     return "\n".join([*lines, f"next: oraclepack run {data.pack}"])
 
 
-def _checked(result: api.TicketCheck, warnings: tuple[str, ...]) -> Reply:
+def _checked(result: TicketCheck, warnings: tuple[str, ...]) -> Reply:
     text = "".join(f"{file.state}: {file.path}\n" for file in result.files)
     if result.ok:
         return Reply(data=result, text=text, warnings=warnings)
-    failure = ReplyError("STALE", _fault(result), phase="check", suggestion="oraclepack ticketify")
+    failure = ReplyError(
+        "STALE", _fault(result), phase="check", suggestion="oraclepack tickets build"
+    )
     return Reply(result, text, ExitCode.CONTRACT, warnings=warnings, error=failure)
 
 
-def _fault(result: api.TicketCheck) -> str:
+def _fault(result: TicketCheck) -> str:
     if not result.repeatable:
         return "the same tickets gave other bytes the second time"
     wrong = [file.path for file in result.files if file.state != "same"]

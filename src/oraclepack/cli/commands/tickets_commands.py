@@ -6,14 +6,20 @@ import sys
 
 import click
 
-from oraclepack import api
 from oraclepack.cli.command import Group, LazyCommand, command
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.errors import ExitCode
+from oraclepack.settings.registry import Settings
+from oraclepack.tickets.steps_support import TicketSteps
+from oraclepack.tickets.ticketify import TicketsReply
 
 tickets = Group(
     "tickets",
     entries={
+        "build": LazyCommand(
+            "oraclepack.cli.commands.ticketify_command:build",
+            "Turn tickets into an index, a list of actions, a PRD and a pack.",
+        ),
         "prompt": LazyCommand(f"{__name__}:prompt", "Print what an agent is to be asked."),
         "take": LazyCommand(
             f"{__name__}:take", "Check an agent's answer on stdin, and write it to a file."
@@ -23,7 +29,7 @@ tickets = Group(
         ),
         "report": LazyCommand(f"{__name__}:report", "Write a report at the end of a turn."),
     },
-    help="Commands for the steps of the ticket action pack.",
+    help="Turn tickets into a pack that works them off.",
 )
 
 STAGES = ("select", "implement", "verify", "docs", "regressions", "pr", "accept")
@@ -53,12 +59,12 @@ _out_dir = click.option(
 @command("prompt", data="tickets-reply", examples=("oraclepack tickets prompt implement",))
 @click.argument("stage", type=click.Choice(STAGES))
 @_out_dir
-def prompt(stage: str, out_dir: str, *, settings: api.Settings) -> Reply:
+def prompt(stage: str, out_dir: str, *, settings: Settings) -> Reply:
     """Print what an agent is to be asked.
 
     A line that begins with `SKIP:` says why there is nothing to ask.
     """
-    return _reply(api.ticket_steps(settings.root, out_dir).prompt(stage))
+    return _reply(TicketSteps(settings.root, out_dir).prompt(stage))
 
 
 @command(
@@ -71,15 +77,13 @@ def prompt(stage: str, out_dir: str, *, settings: api.Settings) -> Reply:
 @click.option("--agent", type=_AGENT, default="gemini", show_default=True, help="Who answered.")
 @click.option("--missing", type=_AGENT, help="Record that this reviewer is not installed.")
 @_out_dir
-def take(
-    stage: str, agent: str, missing: str | None, out_dir: str, *, settings: api.Settings
-) -> Reply:
+def take(stage: str, agent: str, missing: str | None, out_dir: str, *, settings: Settings) -> Reply:
     """Check an agent's answer on stdin, and write it to a file.
 
     The file is written completely or not at all: an invalid answer is an error. For
     `select` the ids must be of open actions; for `accept` every criterion needs one verdict.
     """
-    steps = api.ticket_steps(settings.root, out_dir)
+    steps = TicketSteps(settings.root, out_dir)
     if missing is not None:
         return _reply(steps.note_missing(missing))
     return _reply(steps.take(stage, _answer(), agent))
@@ -94,7 +98,7 @@ def take(
 )
 @click.argument("question", type=click.Choice(_TASKS))
 @_out_dir
-def tasks(question: str, out_dir: str, *, settings: api.Settings) -> Reply:
+def tasks(question: str, out_dir: str, *, settings: Settings) -> Reply:
     """Look at Task Master's results; changes none of them.
 
     `found` and `complexity` answer `some` or `none`, `wanted` how many tasks to ask for,
@@ -102,7 +106,7 @@ def tasks(question: str, out_dir: str, *, settings: api.Settings) -> Reply:
     `made` and `kept` (tm-tasks.json), `expanded`, `check` (exit code 4 on problems) and `sync`;
     `weighed` demands a complexity report.
     """
-    return _reply(*api.ticket_steps(settings.root, out_dir).tasks(question))
+    return _reply(*TicketSteps(settings.root, out_dir).tasks(question))
 
 
 @command(
@@ -114,13 +118,13 @@ def tasks(question: str, out_dir: str, *, settings: api.Settings) -> Reply:
 )
 @click.argument("about", type=click.Choice(["changes", "audit", "close-out"]))
 @_out_dir
-def report(about: str, out_dir: str, *, settings: api.Settings) -> Reply:
+def report(about: str, out_dir: str, *, settings: Settings) -> Reply:
     """Write a report at the end of a turn.
 
     `changes`: what differs from the last commit. `audit`: every file of ours, whether it is
     there and can be read; exit code 4 if one cannot. `close-out`: what was done and what is left.
     """
-    return _reply(api.ticket_steps(settings.root, out_dir).report(about))
+    return _reply(TicketSteps(settings.root, out_dir).report(about))
 
 
 def _answer() -> str:
@@ -130,7 +134,7 @@ def _answer() -> str:
     return sys.stdin.buffer.read(_LONGEST_ANSWER).decode("utf-8", "replace")
 
 
-def _reply(reply: api.TicketsReply, warnings: tuple[str, ...] = ()) -> Reply:
+def _reply(reply: TicketsReply, warnings: tuple[str, ...] = ()) -> Reply:
     if reply.ok:
         return Reply(data=reply, text=reply.text, warnings=warnings)
     first, _, rest = reply.text.partition("\n")

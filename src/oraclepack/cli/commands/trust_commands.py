@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import click
 
-from oraclepack import api
 from oraclepack.cli.command import command
+from oraclepack.cli.confirm import agree
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import ExitCode, OraclePackError, UsageError
-from oraclepack.system.printable import quantity, visible
-from oraclepack.system.terminal import ask, can_ask
+from oraclepack.journal.statuses import Status
+from oraclepack.run.project_records import ForeignRecords
+from oraclepack.run.trust import Candidate
+from oraclepack.settings.registry import Settings
+from oraclepack.system.printable import quantity
 
 _RUN_MEANS = """From then on its answers count as verified, `run` continues it and finishes what it
 left undone, and `undo` and rollback change files as it says. Its author could have written
@@ -28,14 +31,14 @@ paid for yourself, or got from a person you trust.
     changes="the signatures in the run directory or the cache",
     exit_codes=(ExitCode.LOCKED,),
     examples=(
-        "oraclepack trust 2026-03-01__abc1234__55555555",
-        "oraclepack trust --cache --yes",
+        "oraclepack runs trust 2026-03-01__abc1234__55555555",
+        "oraclepack runs trust --cache --yes",
     ),
 )
 @click.argument("run", metavar="[RUN]", required=False, shell_complete=run_ids)
 @click.option("--cache", is_flag=True, help="The answers in the cache, in place of a run.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-def trust(run: str | None, *, cache: bool, yes: bool, settings: api.Settings) -> Reply:
+def trust(run: str | None, *, cache: bool, yes: bool, settings: Settings) -> Reply:
     """Take over a run, or the cache, that is not signed with your key.
 
     Runs and answers of oraclepack 0.1.0, of another machine or of another key are foreign: shown,
@@ -43,7 +46,7 @@ def trust(run: str | None, *, cache: bool, yes: bool, settings: api.Settings) ->
     (or the beginning of its name), or what the cache holds, as it is now. What git tracks, or a
     link leads to, cannot be taken over: untrack it or copy it first.
     """
-    records = api.foreign_records(settings.root)
+    records = ForeignRecords(settings.root)
     if cache == (run is not None):
         raise UsageError("give the name of a run, or --cache")
     if run is not None:
@@ -62,7 +65,7 @@ def trust(run: str | None, *, cache: bool, yes: bool, settings: api.Settings) ->
     return Reply(done, text, warnings=done.still_foreign)
 
 
-def _of_the_cache(records: api.ForeignRecords) -> str:
+def _of_the_cache(records: ForeignRecords) -> str:
     try:
         count = len(records.find_answers().keys)
     except OraclePackError:
@@ -70,10 +73,10 @@ def _of_the_cache(records: api.ForeignRecords) -> str:
     if not count:
         return ""
     answers = quantity(count, "answer")
-    return f"not signed either: {answers} in the cache; see `oraclepack trust --cache`\n"
+    return f"not signed either: {answers} in the cache; see `oraclepack runs trust --cache`\n"
 
 
-def _about(candidate: api.Candidate) -> str:
+def _about(candidate: Candidate) -> str:
     state, created = candidate.state, candidate.state.created
     statuses = [state.step(step_id).status for step_id in state.step_ids]
     # A foreign journal may hold anything: one line stays one line.
@@ -83,20 +86,6 @@ def _about(candidate: api.Candidate) -> str:
     return (
         f"run {candidate.run.run_id}: {candidate.foreign.reason}\n"
         f"  pack {pack}, begun {since}\n"
-        f"  {statuses.count(api.Status.OK)} of {len(statuses)} steps ok, "
+        f"  {statuses.count(Status.OK)} of {len(statuses)} steps ok, "
         f"{quantity(calls, 'call')}\n"
     )
-
-
-def agree(about: str, question: str, *, is_agreed: bool) -> None:
-    """Ask the person at the terminal, unless the answer was given; raises where it is not yes."""
-    if is_agreed:
-        return
-    if not can_ask():
-        raise UsageError(
-            "there is no terminal to ask whether it is yours",
-            hint="--yes takes it over without asking",
-            detail=about,
-        )
-    if not ask(f"{visible(about)}{question}", lambda _: True):
-        raise UsageError("nothing was taken over")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from oraclepack import api
 from oraclepack.cli.command import command
 from oraclepack.cli.crash import log_crash
 from oraclepack.cli.reply import Reply
 from oraclepack.errors import ExitCode, UsageError
+from oraclepack.settings.registry import STRICT, Settings
 from oraclepack.system.terminal import can_ask, stdout_is_terminal
 
 
@@ -22,12 +22,12 @@ from oraclepack.system.terminal import can_ask, stdout_is_terminal
     changes="what you do there: packs, backlogs, runs",
     effect="execute",
     starts="what you start there: runs, which cost money; $PAGER and $EDITOR",
-    settings=(api.STRICT,),
+    settings=(STRICT,),
     examples=("oraclepack tui", "oraclepack tui docs/pack.md", "oraclepack tui --demo"),
 )
 @click.argument("place", metavar="[PACK|DIR]", default=".", type=click.Path())
 @click.option("--demo", is_flag=True, help="Open a recorded run, in a copy that is removed.")
-def tui(place: str, *, demo: bool, settings: api.Settings) -> Reply:
+def tui(place: str, *, demo: bool, settings: Settings) -> Reply:
     """Browse, prepare, run, watch and read packs on the screen.
 
     Needs a terminal and the extra `tui`: pip install 'oraclepack[tui]'. Runs that are started there
@@ -47,7 +47,7 @@ def tui(place: str, *, demo: bool, settings: api.Settings) -> Reply:
     return Reply({"place": str(opened)}, exit_code=ExitCode(code or 0))
 
 
-def watch_inline(name: str, settings: api.Settings) -> ExitCode | None:
+def watch_inline(name: str, settings: Settings) -> ExitCode | None:
     """Show a run below the prompt; None where it ended, else why it is not watched any more."""
     _require_terminal("--inline", "`oraclepack runs watch --display plain` works without one")
     with _textual_needed("--inline"):

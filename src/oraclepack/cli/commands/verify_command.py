@@ -6,12 +6,15 @@ from shlex import quote
 
 import click
 
-from oraclepack import api
-from oraclepack.api import run_settings as rs
+from oraclepack.answers.verification import Totals, VerifyPacksReport, VerifyReport
 from oraclepack.cli.command import command
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.cli.value_completion import pack_files
 from oraclepack.errors import ExitCode, UsageError
+from oraclepack.run.verify_outputs import verify_outputs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.declaration import ValueSource
+from oraclepack.settings.registry import STRICT, Settings
 from oraclepack.system.printable import single_lines
 
 
@@ -24,7 +27,7 @@ from oraclepack.system.printable import single_lines
         rs.OUTPUT_CONTRACT,
         rs.OUTPUT_CHUNK_MODE,
         rs.OUTPUT_REQUIRE_HEADINGS,
-        api.STRICT,
+        STRICT,
     ),
     exit_codes=(ExitCode.CONTRACT,),
     examples=(
@@ -35,7 +38,7 @@ from oraclepack.system.printable import single_lines
 )
 @click.argument("packs", nargs=-1, metavar="[PACK|DIR]...", shell_complete=pack_files)
 @click.option("--run-dir", metavar="DIR", help="Check the outputs of this run.")
-def verify(packs: tuple[str, ...], run_dir: str | None, settings: api.Settings) -> Reply:
+def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> Reply:
     """Check outputs against their contract. Starts no process.
 
     Each declared output must exist and must not be empty; which sections it must have follows
@@ -48,7 +51,7 @@ def verify(packs: tuple[str, ...], run_dir: str | None, settings: api.Settings) 
     are for runs and change nothing here, and --output-verify=false is refused.
     """
     _refuse_nothing_to_do(settings)
-    report = api.verify(packs, settings, run_dir)
+    report = verify_outputs(packs, settings, run_dir)
     listed = report.packs
     ok = all(pack.ok for pack in listed)
     totals = report.totals
@@ -59,8 +62,8 @@ def verify(packs: tuple[str, ...], run_dir: str | None, settings: api.Settings) 
     return Reply(report, text, code, warnings=warnings, error=error)
 
 
-def _refuse_nothing_to_do(settings: api.Settings) -> None:
-    given = settings.origin(rs.OUTPUT_VERIFY).source is api.ValueSource.FLAG
+def _refuse_nothing_to_do(settings: Settings) -> None:
+    given = settings.origin(rs.OUTPUT_VERIFY).source is ValueSource.FLAG
     if given and not settings[rs.OUTPUT_VERIFY]:
         raise UsageError(
             "verify-outputs only verifies: --output-verify=false leaves it nothing to do",
@@ -68,7 +71,7 @@ def _refuse_nothing_to_do(settings: api.Settings) -> None:
         )
 
 
-def _text(report: api.VerifyReport) -> str:
+def _text(report: VerifyReport) -> str:
     pack = single_lines(report)
     lines = [f"{pack.path}: {one.line}" for one in pack.failures]
     lines += [
@@ -83,7 +86,7 @@ def _text(report: api.VerifyReport) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _totals(totals: api.Totals) -> str:
+def _totals(totals: Totals) -> str:
     accepted = f" accepted={totals.accepted}" if totals.accepted else ""
     rehearsed = f" rehearsed={totals.rehearsed}" if totals.rehearsed else ""
     return (
@@ -93,7 +96,7 @@ def _totals(totals: api.Totals) -> str:
     )
 
 
-def _failure(report: api.VerifyReport | api.VerifyPacksReport) -> ReplyError:
+def _failure(report: VerifyReport | VerifyPacksReport) -> ReplyError:
     totals = report.totals
     count = totals.outputs - totals.ok
     failed = [pack.path for pack in report.packs if not pack.ok]
@@ -102,7 +105,7 @@ def _failure(report: api.VerifyReport | api.VerifyPacksReport) -> ReplyError:
         hint = f"ask for real: oraclepack run {path} without --engine rehearsal"
     else:
         hint = (
-            f"correct the files, `oraclepack accept {path} NN`, or ask again: "
+            f"correct the files, `oraclepack step accept {path} NN`, or ask again: "
             f"oraclepack run {path} --rerun NN --refresh"
         )
     return ReplyError(

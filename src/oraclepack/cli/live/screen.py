@@ -8,11 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oraclepack import api
-from oraclepack.api import events as j
-from oraclepack.cli.event_lines import NullDisplay, Write, line_of, to_stderr
+from oraclepack.cli.event_lines import NullDisplay, Write, line_of
 from oraclepack.cli.heartbeat import CTRL_C, RunningSteps, stopping_text
 from oraclepack.cli.live.table_rows import Frame, TableState, frame
+from oraclepack.cli.render import to_stderr
+from oraclepack.journal import events as j
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.run_state import EMPTY, RunState
+from oraclepack.journal.statuses import WAITS
+from oraclepack.run.run_display import RunPreview
+from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.printable import visible
 from oraclepack.system.terminal import log_size, screen_size
 
@@ -75,7 +80,7 @@ class LiveTable(NullDisplay):
         *,
         color: bool,
         write: Write = to_stderr,
-        clock: api.Clock | None = None,
+        clock: Clock | None = None,
         screen: Callable[[], tuple[int, int]] = screen_size,
         every: float = EVERY,
         cancel: str = CTRL_C,
@@ -84,30 +89,30 @@ class LiveTable(NullDisplay):
         self._color = color
         self._cancel = cancel
         self._write = write
-        self._clock = clock or api.SystemClock()
+        self._clock = clock or SystemClock()
         self._screen = screen
         self._every = every
         self._lock = threading.Lock()
         self._running = RunningSteps(self._clock)
-        self._state = api.EMPTY
+        self._state = EMPTY
         self._touched: set[str] = set()
         self._grown: dict[str, tuple[int, int]] = {}
         """The size of each step's logs, and since when they have it, in nanoseconds."""
         self._is_shown = False
         self._lines: list[str] = []
-        self._preview = api.RunPreview("", Path(), (), lambda _: None)
+        self._preview = RunPreview("", Path(), (), lambda _: None)
         self._began = 0
         self._over = threading.Event()
         self._suspended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="screen", daemon=True)
 
-    def begin(self, preview: api.RunPreview) -> None:
+    def begin(self, preview: RunPreview) -> None:
         if preview.forecast:
             to_stderr(f"forecast: {visible(preview.forecast)}\n")
         self.expect(preview)
         self.start()
 
-    def expect(self, preview: api.RunPreview) -> None:
+    def expect(self, preview: RunPreview) -> None:
         """Learn what the command is about to do, and where its logs will be."""
         self._preview = preview
 
@@ -115,7 +120,7 @@ class LiveTable(NullDisplay):
         self._began = self._clock.monotonic_ns()
         self._thread.start()
 
-    def event(self, event: api.KnownEvent, state: api.RunState) -> None:
+    def event(self, event: KnownEvent, state: RunState) -> None:
         self._running.observe(event)
         with self._lock:
             # Events come from several threads, and a slower one may bring an older state.
@@ -199,17 +204,17 @@ class LiveTable(NullDisplay):
         }
         return {step: (now - since) // 1_000_000 for step, (_, since) in self._grown.items()}
 
-    def _size(self, state: api.RunState, step_id: str) -> int:
+    def _size(self, state: RunState, step_id: str) -> int:
         step = state.step(step_id)
         names = [name for name in (step.stdout_log, step.stderr_log) if name]
         return sum(log_size(self._preview.run_dir / name) for name in names)
 
 
-def _is_worth_a_line(event: api.KnownEvent) -> bool:
+def _is_worth_a_line(event: KnownEvent) -> bool:
     """What the table itself does not show."""
     match event:
         case j.WarningRecorded(code=code):
-            return code not in api.WAITS
+            return code not in WAITS
         case j.StepFinished(error=error):
             return error is not None
         case j.CallsAwaited(step=step):

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from oraclepack import api
 from oraclepack.cli.live.table_rows import Frame, Row, RowState, fitting
 from oraclepack.cli.text import clock, size
+from oraclepack.journal.costs import money, short_cost
 from oraclepack.system.printable import visible
 
 _COLOURS = {
@@ -153,7 +153,7 @@ def _total(frame: Frame) -> Text:
     time = clock(frame.elapsed_ms)
     time += f", about {clock(frame.eta_ms)} left" if frame.eta_ms is not None else ""
     parts = [", ".join(figures), time]
-    saved = f", {api.money(frame.cost.saved)} saved" if frame.cost.saved else ""
+    saved = f", {money(frame.cost.saved)} saved" if frame.cost.saved else ""
     parts += [f"{frame.cache_hits} from the cache{saved}"] if frame.cache_hits else []
-    parts += [api.short_cost(frame.cost)] if frame.cost.calls else []
+    parts += [short_cost(frame.cost)] if frame.cost.calls else []
     return Text(" · ".join(parts), "bold")

@@ -9,9 +9,14 @@ from itertools import accumulate
 
 import msgspec
 
-from oraclepack import api
 from oraclepack.cli.heartbeat import Activity
 from oraclepack.cli.text import clock
+from oraclepack.journal.costs import NO_COST, CostTotal
+from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import Cache, Status
+from oraclepack.journal.step_state import StepState
+from oraclepack.run.planning.plan import Decision
+from oraclepack.run.run_display import RunPreview, StepPreview
 
 QUIET_MS = 30_000
 """A step that prints nothing for so long is called silent."""
@@ -51,7 +56,7 @@ class RowState(StrEnum):
 class TableState(msgspec.Struct, frozen=True):
     """What the observer knows at one moment."""
 
-    state: api.RunState
+    state: RunState
     touched: frozenset[str] = frozenset()
     """Steps that something happened to in this command."""
     running: Mapping[str, Activity] = {}
@@ -94,7 +99,7 @@ class Frame(msgspec.Struct, frozen=True):
     elapsed_ms: int
     eta_ms: int | None
     cache_hits: int
-    cost: api.CostTotal = api.NO_COST
+    cost: CostTotal = NO_COST
     """Of the run so far, its earlier commands included."""
     stopping: str = ""
     """A line of its own below the rows."""
@@ -112,7 +117,7 @@ class Frame(msgspec.Struct, frozen=True):
         return sum(row.state.is_over for row in self.rows)
 
 
-def frame(preview: api.RunPreview, table: TableState) -> Frame:
+def frame(preview: RunPreview, table: TableState) -> Frame:
     """The table of what was planned and what has happened since."""
     rows = tuple(_row(step, table) for step in preview.steps)
     outcomes = [
@@ -125,7 +130,7 @@ def frame(preview: api.RunPreview, table: TableState) -> Frame:
         rows=rows,
         elapsed_ms=table.elapsed_ms,
         eta_ms=eta(rows, preview.lanes(sorted(_providers(table)))),
-        cache_hits=sum(outcome.cache is api.Cache.HIT for outcome in outcomes),
+        cache_hits=sum(outcome.cache is Cache.HIT for outcome in outcomes),
         cost=table.state.cost(),
         stopping=table.stopping,
     )
@@ -190,7 +195,7 @@ def _has_run(row: Row) -> bool:
     return row.state in {RowState.OK, RowState.FAILED, RowState.SKIPPED}
 
 
-def _row(step: api.StepPreview, table: TableState) -> Row:
+def _row(step: StepPreview, table: TableState) -> Row:
     now = table.state.step(step.step_id)
     row_state = _row_state(step, now, table)
     if step.step_id not in table.touched:
@@ -220,17 +225,17 @@ def _note(running: Activity, silent_ms: int) -> str:
     return f"silent for {clock(silent_ms)}" if silent_ms >= QUIET_MS else ""
 
 
-def _row_state(step: api.StepPreview, now: api.StepState, table: TableState) -> RowState:
+def _row_state(step: StepPreview, now: StepState, table: TableState) -> RowState:
     if step.step_id not in table.touched:
-        was_to_run = step.decision is api.Decision.RUN
+        was_to_run = step.decision is Decision.RUN
         return RowState.NOT_STARTED if table.over and was_to_run else _UNTOUCHED[step.decision]
     match now.status:
-        case api.Status.RUNNING:
+        case Status.RUNNING:
             active = table.running.get(step.step_id)
             return (
                 RowState.WAITING if active is not None and active.is_waiting else RowState.RUNNING
             )
-        case api.Status.PENDING:
+        case Status.PENDING:
             if now.is_over_budget:
                 return RowState.BUDGET
             if now.is_awaited:
@@ -241,12 +246,12 @@ def _row_state(step: api.StepPreview, now: api.StepState, table: TableState) -> 
 
 
 _UNTOUCHED = {
-    api.Decision.RUN: RowState.QUEUED,
-    api.Decision.DONE: RowState.DONE,
-    api.Decision.SKIPPED: RowState.SKIPPED,
-    api.Decision.NOT_SELECTED: RowState.LEFT,
-    api.Decision.RESTORE: RowState.DONE,
-    api.Decision.RECHECK: RowState.DONE,
-    api.Decision.ADOPT: RowState.DONE,
-    api.Decision.HELD: RowState.HELD,
+    Decision.RUN: RowState.QUEUED,
+    Decision.DONE: RowState.DONE,
+    Decision.SKIPPED: RowState.SKIPPED,
+    Decision.NOT_SELECTED: RowState.LEFT,
+    Decision.RESTORE: RowState.DONE,
+    Decision.RECHECK: RowState.DONE,
+    Decision.ADOPT: RowState.DONE,
+    Decision.HELD: RowState.HELD,
 }

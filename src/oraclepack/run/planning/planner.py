@@ -282,7 +282,7 @@ def is_complete(step: Step, state: StepState) -> bool:
 def edited_ways(step_id: str) -> str:
     """Why a step fails whose answer a person changed, and both ways on."""
     return (
-        f"since it was edited: `oraclepack accept` takes step {step_id} as it is; "
+        f"since it was edited: `oraclepack step accept` takes step {step_id} as it is; "
         "without the file, `run` puts the recorded answer back"
     )
 

@@ -8,10 +8,15 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from oraclepack import api
-from oraclepack.mcp import tool_inputs as inputs
-from oraclepack.mcp.agent_tools import ApprovedRun, Tool, run_arguments
-from oraclepack.mcp.mcp_services import Services
+from oraclepack.errors import UsageError
+from oraclepack.mcp import inputs
+from oraclepack.mcp.services import Services
+from oraclepack.mcp.tools import ApprovedRun, Tool, run_arguments
+from oraclepack.run.entry_points import plan_run
+from oraclepack.run.plan_token import plan_subject, redeem
+from oraclepack.settings import call_settings
+from oraclepack.settings.registry import Settings
+from oraclepack.view.step_listing import list_steps
 
 Context = ServerRequestContext[object]
 _KEY = "approval"
@@ -29,13 +34,13 @@ _FORM: dict[str, object] = {
 }
 
 
-class ApprovalNeededError(api.UsageError):
+class ApprovalNeededError(UsageError):
     """The client cannot ask its user, and no token was given."""
 
     code = "APPROVAL_REQUIRED"
 
 
-class DeclinedError(api.UsageError):
+class DeclinedError(UsageError):
     """The user said no."""
 
     code = "DECLINED"
@@ -55,27 +60,26 @@ def redeem_or_describe(services: Services, tool: Tool, asked: inputs.StartRun) -
     pack = services.roots.named(asked.pack)
     settings = services.run_settings(asked)
     if asked.token is not None:
-        return api.redeem_plan(asked.token, pack, settings, run_arguments(asked))
-    subject = api.plan_subject(pack, settings, run_arguments(asked))
+        return redeem(asked.token, pack, settings, run_arguments(asked))
+    subject = plan_subject(pack, settings, run_arguments(asked))
     approval = ApprovedRun(asked, subject.pack_hash)
-    text = _question(tool, pack, settings, approval)
+    text = _question(pack, settings, approval)
     return Question(text, f"{tool.name}:{subject.digest}", subject.pack_hash)
 
 
-def _question(tool: Tool, pack: str, settings: api.Settings, approval: ApprovedRun) -> str:
+def _question(pack: str, settings: Settings, approval: ApprovedRun) -> str:
     """About the pack with this hash; raises where it is another one by now."""
-    plan = api.plan(pack, settings, approval.arguments).report
+    plan = plan_run(pack, settings, approval.arguments).report
     steps = [step for step in plan.steps if step.decision == "run"]
-    read = api.list_steps(pack, settings)
+    read = list_steps(pack, settings)
     if read.pack_hash != approval.pack_hash:
         raise changed_since()
     listed = read.steps
     to_run = {step.step_id for step in steps}
     calls = sum(step.calls for step in listed if step.step_id in to_run)
     tools = sorted({name for step in listed if step.step_id in to_run for name in step.tools})
-    limit = settings[api.call_settings.MAX_COST]
-    doing = "Rehearse (no model is asked)" if tool.name == "forecast_cost" else "Run"
-    opening = f"{doing} {pack} in {settings.root}?\n"
+    limit = settings[call_settings.MAX_COST]
+    opening = f"Run {pack} in {settings.root}?\n"
     if not steps:
         return f"{opening}Nothing would be executed or asked: no step is left to run."
     count = f"{len(steps)} of {len(plan.steps)} steps"

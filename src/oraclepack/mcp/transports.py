@@ -12,11 +12,13 @@ import anyio
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from oraclepack import api
-from oraclepack.mcp.mcp_server import OraclepackServer
-from oraclepack.mcp.mcp_services import Services, enter_first_root
+from oraclepack.errors import MachineError, UsageError
+from oraclepack.mcp.server import OraclepackServer
+from oraclepack.mcp.services import Services, enter_first_root
+from oraclepack.system.user_secrets import make_secret, read_secret, secret_file
 
 BEARER_VARIABLE = "ORACLEPACK_MCP_TOKEN"
+_TOKEN = "the token of the MCP server"  # noqa: S105 - what it is called in messages
 _SHORTEST_TOKEN = 16
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _LARGEST_REQUEST = 1024 * 1024
@@ -46,18 +48,19 @@ def bearer_token(host: str, given: str) -> tuple[str, str]:
     of this machine can reach its loopback address. Beyond this machine only a given one serves.
     """
     if host not in _LOOPBACK and not given:
-        raise api.UsageError(
+        raise UsageError(
             f"--host {host} reaches beyond this machine",
             hint=f"set {BEARER_VARIABLE} to a long random text, which clients send as bearer token",
         )
     if given:
         token, source, words = given, BEARER_VARIABLE, f"the bearer token of {BEARER_VARIABLE}"
     else:
-        token, path, is_new = api.mcp_token()
-        source = str(path)
+        path = secret_file("mcp.token", _TOKEN)
+        is_new = read_secret(path, _TOKEN) is None
+        token, source = make_secret(path, _TOKEN).decode("ascii", "replace").strip(), str(path)
         words = f"the bearer token {token}, kept in {path}" if is_new else f"the token in {path}"
     if len(token) < _SHORTEST_TOKEN:
-        raise api.UsageError(f"{source}: at least {_SHORTEST_TOKEN} characters are needed")
+        raise UsageError(f"{source}: at least {_SHORTEST_TOKEN} characters are needed")
     return token, f"clients must send {words}"
 
 
@@ -70,7 +73,7 @@ def listen(host: str, port: int) -> socket.socket:
         # Python adds the address to the words of the system; numbers of the resolver are negative.
         number = trouble.errno or 0
         reason = os.strerror(number) if number > 0 else trouble.strerror
-        raise api.MachineError(
+        raise MachineError(
             f"cannot listen on {host}, port {port}: {reason}",
             hint="another server may use the port; choose another one with --port",
         ) from None

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-Limit = Annotated[int, Meta(ge=1, le=1000, description="At most so many.")]
+Limit = Annotated[int, Meta(ge=1, le=1000)]
 Cursor = Annotated[str | None, Meta(description="next_cursor of the page before.")]
 Offset = Annotated[int, Meta(ge=0, description="Characters to leave out.")]
 Chars = Annotated[int, Meta(ge=1, le=32000, description="At most so many characters.")]
@@ -25,25 +25,23 @@ class ToolInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The arguments of a tool."""
 
 
-class OfProject(ToolInput, frozen=True, kw_only=True):
+class ListPacks(ToolInput, frozen=True, kw_only=True):
     root: Root = "."
-
-
-class ListPacks(OfProject, frozen=True, kw_only=True):
     folder: Annotated[str, Meta(description="Where to look.", max_length=4096)] = "."
     limit: Limit = 100
     cursor: Cursor = None
 
 
+class ReadFile(ToolInput, frozen=True, kw_only=True):
+    path: Annotated[str, Meta(max_length=4096)]
+    offset: Offset = 0
+    limit: Chars = 16000
+
+
 class ValidatePack(ToolInput, frozen=True, kw_only=True):
     packs: Annotated[list[PackPath], Meta(min_length=1, max_length=100)]
     strict: bool = False
-
-
-class ExplainRule(ToolInput, frozen=True, kw_only=True):
-    rule: Annotated[str | None, Meta(description="An id or a name; without it, all.")] = None
-    limit: Limit = 20
-    cursor: Cursor = None
+    fix: Annotated[bool, Meta(description="Also correct what is safe to correct.")] = False
 
 
 class ListSteps(ToolInput, frozen=True, kw_only=True):
@@ -52,11 +50,17 @@ class ListSteps(ToolInput, frozen=True, kw_only=True):
     cursor: Cursor = None
 
 
+class Survey(ToolInput, frozen=True, kw_only=True):
+    root: Root = "."
+    focus: Annotated[list[str], Meta(description="Only these paths.")] = []
+    since: Annotated[str, Meta(description="Also what changed since this commit.")] = ""
+    max_tokens: Annotated[int, Meta(ge=500, le=16000)] = 8000
+
+
 class PlanRun(ToolInput, frozen=True, kw_only=True):
     pack: PackPath
     steps: Annotated[str | None, Meta(description="Only these: 01,03-07.")] = None
     rerun: Annotated[str | None, Meta(description="all, failed, changed, or a list.")] = None
-    resume_from: Annotated[str | None, Meta(description="Leave out the steps before.")] = None
     run_id: Annotated[str | None, Meta(description="Continue this run.")] = None
     new_run: bool = False
     max_parallel: Annotated[int, Meta(ge=1, le=64)] | None = None
@@ -73,34 +77,38 @@ class StartRun(PlanRun, frozen=True, kw_only=True):
     token: Annotated[str | None, Meta(description="From plan_run with the same values.")] = None
 
 
-class WaitRun(OfProject, frozen=True, kw_only=True):
+class OneRun(ToolInput, frozen=True, kw_only=True):
+    root: Root = "."
     run: Run = "latest"
+
+
+class WaitRun(OneRun, frozen=True, kw_only=True):
     seconds: Annotated[float, Meta(ge=0, le=55, description="Return after this long.")] = 25.0
 
 
-class OneRun(OfProject, frozen=True, kw_only=True):
-    run: Run = "latest"
-
-
-class RunEvents(OneRun, frozen=True, kw_only=True):
+class RunStatus(OneRun, frozen=True, kw_only=True):
+    show: Annotated[
+        Literal["status", "events", "report", "runs"],
+        Meta(description="Of the run its status, events or report; or the list of all runs."),
+    ] = "status"
     limit: Limit = 50
     cursor: Cursor = None
+    offset: Offset = 0
 
 
-class StopRun(OneRun, frozen=True, kw_only=True):
-    step: Annotated[str | None, Meta(description="Only this step.")] = None
-    now: Annotated[bool, Meta(description="Cancel running calls; they may cost money.")] = False
-
-
-class PauseRun(OneRun, frozen=True, kw_only=True):
-    resume: Annotated[bool, Meta(description="Let a paused run go on instead.")] = False
-
-
-class AnswerDecision(OfProject, frozen=True, kw_only=True):
-    run: Run
-    step: Step
-    answer: Annotated[str, Meta(description="One of the options of the decision.")]
+class ControlRun(OneRun, frozen=True, kw_only=True):
+    action: Annotated[
+        Literal["stop", "pause", "resume", "answer", "accept"],
+        Meta(description="answer decides what a call waits for; accept takes an answer as it is."),
+    ]
+    step: Annotated[
+        str | None, Meta(description="stop: only this step; answer, accept: whose.")
+    ] = None
     call: Annotated[int, Meta(ge=1)] | None = None
+    now: Annotated[bool, Meta(description="stop: cancel running calls; they may cost.")] = False
+    answer: Annotated[str, Meta(description="answer: one of the options of the decision.")] = ""
+    pack: Annotated[str, Meta(description="accept: the pack of the run.", max_length=4096)] = ""
+    reason: Annotated[str, Meta(description="accept: why; recorded.", max_length=2000)] = ""
 
 
 class ReadAnswer(OneRun, frozen=True, kw_only=True):
@@ -114,71 +122,19 @@ class ReadAnswer(OneRun, frozen=True, kw_only=True):
     limit: Chars = 16000
 
 
-class VerifyOutputs(ToolInput, frozen=True, kw_only=True):
-    pack: PackPath
-    strict: bool = False
-
-
-class AcceptAnswer(ToolInput, frozen=True, kw_only=True):
-    pack: PackPath
-    step: Step
-    reason: Annotated[str, Meta(description="Why; kept in the journal.", max_length=2000)]
-    outputs: list[str] = []
-    run_id: str | None = None
-
-
 class Actionize(OneRun, frozen=True, kw_only=True):
     exports: list[Literal["github", "taskmaster"]] = []
     allow_rehearsal: bool = False
 
 
-class ListWork(OneRun, frozen=True, kw_only=True):
+class ReadWork(OneRun, frozen=True, kw_only=True):
     limit: Limit = 20
     cursor: Cursor = None
 
 
-class ReadReport(OneRun, frozen=True, kw_only=True):
-    offset: Offset = 0
-    limit: Chars = 16000
-
-
-class Why(ToolInput, frozen=True, kw_only=True):
-    pack: PackPath
-    step: Step
-
-
-class ListRuns(OfProject, frozen=True, kw_only=True):
+class Explain(ToolInput, frozen=True, kw_only=True):
+    rule: Annotated[str | None, Meta(description="A rule by id or name.")] = None
+    pack: Annotated[str | None, Meta(description="With step: why it ran or would run.")] = None
+    step: Annotated[str | None, Meta(description="The number of a step: 07.")] = None
     limit: Limit = 20
     cursor: Cursor = None
-
-
-class DiffRuns(OfProject, frozen=True, kw_only=True):
-    first: Run
-    second: Run
-
-
-class GeneratePack(OfProject, frozen=True, kw_only=True):
-    out: Annotated[str, Meta(description="The pack; by default docs/oracle-pack-<date>.md.")] = ""
-    focus: list[str] = []
-    exclude: list[str] = []
-    since: str = ""
-    count: Annotated[int, Meta(ge=1, le=99)] | None = None
-    force: bool = False
-
-
-class FollowupPack(OneRun, frozen=True, kw_only=True):
-    out: str = ""
-    force: bool = False
-
-
-class Ticketify(OfProject, frozen=True, kw_only=True):
-    tickets_dir: str = ""
-    mode: Literal["backlog", "pipelines", "autopilot", "codex", "gemini"] | None = None
-    top_n: Annotated[int, Meta(ge=1, le=200)] | None = None
-    force: bool = False
-
-
-class ReadFile(ToolInput, frozen=True, kw_only=True):
-    path: Annotated[str, Meta(description="A file inside the roots.", max_length=4096)]
-    offset: Offset = 0
-    limit: Chars = 16000

@@ -9,8 +9,11 @@ from typing import Any
 
 import msgspec
 
-from oraclepack import api
+from oraclepack.errors import InputError
+from oraclepack.system import files, programs
+from oraclepack.system.environment import refuse_to_write_out
 
+_LARGEST_CONFIG = 1024 * 1024
 NAME = "oraclepack"
 
 
@@ -56,9 +59,10 @@ def install(client: str, root: Path, *, allow_run: bool, prints: bool) -> Client
     words = ["mcp", "--root", str(root), *(["--allow-run"] if allow_run else [])]
     # A file of the project may be shared, so it has the name where PATH has the program; a client
     # with a file in the home directory is often started without the PATH of a terminal.
-    program = api.program_for_clients(by_path=is_personal)
+    is_on_path = programs.find_program("oraclepack") is not None
+    program = programs.own_program() if is_personal or not is_on_path else "oraclepack"
     server = {**known.extra, "command": program, "args": words}
-    before = api.read_small_file(path)
+    before = files.read(path, _LARGEST_CONFIG)
     text, entry = (
         _toml(before, known.table, server)
         if known.form == "toml"
@@ -66,7 +70,9 @@ def install(client: str, root: Path, *, allow_run: bool, prints: bool) -> Client
     )
     changed = not prints and text.encode() != before
     if changed:
-        api.write_config_file(path, text.encode())
+        refuse_to_write_out(path.parent)
+        files.make_directories(path.parent)
+        files.write_atomic(path, text.encode())
     return ClientConfig(client=client, path=str(path), entry=entry, changed=changed)
 
 
@@ -74,13 +80,13 @@ def _json(before: bytes | None, table: str, server: dict[str, Any], path: Path) 
     try:
         config = msgspec.json.decode(before) if before and before.strip() else {}
     except msgspec.DecodeError as trouble:
-        raise api.InputError(
+        raise InputError(
             f"{path} is no JSON that can be kept: {trouble}",
             hint="add what --print says by hand",
         ) from None
     servers = config.get(table, {}) if isinstance(config, dict) else None
     if not isinstance(servers, dict):
-        raise api.InputError(f"{path}: {table} is no object", hint="see --print")
+        raise InputError(f"{path}: {table} is no object", hint="see --print")
     config[table] = servers | {NAME: server}
     entry = msgspec.json.format(msgspec.json.encode({table: {NAME: server}})).decode()
     return msgspec.json.format(msgspec.json.encode(config)).decode() + "\n", entry + "\n"

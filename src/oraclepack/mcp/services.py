@@ -9,8 +9,13 @@ from typing import Any
 
 import msgspec
 
-from oraclepack import api
-from oraclepack.mcp import tool_inputs as inputs
+from oraclepack.errors import UsageError
+from oraclepack.mcp import inputs
+from oraclepack.settings import call_settings
+from oraclepack.settings.declaration import Setting
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.registry import CWD, Settings
+from oraclepack.system.root_files import Roots
 
 EXEC_VARIABLE = "ORACLEPACK_ENABLE_EXEC"
 ROOTS_VARIABLE = "ORACLEPACK_ALLOWED_ROOTS"
@@ -25,13 +30,13 @@ _CHARS_PER_TOKEN = 3
 _MOST_READ = 4 * 1024 * 1024
 
 
-class NotAllowedError(api.UsageError):
+class NotAllowedError(UsageError):
     """The server was started without the right to run packs."""
 
     code = "EXEC_DISABLED"
 
 
-class BudgetRaisedError(api.UsageError):
+class BudgetRaisedError(UsageError):
     """A client asked for more than the user's own limits allow."""
 
     code = "BUDGET"
@@ -40,7 +45,7 @@ class BudgetRaisedError(api.UsageError):
 class Services(msgspec.Struct, frozen=True, kw_only=True):
     """What the server was started with; it has no other state, so it may be killed at any time."""
 
-    roots: api.Roots
+    roots: Roots
     allows_runs: bool = False
     most_characters: int = MOST_TOKENS * _CHARS_PER_TOKEN
     most_read: int = _MOST_READ
@@ -49,13 +54,13 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
         """The root that a path lies in: the project of every tool call about it."""
         return self.roots.root_of(self.roots.resolve(path))
 
-    def settings(self, path: str = ".", values: Mapping[str, object] | None = None) -> api.Settings:
+    def settings(self, path: str = ".", values: Mapping[str, object] | None = None) -> Settings:
         """The settings of the project of a path; given values come from the client."""
-        given: dict[str, object] = {api.CWD.name: str(self.project(path))}
+        given: dict[str, object] = {CWD.name: str(self.project(path))}
         given |= {name: value for name, value in (values or {}).items() if value is not None}
-        return api.load_settings(None, given)
+        return load_settings(None, given)
 
-    def run_settings(self, asked: inputs.PlanRun) -> api.Settings:
+    def run_settings(self, asked: inputs.PlanRun) -> Settings:
         self._refuse_more_than_allowed(asked)
         values = {
             "max_parallel": asked.max_parallel,
@@ -70,9 +75,9 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     def _refuse_more_than_allowed(self, asked: inputs.PlanRun) -> None:
         """A client may lower the user's limits, never raise them."""
         own = self.settings(asked.pack)
-        limits: tuple[tuple[api.Setting[Any], object], ...] = (
-            (api.call_settings.MAX_COST, asked.max_cost),
-            (api.call_settings.MAX_CALLS, asked.max_calls),
+        limits: tuple[tuple[Setting[Any], object], ...] = (
+            (call_settings.MAX_COST, asked.max_cost),
+            (call_settings.MAX_CALLS, asked.max_calls),
         )
         for setting, wanted in limits:
             allowed = own[setting]
@@ -81,7 +86,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
             try:
                 limit = setting.kind.read(wanted)
             except ValueError as reason:
-                raise api.UsageError(f"{setting.name}: {reason}, not {wanted!r}") from None
+                raise UsageError(f"{setting.name}: {reason}, not {wanted!r}") from None
             if limit is None or limit > allowed:  # `none` would be no limit at all
                 raise BudgetRaisedError(
                     f"{setting.name} {wanted} is more than the {allowed} that the user allows",
@@ -105,7 +110,7 @@ def services_of(
     )
     start = variables.get(WORKDIR_VARIABLE, "")
     chosen = ((start,) if start and not roots else ()) + tuple(named)
-    made = api.Roots.of(chosen or (str(Path.cwd()),))
+    made = Roots.of(chosen or (str(Path.cwd()),))
     limit = _number(variables, CHARACTERS_VARIABLE, MOST_TOKENS * _CHARS_PER_TOKEN)
     return Services(
         roots=made,
@@ -125,5 +130,5 @@ def _number(variables: Mapping[str, str], name: str, default: int) -> int:
     if not text:
         return default
     if not text.isdigit() or not int(text):
-        raise api.UsageError(f"{name}: must be a number above 0, not {text!r}")
+        raise UsageError(f"{name}: must be a number above 0, not {text!r}")
     return int(text)

@@ -1,4 +1,4 @@
-"""`call`: one question without a pack."""
+"""`ask`: one question without a pack."""
 
 from __future__ import annotations
 
@@ -7,20 +7,28 @@ from typing import Any
 
 import click
 
-from oraclepack import api
-from oraclepack.api import call_settings as cs
-from oraclepack.api import run_settings as rs
 from oraclepack.cli.command import command, command_words
 from oraclepack.cli.display import DisplaySession
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.cli.run_reply import run_failure
 from oraclepack.cli.text import size
 from oraclepack.errors import ExitCode, UsageError
+from oraclepack.journal.costs import money
+from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.single_call import (
+    CallPreflight,
+    SingleQuestion,
+    ask_question,
+    preflight_question,
+)
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import quantity, single_lines
 
 
 @command(
-    "call",
+    "ask",
     data="call-result",
     changes="the run directory, the answer and its pack below .oraclepack/calls",
     effect="execute",
@@ -35,9 +43,9 @@ from oraclepack.system.printable import quantity, single_lines
     ),
     runs_something=True,
     examples=(
-        'oraclepack call -p "Which invariant does this break?" -f src/ledger.py',
-        "oraclepack call -p - -f 'src/*.py' --model gpt-5.2 --write-output review.md",
-        'oraclepack call -p "Why?" -f src/ledger.py --preflight --json',
+        'oraclepack ask -p "Which invariant does this break?" -f src/ledger.py',
+        "oraclepack ask -p - -f 'src/*.py' --model gpt-5.2 --write-output review.md",
+        'oraclepack ask -p "Why?" -f src/ledger.py --preflight --json',
     ),
 )
 @click.option("-p", "--prompt", metavar="TEXT", required=True, help="The question; - reads stdin.")
@@ -61,26 +69,24 @@ from oraclepack.system.printable import quantity, single_lines
 @click.option(
     "--preflight", is_flag=True, help="Check key, model, files and tokens; nothing is asked."
 )
-def call(
-    *, new_run: bool, yes: bool, preflight: bool, settings: api.Settings, **asked: Any
-) -> Reply:
+def ask(*, new_run: bool, yes: bool, preflight: bool, settings: Settings, **asked: Any) -> Reply:
     """Ask one question without a pack.
 
     The question becomes a pack of one step and is run like any other: with cache, budget, retries
     and adoption, and recorded as a run. Asked again, it is answered from its run or from the
     cache; --refresh asks again. The answer is printed, and stays in its file.
     """
-    question: api.QuestionOptions = {
-        "prompt": _prompt(asked["prompt"]),
-        "files": asked["attached"],
-        "model": asked["model"],
-        "output": asked["answer_file"],
-    }
+    question = SingleQuestion(
+        prompt=_prompt(asked["prompt"]),
+        files=asked["attached"],
+        model=asked["model"],
+        output=asked["answer_file"],
+    )
     if preflight:
-        return _preflight_reply(*api.call_preflight(question, settings))
-    arguments = api.RunArguments(new_run=new_run, argv=command_words())
+        return _preflight_reply(*preflight_question(question, settings))
+    arguments = RunArguments(new_run=new_run, argv=command_words())
     with DisplaySession(settings, yes=yes) as watching:
-        result, outcome = api.call(
+        result, outcome = ask_question(
             question,
             settings,
             arguments,
@@ -102,9 +108,9 @@ def _prompt(given: str) -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-def _preflight_reply(report: api.CallPreflight, warnings: tuple[str, ...]) -> Reply:
+def _preflight_reply(report: CallPreflight, warnings: tuple[str, ...]) -> Reply:
     data = single_lines(report)
-    cost = "unknown" if data.cost is None else api.money(data.cost.likely)
+    cost = "unknown" if data.cost is None else money(data.cost.likely)
     head = f"model {data.model or 'by oracle'}, provider {data.provider or '-'}, {data.fate}\n"
     tokens = f"about {data.input_tokens or 0} tokens, likely {cost}"
     text = f"{head}{quantity(data.files, 'file')}, {size(data.bytes)}, {tokens}\n"

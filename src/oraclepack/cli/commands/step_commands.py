@@ -1,0 +1,204 @@
+"""`step`: why a step ran, accepting its answer, undoing its change, restoring its files."""
+
+from __future__ import annotations
+
+import click
+
+from oraclepack.cli.command import Group, LazyCommand, command, paged
+from oraclepack.cli.reply import Reply
+from oraclepack.cli.text import before_rerun, call_line, columns, differing, size, some_of
+from oraclepack.cli.value_completion import pack_files, run_ids
+from oraclepack.cli.value_completion import step_id as complete_step
+from oraclepack.errors import ExitCode
+from oraclepack.run.accept import AcceptReport, accept_outputs
+from oraclepack.run.entry_points import explain_step
+from oraclepack.run.project_records import ProjectQuarantine
+from oraclepack.run.quarantine import QuarantineEntry
+from oraclepack.run.undo import undo_step
+from oraclepack.settings import call_settings as cs
+from oraclepack.settings import run_settings as rs
+from oraclepack.settings.registry import Settings
+from oraclepack.system.paging import page
+from oraclepack.system.printable import one_line, single_lines
+
+step = Group(
+    "step",
+    entries={
+        "why": LazyCommand(f"{__name__}:why", "Explain why a step ran, was skipped, or would run."),
+        "accept": LazyCommand(
+            f"{__name__}:accept",
+            "Take an answer that misses its contract, or an edited one, as it is.",
+        ),
+        "undo": LazyCommand(f"{__name__}:undo", "Take back what a step changed in the work tree."),
+        "quarantine": LazyCommand(
+            f"{__name__}:list_entries", "List the outputs of failed attempts."
+        ),
+        "restore": LazyCommand(f"{__name__}:restore", "Bring files back to where they came from."),
+    },
+    help="Explain, accept, undo and restore steps.",
+)
+
+
+@command(
+    "why",
+    data="why-report",
+    settings=(cs.ENGINE,),
+    examples=("oraclepack step why pack.md 07", "oraclepack step why pack.md 07 --json"),
+)
+@click.argument("pack", shell_complete=pack_files)
+@click.argument("step", metavar="NN", shell_complete=complete_step)
+def why(pack: str, step: str, settings: Settings) -> Reply:
+    """Explain why a step ran, was skipped, or would run.
+
+    For each call of its last attempt: whether it was asked or answered from the cache, and in
+    which parts its question differs from the one asked before.
+    """
+    why_text, reasons = explain_step(pack, step, settings)
+    printable = single_lines(reasons)
+    lines = [f"{one_line(why_text)}\n", f"run {printable.run_id}: {printable.run_reason}\n"]
+    lines.append(f"status {printable.status}, attempts {printable.attempts}\n")
+    if printable.error:
+        lines.append(f"last error {printable.error}: {printable.message}\n")
+    if printable.error and printable.changed_files:
+        lines.append(f"it changed {some_of(printable.changed_files)}\n")
+        lines.append(f"{before_rerun(pack, printable.step_id)}\n")
+    if printable.recorded_hash not in {None, printable.command_hash}:
+        lines.append(f"commands {printable.recorded_hash} then, {printable.command_hash} now\n")
+    lines += [call_line(call) + differing(call) for call in printable.calls]
+    if printable.compared_run is not None:
+        changed = "differs in:" if printable.changes else "asks the same, as far as its text shows"
+        lines.append(f"from run {printable.compared_run} of this pack it {changed}\n")
+        lines += [f"  call {one.call}: {one.change}\n" for one in printable.changes]
+    return Reply(reasons, "".join(lines))
+
+
+@command(
+    "accept",
+    data="accept-report",
+    settings=(rs.OUTPUT_REQUIRE_HEADINGS, rs.OUTPUT_CHUNK_MODE, rs.OUTPUT_CONTRACT),
+    changes="the run's journal, and its copy of the output",
+    exit_codes=(ExitCode.LOCKED,),
+    examples=(
+        'oraclepack step accept pack.md 03 --reason "no risks, and that is right"',
+        "oraclepack step accept pack.md 03 --file out/03-risks-unknowns.md",
+    ),
+)
+@click.argument("pack", shell_complete=pack_files)
+@click.argument("step", metavar="NN", shell_complete=complete_step)
+@click.option("--reason", metavar="TEXT", default="", help="Why; kept in the journal.")
+@click.option(
+    "--file",
+    "outputs",
+    metavar="PATH",
+    multiple=True,
+    help="Which output, where several could be meant. May be given again.",
+)
+@click.option(
+    "--run-id",
+    metavar="ID",
+    shell_complete=run_ids,
+    help="Of this run (see `oraclepack runs list`).",
+)
+def accept(
+    pack: str,
+    step: str,
+    reason: str,
+    outputs: tuple[str, ...],
+    run_id: str | None,
+    settings: Settings,
+) -> Reply:
+    """Take an answer that misses its contract, or an edited one, as it is.
+
+    The file at its path becomes the recorded output; what was recorded before is kept in the run
+    directory. The step is ok and shown as accepted, and its question is not asked again. Other runs
+    of the project take it for the same question, with a note that it was accepted; it does not
+    enter the cache. A missing or empty file and a
+    rehearsal are never accepted.
+    """
+    report = accept_outputs(pack, step, settings, reason=reason, outputs=outputs, run_id=run_id)
+    return Reply(report, _accepted(report))
+
+
+def _accepted(report: AcceptReport) -> str:
+    lines = [f"{one.line}\n" for one in report.outputs]
+    lines += [f"{one.line}\n" for one in report.failures]
+    rest = "" if report.status == "accepted" else ": `oraclepack run` goes on with it"
+    return "".join((*lines, f"step {report.step_id} is {report.status}{rest}\n"))
+
+
+@command(
+    "undo",
+    data="undo-report",
+    changes="the files the step changed",
+    effect="destructive",
+    exit_codes=(ExitCode.LOCKED,),
+    examples=("oraclepack step undo pack.md 10",),
+)
+@click.argument("pack", shell_complete=pack_files)
+@click.argument("step", metavar="NN", shell_complete=complete_step)
+@click.option(
+    "--run-id",
+    metavar="ID",
+    help="Of this run (see `oraclepack runs list`).",
+    shell_complete=run_ids,
+)
+def undo(pack: str, step: str, run_id: str | None, settings: Settings) -> Reply:
+    """Take back what a step changed in the work tree.
+
+    Applies the step's recorded patch in reverse. Refuses when the files have changed since, so
+    your own work is never touched. An undo that was cut off is finished by the next one.
+    """
+    undone = undo_step(pack, step, settings, run_id)
+    listed = "".join(f"  {path}\n" for path in single_lines(undone).files)
+    return Reply(undone, f"taken back, step {undone.step_id}:\n{listed}")
+
+
+@command(
+    "quarantine",
+    data="quarantine",
+    examples=("oraclepack step quarantine", "oraclepack step quarantine pack.md --json"),
+)
+@click.argument("pack", required=False, shell_complete=pack_files)
+@paged
+def list_entries(
+    pack: str | None, limit: int | None, cursor: str | None, settings: Settings
+) -> Reply:
+    """List the outputs of failed attempts.
+
+    With PACK only those of its runs.
+    """
+    every = ProjectQuarantine(settings.root).list(pack)
+    entries = page(every, "files", lambda file: file.path, limit, cursor)
+    if not every.files:
+        return Reply(entries, talk="nothing is in quarantine\n")
+    heads = ("step", "attempt", "came from", "size", "now there", "why", "path")
+    return Reply(entries, columns(heads, map(_row, entries.files)))
+
+
+@command(
+    "restore",
+    data="quarantine-restore-report",
+    changes="moves the named files back; with --force, moves files in their place to quarantine",
+    exit_codes=(ExitCode.LOCKED,),
+    examples=(
+        "oraclepack step restore docs/out/_failed/2026-03-01__abc1234__55555555/step-03/1",
+        "oraclepack step restore --force docs/out/_failed/2026-03-01__abc1234__55555555",
+    ),
+)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
+@click.option("--force", is_flag=True, help="Swap with a file that is at the original path now.")
+def restore(paths: tuple[str, ...], settings: Settings, *, force: bool) -> Reply:
+    """Bring files back to where they came from.
+
+    PATH is a file in quarantine, or a directory of it: everything below comes back. Either all
+    can be restored, or nothing is touched.
+    """
+    done, warnings = ProjectQuarantine(settings.root).restore(paths, force=force)
+    text = "".join(f"{move.source} -> {move.target}\n" for move in single_lines(done).moves)
+    return Reply(done, text, warnings=warnings)
+
+
+def _row(entry: QuarantineEntry) -> tuple[str, ...]:
+    there = "a file" if entry.occupied else "-"
+    bytes_now = size(entry.bytes)
+    return (entry.step_id, entry.attempt, entry.original, bytes_now, there, entry.cause, entry.path)
