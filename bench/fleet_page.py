@@ -27,8 +27,8 @@ from bench.process import spent
 from bench.scene import clean_place, measured
 from bench.store_costs import FLOOR, OPERATIONS, several
 from bench.table import Row
-from oraclepack.calls.postgres.database import Database
-from oraclepack.calls.postgres.migrations import migrate
+from oraclepack.store.postgres import PostgresDatabase
+from oraclepack.store.schema import migrate
 
 ROOT = Path(__file__).parents[1]
 TEMPLATE = Path(__file__).with_name("fleet_section.md")
@@ -46,7 +46,7 @@ CONNECTIONS = 2
 @contextmanager
 def database() -> Iterator[PostgresServer]:
     with serving_postgres() as server:
-        opened = Database(server.dsn)
+        opened = PostgresDatabase(server.dsn)
         migrate(opened)
         opened.close()
         yield server
@@ -56,7 +56,7 @@ def emptied(server: PostgresServer) -> Callable[[], None]:
     """Removes what rounds leave, so that each begins alike."""
 
     def empty() -> None:
-        opened = Database(server.dsn)
+        opened = PostgresDatabase(server.dsn)
         opened.rows(
             "truncate answer, claim, slot, request_start, job, fleet_request, verdict,"
             " budget_ledger, runner cascade"

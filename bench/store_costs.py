@@ -1,4 +1,4 @@
-"""What one paid call costs in the store, operation by operation: files against PostgreSQL.
+"""What one paid call costs in the store, operation by operation: SQLite against PostgreSQL.
 
 `python -m bench.store_costs files|DSN FOLDER COUNT NUMBER` makes COUNT calls without a tool, with
 20 kB answers, and prints the milliseconds of each operation as JSON. NUMBER tells processes apart.
@@ -19,21 +19,21 @@ from typing import TypeVar
 
 import psycopg
 
-from oraclepack.calls.budget import (
+from oraclepack.calls.cache import CacheEntry
+from oraclepack.calls.file_store import user_store
+from oraclepack.calls.fleet_store import fleet_store
+from oraclepack.calls.store import CallStore
+from oraclepack.journal.events import InvocationIntent
+from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.store.limits import Limit
+from oraclepack.store.runner import command_name
+from oraclepack.store.spending import (
     BudgetRequest,
     BudgetScope,
     Ceiling,
     Spending,
     UnknownPricePolicy,
 )
-from oraclepack.calls.cache import CacheEntry
-from oraclepack.calls.file_budget import command_name
-from oraclepack.calls.file_store import file_store
-from oraclepack.calls.limits import Limit
-from oraclepack.calls.postgres.postgres_store import postgres_store
-from oraclepack.calls.store import CallStore
-from oraclepack.journal.events import InvocationIntent
-from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import sha256_bytes
 
@@ -57,12 +57,11 @@ def opened(kind: str, folder: Path, number: int) -> Iterator[CallStore]:
     run_dir = folder / f".oraclepack/runs/r{number}"
     run_dir.mkdir(parents=True, exist_ok=True)
     if kind == "files":
-        limits, budget = folder / "limits", folder / "budget"
-        yield file_store(
-            folder, run_dir, SystemClock(), use_cache=True, limits=limits, budget=budget
-        )
+        state = folder / "state"
+        with user_store(folder, run_dir, SystemClock(), use_cache=True, folder=state) as store:
+            yield store
         return
-    with postgres_store(kind, folder, run_dir) as store:
+    with fleet_store(kind, folder, run_dir) as store:
         yield store
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.postgres.database import Database
-from oraclepack.calls.postgres.migrations import migrate
+from oraclepack.store.postgres import PostgresDatabase
+from oraclepack.store.schema import migrate
 
 _PLACES = ("/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/pgsql")
 
@@ -154,7 +154,7 @@ def migrated_server() -> Iterator[PostgresServer]:
     """A server with our schema; the test is skipped where there is no PostgreSQL."""
     try:
         with serving_postgres() as running:
-            database = Database(running.dsn)
+            database = PostgresDatabase(running.dsn)
             migrate(database)
             database.close()
             yield running

@@ -3,13 +3,13 @@
 import itertools
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from oraclepack.calls.context import CallContext, CallOptions
-from oraclepack.calls.file_store import file_store, project_cache
+from oraclepack.calls.file_store import project_cache, user_store
 from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.live_call import LiveCall, ToolEnd, ToolRun
 from oraclepack.journal import events as j
@@ -116,20 +116,24 @@ class Office:
         self.clock = SteppingClock(datetime(2026, 3, day, 10, tzinfo=UTC))
         self.redactor = Redactor(["sentinel-secret"])
         self.journal = JournalFile(self.run_dir / "journal.jsonl", self.clock, self.redactor)
+        self.state = root / "state"
+        self._leaving = ExitStack()
+        store = self._leaving.enter_context(
+            user_store(
+                self.root,
+                self.run_dir,
+                self.clock,
+                use_cache=options.get("use_cache", True),
+                folder=self.state,
+            )
+        )
         self.context = CallContext(
             root=self.root,
             run_dir=self.run_dir,
             run_id=run,
             pack=a_pack(bash or "# 01) step\ntrue\n"),
             journal=self.journal,
-            store=file_store(
-                self.root,
-                self.run_dir,
-                self.clock,
-                use_cache=options.get("use_cache", True),
-                limits=root / "limits",
-                budget=root / "budget",
-            ),
+            store=store,
             clock=self.clock,
             chance=lambda: 0.5,
             options=CallOptions(**options),

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.store.sqlite import SqliteDatabase
 from oraclepack.system.machine import Machine, this_machine
 from oraclepack.system.user_secrets import make_secret, secret_file
 from tests.calls.crashed import (
@@ -316,8 +317,8 @@ def crash_of_another_run(tmp_path: Path, process: ProcessIdentity | None = DEAD)
     return office
 
 
-def left_notes(office: Office) -> list[Path]:
-    return list(office.cache.directory.glob("*.asking"))
+def left_notes(office: Office) -> list[object]:
+    return list(SqliteDatabase(office.state).rows("select key from claim"))
 
 
 def test_a_call_of_another_run_is_taken_over(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.calls.limits import Limit
 from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.calls.overrides import read_overrides
 from oraclepack.calls.retry import RetryPolicy
 from oraclepack.journal.statuses import Cache, CallIdentity, CallWait
+from oraclepack.store.limits import Limit
 from oraclepack.tools.argv import table_of
 from tests.calls.office import (
     ANSWER,

@@ -3,7 +3,6 @@
 import errno
 import json
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -13,15 +12,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.calls.budget import BudgetScope, Ceiling, UnknownPricePolicy
 from oraclepack.calls.call_budget import settle_ended
-from oraclepack.calls.file_budget import FileBudget
 from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.calls.worst_case import BudgetPolicy
 from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import load
 from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.store.budget import Budget
+from oraclepack.store.spending import BudgetScope, Ceiling, UnknownPricePolicy
+from oraclepack.store.sqlite import SqliteDatabase
 from oraclepack.tools.prices import TokenPrice
 from tests.calls.crashed import KilledError
 from tests.calls.office import ASK, OUT, Act, Office, ScriptedShim, failing, output_of
@@ -79,8 +79,8 @@ def sharing(office: Office, other: Office) -> Office:
     return office
 
 
-def ledger_of(folder: Path) -> FileBudget:
-    return FileBudget(folder / "budget", Office(folder / "other").clock)
+def ledger_of(folder: Path) -> Budget:
+    return Budget(SqliteDatabase(folder / "state"))
 
 
 def spent(folder: Path) -> tuple[Decimal, int]:
@@ -298,50 +298,28 @@ def test_killed_at_any_moment_nothing_leaks_and_nothing_is_paid_twice(tmp_path: 
     assert number > 40
 
 
-@pytest.mark.parametrize(
-    ("damage", "reason"),
-    [
-        pytest.param(lambda path: path.write_text("{"), "is damaged", id="no JSON"),
-        pytest.param(
-            lambda path: path.write_text(path.read_text().replace("0.091", "0.001")),
-            "its checksum does not fit",
-            id="edited",
-        ),
-        pytest.param(
-            lambda path: (path.unlink(), path.mkdir()), "Is a directory", id="a directory"
-        ),
-    ],
-)
-def test_a_damaged_ledger_stops_limited_calls_and_says_what_to_do(
-    damage: Callable[[Path], object], reason: str, tmp_path: Path
-) -> None:
+def test_a_damaged_store_stops_every_call_and_says_what_to_do(tmp_path: Path) -> None:
     assert limited(tmp_path).call(ScriptedShim(paying()), *LIMITED) == 0
-    path = tmp_path / "budget/ledger.json"
-    damage(path)
+    path = tmp_path / "state/store.db"
+    path.write_bytes(b"{" * 4096)
     argv = (*LIMITED, "--search", "off")
 
-    office = limited(tmp_path)
+    office, shim = limited(tmp_path), ScriptedShim(paying())
 
-    assert office.call(ScriptedShim(paying()), *argv) == 7
+    assert office.call(shim, *argv) != 0
+    assert shim.orders == []
     assert office.last.error is not None
-    assert office.last.error.code == "BUDGET_LEDGER"
-    assert reason in office.last.error.message
-    assert f"move {path} away to begin a new one" in office.last.error.message
-    # Without a limit of a day or a month nothing depends on it: the call is made, with a warning.
-    free = sharing(Office(tmp_path / "free", prices=PRICES), office)
-    assert free.call(ScriptedShim(paying()), *argv) == 0
-    assert [one.code for one in free.journal.state.warnings] == ["budget"]
+    assert f"the store {path} cannot be read" in office.last.error.message
     # The way out works.
-    path.rename(path.with_suffix(".damaged"))
-    assert office.call(ScriptedShim(paying()), *argv, "--timeout", "9") == 0
+    for one in path.parent.glob("store.db*"):
+        one.unlink()
+    assert limited(tmp_path).call(shim, *argv, "--timeout", "9") == 0
 
 
 def test_a_full_disk_makes_no_call_without_a_reservation(tmp_path: Path) -> None:
     office, shim = limited(tmp_path), ScriptedShim(paying())
-    ledger = str(tmp_path / "budget")
 
-    with ExitStack() as stack:
-        stack.enter_context(failing_disk(1, errno.ENOSPC, only="create", below=ledger))
+    with failing_disk(1, errno.ENOSPC, only="sql", below="insert into reservation"):
         assert office.call(shim, *LIMITED) == 7
 
     assert shim.orders == []
@@ -352,9 +330,8 @@ def test_a_full_disk_makes_no_call_without_a_reservation(tmp_path: Path) -> None
 
 def test_what_could_not_be_settled_is_settled_by_the_next_command(tmp_path: Path) -> None:
     office = limited(tmp_path)
-    ledger = str(tmp_path / "budget")
 
-    with failing_disk(3, errno.ENOSPC, only="create", below=ledger):
+    with failing_disk(2, errno.ENOSPC, only="sql", below="delete from reservation"):
         assert office.call(ScriptedShim(paying()), *LIMITED) == 0
     office.journal.close()
     assert spent(tmp_path) == (Decimal(0), 1)

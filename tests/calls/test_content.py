@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from oraclepack.calls.handler import CallHandler
-from oraclepack.calls.limits import Limit
 from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.store.limits import Limit
 from tests.calls.office import ASK, Office, ScriptedShim, answering
 
 ABOUT = (*ASK, "-f", "a.py")
@@ -72,7 +72,12 @@ def held_claim(office: Office) -> Callable[[], None]:
     first.cache.remove(key)
     claim = first.context.store.claims.acquire(key, lambda _: True)
     assert claim is not None
-    return claim.release
+
+    def free() -> None:
+        assert first.root == office.root, "the other command lives until here"
+        claim.release()
+
+    return free
 
 
 def paused(office: Office) -> Callable[[], None]:

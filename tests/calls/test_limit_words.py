@@ -1,6 +1,6 @@
 import pytest
 
-from oraclepack.calls.limits import Limit, lanes, slot_reason
+from oraclepack.store.limits import Limit, lanes, slot_reason
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.limits import Limit
 from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.journal.statuses import Cache
 from oraclepack.pack.answer_sections import ALL_SECTIONS, NOTICE, missing_sections
+from oraclepack.store.limits import Limit
 from tests.calls.office import ANSWER, ASK, Act, Office, ScriptedShim, answering, failing, saying
 from tests.packs import ANSWER_FORMAT
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.limits import Limit, lanes_for
 from oraclepack.cli.heartbeat import CTRL_C, STOP_NOW, Activity, stopping_text
 from oraclepack.cli.live.screen import LiveTable, Painter
 from oraclepack.cli.live.table import Painting, width_of
@@ -17,6 +16,7 @@ from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Status
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.run_display import RunPreview, StepPreview
+from oraclepack.store.limits import Limit, lanes_for
 from oraclepack.tools.usage import Usage
 from tests.clocks import SteppingClock
 from tests.events import a_step, created, finished, numbered, session, started

@@ -3,9 +3,8 @@
 from collections import Counter
 from typing import Any
 
-from oraclepack.calls.postgres.database import Database
-from oraclepack.calls.postgres.postgres_budget import PostgresBudget
-from oraclepack.system.clock import SystemClock
+from oraclepack.store.budget import Budget
+from oraclepack.store.postgres import PostgresDatabase
 from tests.fleet.fleet_world import FleetWorld
 
 DECIDED = frozenset({"given up", "expired"})
@@ -15,7 +14,7 @@ ON_UNKNOWN = "--on-unknown retry"
 
 def account(world: FleetWorld) -> list[str]:
     """What is wrong after a fleet: empty when every promise was kept."""
-    database = Database(world.dsn)
+    database = PostgresDatabase(world.dsn)
     try:
         return [
             *_second_payments(world, database),
@@ -25,10 +24,10 @@ def account(world: FleetWorld) -> list[str]:
         database.close()
 
 
-def _second_payments(world: FleetWorld, database: Database) -> list[str]:
+def _second_payments(world: FleetWorld, database: PostgresDatabase) -> list[str]:
     rows = database.rows(
-        "select verdict.intent->>'output_path', verdict.decided, verdict.why, asker.host, by.host"
-        " from verdict left join runner as asker on asker.id = verdict.asker"
+        "select verdict.intent::jsonb->>'output_path', verdict.decided, verdict.why, asker.host,"
+        " by.host from verdict left join runner as asker on asker.id = verdict.asker"
         " left join runner as by on by.id = verdict.by_whom"
     )
     allowed = Counter(row[0] for row in rows if _is_decision(row))
@@ -52,15 +51,15 @@ def _path_of(question: str) -> str:
     return f"out/{name}/{int(number):02d}.md"
 
 
-def _leftovers(database: Database) -> list[str]:
+def _leftovers(database: PostgresDatabase) -> list[str]:
     wrong = [f"claim {row[0][:12]} is left" for row in database.rows("select key from claim")]
     wrong += [f"a slot of {row[0]} is left" for row in database.rows("select provider from slot")]
     wrong += [
         f"runner {row[0]} on {row[1]} is left"
         for row in database.rows(
             "select id, host from runner where ended is null and buried is null"
-            " and lease_until > clock_timestamp()"
+            " and lease_until > unix_now()"
         )
     ]
-    ledger = PostgresBudget(database, SystemClock()).ledger()
+    ledger = Budget(database).ledger()
     return wrong + [f"reservation {name} is left" for name in ledger.reservations]

@@ -5,10 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from oraclepack.calls.postgres.database import Database
-from oraclepack.calls.postgres.postgres_budget import PostgresBudget
 from oraclepack.fleet.fleet_job import JobState
-from oraclepack.system.clock import SystemClock
+from oraclepack.store.budget import Budget
+from oraclepack.store.postgres import PostgresDatabase
 from tests.fleet.conftest import MakeWorld
 from tests.fleet.dask_machines import DaskMachines, dask_machines
 from tests.fleet.fleet_account import account
@@ -49,8 +48,8 @@ def test_two_fleets_at_once_never_exceed_the_cap(machines: DaskMachines) -> None
     assert set(world.bill().values()) == {1}
     assert world.most_at_once() <= 2
     assert account(world) == []
-    database = Database(world.dsn)
-    spent = PostgresBudget(database, SystemClock()).ledger().sums
+    database = PostgresDatabase(world.dsn)
+    spent = Budget(database).ledger().sums
     assert sum(one.spent.calls for one in spent) == 2 * PACKS, "every call is in the ledger, once"
     database.close()
 
@@ -73,8 +72,8 @@ def test_machines_together_never_exceed_the_budget(machines: DaskMachines, per_d
     assert all("budget.per_day of $4.00" in one for one in messages(world)), messages(world)
     world.let_go()
     head.wait(120)
-    database = Database(world.dsn)
-    sums = PostgresBudget(database, SystemClock()).ledger().sums
+    database = PostgresDatabase(world.dsn)
+    sums = Budget(database).ledger().sums
     database.close()
     assert sum(one.spent.calls for one in sums) == sum(world.bill().values())
     assert sum(one.spent.cost for one in sums) <= Decimal(per_day)

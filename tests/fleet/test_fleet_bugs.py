@@ -8,10 +8,10 @@ import signal
 
 import pytest
 
-from oraclepack.calls.postgres.database import Database
 from oraclepack.fleet.fleet_job import FleetJob, JobState
 from oraclepack.fleet.fleet_run import jobs_of, sources_of
 from oraclepack.fleet.postgres_jobs import PostgresJobStore
+from oraclepack.store.postgres import PostgresDatabase
 from tests.fleet.conftest import MakeWorld
 from tests.fleet.fleet_account import account
 from tests.fleet.fleet_world import FleetWorld, until
@@ -22,16 +22,16 @@ pytestmark = [pytest.mark.heavy, pytest.mark.timeout(240)]
 Changes = tuple[tuple[str, str, str], ...]
 ASYNCHRONOUS_COMMITS: Changes = (
     (
-        "calls/postgres/database.py",
+        "store/postgres.py",
         "                autocommit=True,\n",
         '                autocommit=True,\n                options="-c synchronous_commit=off",\n',
     ),
 )
 NO_TOKEN: Changes = (
     (
-        "calls/postgres/postgres_claims.py",
+        "store/claims.py",
         "where key = %s and token = %s and holder = %s and runner_is_alive(%s)",
-        "where key = %s and %s > 0 and %s <> '' and runner_is_alive(%s)",
+        "where key = %s and %s <> '' and %s <> '' and runner_is_alive(%s)",
     ),
 )
 FOREIGN_PID: Changes = (
@@ -45,7 +45,7 @@ FOREIGN_PID: Changes = (
 
 def submitted(world: FleetWorld, *repositories: str) -> tuple[FleetJob, ...]:
     """One job for each repository, in the store, with no worker yet."""
-    database = Database(world.dsn)
+    database = PostgresDatabase(world.dsn)
     packs = [str(world.repository(name) / "docs/pack1.md") for name in repositories]
     jobs = jobs_of("default", sources_of(packs))
     PostgresJobStore(database).add(jobs)
@@ -151,9 +151,9 @@ def test_a_runner_that_lost_its_claim_cannot_spend(make_world: MakeWorld, change
 
 def slots_wanted(world: FleetWorld) -> int:
     """How many calls have their claims and went on to wait for a slot, or have one."""
-    database = Database(world.dsn)
+    database = PostgresDatabase(world.dsn)
     try:
-        return int(database.rows("select last_value from slot_id_seq where is_called")[0][0])
+        return int(database.rows("select count(*) from claim where state = 'asking'")[0][0])
     finally:
         database.close()
 

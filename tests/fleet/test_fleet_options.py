@@ -12,11 +12,11 @@ import psycopg
 import pytest
 from psycopg.errors import InsufficientPrivilege
 
-from oraclepack.calls.postgres.database import Database
-from oraclepack.calls.postgres.migrations import migrate
 from oraclepack.fleet.fleet_job import JobSource
 from oraclepack.fleet.fleet_run import jobs_of, sources_of
 from oraclepack.fleet.postgres_jobs import opened_jobs
+from oraclepack.store.postgres import PostgresDatabase
+from oraclepack.store.schema import migrate
 from tests.fleet.fleet_world import FleetWorld, until
 from tests.keep.pages import fences
 from tests.postgres_server import NoServerError, PostgresServer, serving_postgres
@@ -40,7 +40,7 @@ def dsn(server: PostgresServer, request: pytest.FixtureRequest) -> str:
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute(f"create database {name}")
     own = server.dsn.replace("/postgres?", f"/{name}?")
-    database = Database(own)
+    database = PostgresDatabase(own)
     migrate(database)
     database.close()
     return own
@@ -197,7 +197,7 @@ def test_unknown_calls(
     words = lost_machine(shared)
     shared.command(*words, *option, machine="other")
     assert shared.jobs()[0].state == state, shared.log("other")
-    database = Database(shared.dsn)
+    database = PostgresDatabase(shared.dsn)
     verdicts = [row[0] for row in database.rows("select why from verdict")]
     database.close()
     assert list(shared.bill().values()) == [2 if why else 1]

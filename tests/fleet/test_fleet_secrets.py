@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.postgres.database import Database
-from oraclepack.calls.postgres.migrations import migrate
-from oraclepack.calls.store import StoreError
 from oraclepack.fleet.fleet_job import JobState
 from oraclepack.fleet.fleet_run import jobs_of, sources_of
 from oraclepack.fleet.fleets import Fleets
 from oraclepack.fleet.postgres_jobs import PostgresJobStore
 from oraclepack.fleet.shared_store import bury, set_limit
+from oraclepack.store.database import StoreError
+from oraclepack.store.postgres import PostgresDatabase
+from oraclepack.store.schema import migrate
 from tests.fleet.fleet_account import account
 from tests.fleet.fleet_world import FleetWorld, until
 from tests.postgres_server import NoServerError, PostgresServer, serving_postgres
@@ -36,7 +36,7 @@ def server() -> Iterator[PostgresServer]:
 
     try:
         with serving_postgres(prepare=demand_passwords) as running:
-            database = Database(running.dsn)
+            database = PostgresDatabase(running.dsn)
             migrate(database)
             for name, role in LOGINS.items():
                 _create(database, f"create role {name} login password '{PASSWORD}'")
@@ -47,7 +47,7 @@ def server() -> Iterator[PostgresServer]:
         pytest.skip(f"PostgreSQL cannot be had here: {reason}")
 
 
-def _create(database: Database, statement: str) -> None:
+def _create(database: PostgresDatabase, statement: str) -> None:
     database.transaction(lambda cursor: cursor.execute(statement.encode()))
 
 
@@ -70,7 +70,7 @@ def test_no_secret_is_written_anywhere(
     pack = root / "docs/pack1.md"
     looks = "env | grep -E '^(PG|ORACLEPACK_STORE=)' > out/env.txt || true\n"
     pack.write_text(pack.read_text().replace("# 02)", f"{looks}# 02)"))
-    database = Database(server.dsn_of("root"))
+    database = PostgresDatabase(server.dsn_of("root"))
     (job,) = jobs_of("default", sources_of([str(pack)]))
     PostgresJobStore(database).add([job])
     try:
@@ -100,7 +100,7 @@ def test_no_secret_is_written_anywhere(
 
 def tables(server: PostgresServer) -> dict[str, bytes]:
     """Every row of the store, as text."""
-    owner = Database(server.dsn)
+    owner = PostgresDatabase(server.dsn)
     named = owner.rows("select tablename::text from pg_tables where schemaname = 'public'")
     content = {}
     for (name,) in named:
@@ -119,21 +119,21 @@ def test_a_worker_cannot_settle_free_or_bury_what_another_one_holds(
     assert password_file
     more = {"PGPASSFILE": password_file}
     world = FleetWorld(tmp_path, server.dsn_of("ann"), 30.0, more)
-    root = Database(server.dsn_of("root"))
+    root = PostgresDatabase(server.dsn_of("root"))
     set_limit(root, "openai", 5, None)
     (job,) = jobs_of("default", sources_of([str(world.repository("shop") / "docs/pack1.md")]))
     PostgresJobStore(root).add([job])
     world.hold()
     worker = world.worker(job, "one")
     until(world.bill, "the first question")
-    bob, eve = Database(server.dsn_of("bob")), Database(server.dsn_of("eve"))
+    bob, eve = PostgresDatabase(server.dsn_of("bob")), PostgresDatabase(server.dsn_of("eve"))
     taken = root.rows("select state, token, runner from job")
     try:
         for statement in (
             "delete from claim",
             "update claim set holder = null",
             "delete from slot",
-            "update runner set ended = clock_timestamp()",
+            "update runner set ended = unix_now()",
             "update job set state = 'done', runner = null",
             "update job set token = token + 1",
         ):
@@ -144,7 +144,7 @@ def test_a_worker_cannot_settle_free_or_bury_what_another_one_holds(
             (bob, "update job set source = '{}'"),
             (bob, "update job set commit_id = 'other'"),
             (bob, "delete from job"),
-            (bob, "update runner set buried = clock_timestamp() where owner = session_user"),
+            (bob, "update runner set buried = unix_now() where owner = session_user"),
             (bob, "update provider set max_in_flight = 99"),
             (bob, "update fleet_request set stop = true"),
             (eve, "update job set state = 'done'"),
@@ -177,11 +177,11 @@ def test_a_worker_cannot_settle_free_or_bury_what_another_one_holds(
     assert account(world) == []
 
 
-def attempt(database: Database, statement: str) -> None:
+def attempt(database: PostgresDatabase, statement: str) -> None:
     database.transaction(lambda cursor: cursor.execute(statement.encode()))
 
 
-def held(database: Database) -> tuple[int, ...]:
+def held(database: PostgresDatabase) -> tuple[int, ...]:
     """Held claims, taken slots and ended runners."""
     rows = database.rows(
         "select (select count(*) from claim where holder is not null),"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.postgres.database import Database
 from oraclepack.fleet.fleet_job import FleetJob, JobState
 from oraclepack.fleet.fleet_run import jobs_of, sources_of
 from oraclepack.fleet.postgres_jobs import PostgresJobStore
+from oraclepack.store.postgres import PostgresDatabase
 from tests.fleet.fleet_account import account
 from tests.fleet.fleet_world import FleetWorld, until
 from tests.postgres_server import PostgresServer, migrated_server
@@ -36,7 +36,7 @@ def world(server: PostgresServer, tmp_path: Path) -> Iterator[FleetWorld]:
 
 def submitted(world: FleetWorld, *packs: Path) -> tuple[FleetJob, ...]:
     """The jobs of packs, in the store, with no worker yet."""
-    database = Database(world.dsn)
+    database = PostgresDatabase(world.dsn)
     jobs = jobs_of("default", sources_of([str(pack) for pack in packs]))
     PostgresJobStore(database).add(jobs)
     database.close()
@@ -52,7 +52,7 @@ def state_of(world: FleetWorld) -> JobState:
 
 
 def rows(world: FleetWorld, query: str) -> list[tuple[object, ...]]:
-    database = Database(world.dsn)
+    database = PostgresDatabase(world.dsn)
     try:
         return [tuple(row) for row in database.rows(query)]
     finally:

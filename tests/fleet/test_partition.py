@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.postgres.database import Database
-from oraclepack.calls.postgres.migrations import migrate
 from oraclepack.fleet.fleet_job import JobState
 from oraclepack.fleet.shared_store import examine_store
+from oraclepack.store.postgres import PostgresDatabase
+from oraclepack.store.schema import migrate
 from tests.fleet.dask_machines import dask_machines
 from tests.fleet.fleet_account import account
 from tests.fleet.fleet_world import FleetWorld, until
@@ -64,7 +64,7 @@ def world(server: PostgresServer, tmp_path: Path) -> Iterator[FleetWorld]:
     certificate = tmp_path / "root.crt"
     certificate.write_bytes((server.data / "server.crt").read_bytes())
     dsn = f"postgresql://owner@{HEAD}/postgres?sslmode=verify-full&sslrootcert={certificate}"
-    database = Database(dsn)
+    database = PostgresDatabase(dsn)
     migrate(database)
     encryption = next(one for one in examine_store(database) if one.name == "encryption")
     assert (encryption.ok, encryption.value) == (True, "TLS")

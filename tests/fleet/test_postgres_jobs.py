@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.postgres.database import Database
-from oraclepack.calls.postgres.runner_lease import RunnerLease
-from oraclepack.calls.store import StoreError
 from oraclepack.errors import InputError
 from oraclepack.fleet.fleet_job import FleetJob, JobSource, JobState, JobSummary, make_job
 from oraclepack.fleet.job_store import FileJobStore, JobReport, JobStore
 from oraclepack.fleet.postgres_jobs import PostgresJobStore
 from oraclepack.fleet.shared_store import bury, unknown_calls
+from oraclepack.store.database import StoreError
+from oraclepack.store.postgres import PostgresDatabase
+from oraclepack.store.runner import Runner
 from oraclepack.system.machine import Machine
 from tests.postgres_server import PostgresServer, migrated_server
 
@@ -30,19 +30,19 @@ class Machines:
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
-        self._open: list[RunnerLease] = []
-        self.admin = Database(dsn)
+        self._open: list[Runner] = []
+        self.admin = PostgresDatabase(dsn)
         self.admin.rows("truncate runner, claim, verdict, job, fleet_request cascade")
 
-    def store(self, name: str, kind: str = "") -> tuple[PostgresJobStore, RunnerLease]:
-        database = Database(self._dsn)
-        lease = RunnerLease(database, "0", fingerprint=kind, machine=Machine(name, "boot"))
+    def store(self, name: str, kind: str = "") -> tuple[PostgresJobStore, Runner]:
+        database = PostgresDatabase(self._dsn)
+        lease = Runner(database, fingerprint=kind, machine=Machine(name, "boot"))
         self._open.append(lease)
         return PostgresJobStore(database, lease), lease
 
-    def expire(self, lease: RunnerLease) -> None:
+    def expire(self, lease: Runner) -> None:
         self.admin.rows(
-            "update runner set lease_until = clock_timestamp() - interval '1 s' where id = %s",
+            "update runner set lease_until = unix_now() - 1 where id = %s",
             (lease.id,),
         )
 
@@ -135,7 +135,7 @@ def test_a_burial_gives_unknown_calls_up_with_a_verdict(machines: Machines) -> N
     for key, holder in (("k1", lease), ("k2", living)):
         machines.admin.rows(
             "insert into claim (key, token, holder, state, asker, intent, asked)"
-            " values (%s, 1, %s, 'asking', %s, '{\"step\": \"01\"}', clock_timestamp())",
+            " values (%s, '1', %s, 'asking', %s, '{\"step\": \"01\"}', unix_now())",
             (key, holder.id, holder.id),
         )
     assert unknown_calls(machines.admin) == ()

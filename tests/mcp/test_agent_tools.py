@@ -209,7 +209,9 @@ def test_tools_that_steer_say_what_the_commands_say(
     try:
         for name, arguments, words, then in STEERING:
             found = by_tool(name, arguments)
-            printed = oraclepack(second, *words, "--json", PATH=path)
+            # Another endpoint, so other questions: two projects of one user ask one only once.
+            other = {"PATH": path, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+            printed = oraclepack(second, *words, "--json", **other)
             assert printed.code == 0, (words, printed)
             if name == "start_run":
                 started[:] = (found["pid"], printed.data["pid"])

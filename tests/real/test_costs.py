@@ -5,6 +5,8 @@ from decimal import Decimal
 from pathlib import Path
 from shlex import join
 
+from oraclepack.store.budget import Budget
+from oraclepack.store.sqlite import SqliteDatabase
 from tests.e2e.program import oraclepack
 from tests.packs import pack_text
 from tests.provider import Provider
@@ -43,15 +45,15 @@ def test_usage_and_cost_reach_every_record(
     assert made["usage"]["price_source"] == "settings"
     assert Decimal(str(made["usage"]["cost_usd"])) == Decimal(str(tokens["cost"]))
     # The ledger of the day, and the forecast that a later one learns from.
-    ledger = json.loads((home / ".local/state/oraclepack/budget/ledger.json").read_text())["ledger"]
-    assert ledger["reservations"] == {}
-    assert [Decimal(one["spent"]["cost"]) for one in ledger["sums"]] == [cost]
-    assert [one["spent"]["tokens"] for one in ledger["sums"]] == [
+    ledger = Budget(SqliteDatabase(home / ".local/state/oraclepack")).ledger()
+    assert ledger.reservations == {}
+    assert [one.spent.cost for one in ledger.sums] == [cost]
+    assert [one.spent.tokens for one in ledger.sums] == [
         tokens["inputTokens"] + tokens["outputTokens"]
     ]
     assert Decimal(first.data["forecast"]["actual"]) == cost
-    history = (home / ".local/state/oraclepack/history/answers.jsonl").read_text()
-    assert json.loads(history)["output_tokens"] == tokens["outputTokens"]
+    database = SqliteDatabase(home / ".local/state/oraclepack")
+    assert database.rows("select output_tokens from answer_figures") == [(tokens["outputTokens"],)]
     # The second run pays nothing, and says what it saved.
     assert again.code == 0, again.err
     assert f"cost of the run so far: ${cost:.2f} saved by earlier answers" in again.out

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from oraclepack.calls.answer_history import AnswerFigures, AnswerHistory
 from oraclepack.pack.model import StepId
 from oraclepack.run.forecast import (
     ASSUMED,
@@ -21,6 +20,7 @@ from oraclepack.run.forecast import (
     simulated,
 )
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
+from oraclepack.store.history import AnswerFigures, AnswerHistory
 from oraclepack.tools.prices import TokenPrice
 
 OWN = {"gpt-5.2": TokenPrice(Decimal(1), Decimal(10))}

@@ -1,14 +1,12 @@
 """Which run a command opens: two commands at once, and a git that takes its time."""
 
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.file_budget import budget_directory
 from oraclepack.errors import InputError, LockedError
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import EMPTY
@@ -17,7 +15,7 @@ from oraclepack.run.open_run import SelectedRun, described, find_run, opened
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.git import WorkTreeState
-from tests.events import created, session
+from tests.events import created
 from tests.packs import pack_text
 
 
@@ -54,27 +52,6 @@ def test_a_run_that_another_command_begins_meanwhile_gets_no_second_name(
 
     assert find_run(tmp_path, pack, asked, clock).run.run_id == theirs.run_id
     assert lists
-
-
-def test_a_run_that_goes_on_after_a_kill_removes_half_a_ledger(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    (tmp_path / "pack.md").write_text(pack_text("# 01) one\ntrue\n"))
-    pack, clock, asked = read_pack(tmp_path / "pack.md"), SystemClock(), RunArguments()
-    with opened(find_run(tmp_path, pack, asked, clock), pack, clock, "run") as record:
-        record.append(created("01", pack_hash=pack.pack_hash, git_sha=None))
-        record.append(session())
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    budget_directory().mkdir(parents=True)
-    half = budget_directory() / f".oraclepack-{ended.pid}-1.tmp"
-    mine = budget_directory() / f".oraclepack-{os.getpid()}-1.tmp"
-    half.write_bytes(b"{")
-    mine.write_bytes(b"{")
-
-    with opened(find_run(tmp_path, pack, asked, clock), pack, clock, "run"):
-        assert (half.exists(), mine.exists()) == (False, True)
 
 
 def test_an_invalid_pack_is_reported_without_waiting_for_git(

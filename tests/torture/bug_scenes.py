@@ -16,16 +16,15 @@ from markdown_it import MarkdownIt
 
 from oraclepack.answers import output_check
 from oraclepack.calls import call_budget
-from oraclepack.calls.postgres.database import Database
-from oraclepack.calls.postgres.migrations import migrate
-from oraclepack.calls.postgres.postgres_claims import PostgresClaim, PostgresClaims
-from oraclepack.calls.postgres.runner_lease import RunnerLease
-from oraclepack.calls.store import Claim
 from oraclepack.journal import run_dir
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.mcp import server as mcp_server
 from oraclepack.run import open_run
 from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.store.claims import Claim, Claims, StoredClaim
+from oraclepack.store.postgres import PostgresDatabase
+from oraclepack.store.runner import Runner
+from oraclepack.store.schema import migrate
 from oraclepack.system import markdown_text
 from oraclepack.system.machine import Machine
 from oraclepack.system.path_jail import RUNS
@@ -79,10 +78,10 @@ def insert_texts_as_they_are() -> None:
 def let_zombies_write() -> None:
     """A runner whose claim went to another one may still settle it."""
 
-    def settle(self: PostgresClaim) -> None:
-        self._claims.database.rows("delete from claim where key = %s", (self._key,))
+    def settle(self: StoredClaim) -> None:
+        self._database.rows("delete from claim where key = %s", (self._key,))
 
-    PostgresClaim._settle = settle  # type: ignore[method-assign]
+    StoredClaim._settle = settle  # type: ignore[method-assign]
 
 
 def approve_everything() -> None:
@@ -178,17 +177,16 @@ def _in_own_process(name: str, scene: Scene, bug: Inside) -> list[Broken]:
 
 def _zombies(_: Path) -> list[Broken]:
     with serving_postgres() as server:
-        databases = [Database(server.dsn) for _ in range(3)]
+        databases = [PostgresDatabase(server.dsn) for _ in range(3)]
         migrate(databases[0])
         leases = [
-            RunnerLease(one, "0", seconds=60.0, machine=Machine(f"m{at}", "boot"))
-            for at, one in enumerate(databases)
+            Runner(one, machine=Machine(f"m{at}", "boot")) for at, one in enumerate(databases)
         ]
-        claims = [PostgresClaims(*both) for both in zip(databases, leases, strict=True)]
+        claims = [Claims(*both) for both in zip(databases, leases, strict=True)]
         zombie = _claimed(claims[0])
         zombie.note(_intent())
         databases[0].rows(
-            "update runner set lease_until = clock_timestamp() - interval '1 second' where id = %s",
+            "update runner set lease_until = unix_now() - 1 where id = %s",
             (leases[0].id,),
         )
         _claimed(claims[1]).note(_intent())
@@ -200,7 +198,7 @@ def _zombies(_: Path) -> list[Broken]:
     return [] if third is None else [Broken(Promise.PAID_TWICE, what)]
 
 
-def _claimed(claims: PostgresClaims) -> Claim:
+def _claimed(claims: Claims) -> Claim:
     claim = claims.acquire("k" * 64, lambda _: False)
     assert claim is not None
     return claim

@@ -13,10 +13,9 @@ from threading import Thread
 from typing import Any
 
 from oraclepack.calls import ask, file_store
-from oraclepack.calls.limits import FileSlot, Limit
-from oraclepack.calls.store import Slot
 from oraclepack.calls.stored_answers import keep
 from oraclepack.run import step_outputs
+from oraclepack.store.limits import Limit, Slot
 from oraclepack.system import disk, locks
 from tests.e2e.run.project import asking
 from tests.torture import bug_scenes, power, shared_outputs
@@ -67,12 +66,12 @@ class Unlimited:
     """`Limits` that has none."""
 
     def acquire(self, _name: str, _limit: Limit, _pause: Callable[[float], bool]) -> Slot:
-        return FileSlot()
+        return Slot()
 
 
 def ignore_the_cap() -> None:
     """Every call gets a slot of a provider at once."""
-    vars(file_store)["limits_in"] = lambda *_: Unlimited()
+    vars(file_store)["Limits"] = lambda *_: Unlimited()
 
 
 def without_power(scene: Scene, bug: Inside) -> list[Broken]:

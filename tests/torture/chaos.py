@@ -1,6 +1,5 @@
 """Providers that fail in every way we know, at any rate: what is paid for, and what is repeated."""
 
-import array
 import random
 import sys
 import time
@@ -13,6 +12,7 @@ from typing import Any
 import msgspec
 
 from oraclepack.errors import ExitCode
+from oraclepack.store.sqlite import SqliteDatabase
 from tests.e2e.program import Ran
 from tests.e2e.run.project import asking
 from tests.torture import ground as grounds
@@ -174,11 +174,12 @@ def minute(scene: Scene) -> Tally:
     weather = Weather(0.2, 8, ("--max-parallel", "8", "--keep-going"), TRANSIENT)
     ground = a_weather_station(scene.folder / "m", scene, weather)
     ground = ground.knowing(ORACLEPACK_PROVIDERS_OPENAI_REQUESTS_PER_MINUTE=str(PER_MINUTE))
-    limits = ground.home / ".local/state/oraclepack/limits"
-    limits.mkdir(parents=True, mode=0o700)
+    database = SqliteDatabase(ground.home / ".local/state/oraclepack")
     now = time.time()
     earlier = [now - 60 + 1.5 + number * 0.1 for number in range(PER_MINUTE - 2)]
-    (limits / "openai.starts").write_bytes(array.array("d", earlier).tobytes())
+    for moment in earlier:
+        database.rows("insert into request_start values ('openai', %s)", (moment,))
+    database.close()
     ran = ground.project.run(*REPLACE, *weather.words, ROUND="1")
     starts = sorted([*earlier, *(float(one["begun"]) for one in ground.asked)])
     broken = [] if ran.code == 0 else [Broken(Promise.ENDING, f"{ran.code} {ran.err[-300:]}")]

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.calls.file_store import limits_in
-from oraclepack.calls.limits import MINUTE, Limit
+from oraclepack.store.limits import MINUTE, Limit, Limits
+from oraclepack.store.runner import Runner
+from oraclepack.store.sqlite import SqliteDatabase
 from tests.e2e.program import Ran
 from tests.e2e.run.project import asking
 from tests.torture.checker import Snapshot, check
@@ -208,7 +209,8 @@ def _waits(scene: Scene, chance: Random) -> list[Broken | None]:
     limit = Limit(requests_per_minute=2)
     for number, by in enumerate(sorted({jump.by for jump in JUMPS})):
         clock = _Clock(1_770_000_000.0)
-        limits = limits_in(scene.folder / f"limits{number}", clock)
+        database = SqliteDatabase(scene.folder / f"state{number}", clock)
+        limits = Limits(database, Runner(database))
         waited = 0.0
         at = chance.uniform(0, MINUTE)
 

@@ -21,7 +21,7 @@ from tests.e2e.run.project import Program, Project, asking
 from tests.packs import pack_text
 from tests.torture.checker import Snapshot, check, corrupt, left
 from tests.torture.ground import Ground, a_ground
-from tests.torture.store_grounds import store_of
+from tests.torture.store_grounds import left_in_store, store_of
 from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 
 SIZES = (3, 2, 16, 8, 5, 12)
@@ -80,7 +80,7 @@ def on_one_run(scene: Scene) -> Tally:
         trials += 2
         runners += 2 * size
         broken += [Broken(b.promise, f"{size} runners: {b.what}") for b in (*found, *more)]
-        broken += list(_still_held(ground.root))
+        broken += list(_still_held(ground, ground.root))
         ground.remove()
     return Tally(trials, kills, tuple(broken), {"runners": runners})
 
@@ -113,14 +113,14 @@ def _refused(program: Program, worker: Program) -> Iterator[Broken]:
         yield Broken(Promise.ENDING, f"process {worker.pid} works, but: {message}")
 
 
-def _still_held(root: Path) -> Iterator[Broken]:
+def _still_held(ground: Ground, root: Path) -> Iterator[Broken]:
     """Locks that would never be released, and claims on questions that were answered."""
     for run_dir in sorted((root / ".oraclepack/runs").glob("*")):
         holder = holder_of(run_dir)
         if holder is not None:
             yield Broken(Promise.ENDING, f"{run_dir.name} is still held by {holder}")
-    for claim in sorted((root / ".oraclepack/cache").glob("*.asking")):
-        yield Broken(Promise.CORRUPT, f"{claim.name[:12]} is still being asked")
+    for what in left_in_store(ground.folder):
+        yield Broken(Promise.CORRUPT, what)
 
 
 def same_questions(scene: Scene) -> Tally:
@@ -143,7 +143,11 @@ def same_questions(scene: Scene) -> Tally:
             found += corrupt(ground, settled=False)
             again = all_ended(_started(ground, size))
             found += [_ended(ran) for ran in again if ran.code != 0]
-            found += [*check(ground, before), *_unanswered(ground, size), *_still_held(ground.root)]
+            found += [
+                *check(ground, before),
+                *_unanswered(ground, size),
+                *_still_held(ground, ground.root),
+            ]
             broken += [Broken(b.promise, f"{size} packs: {b.what}") for b in found]
             ground.remove()
     return Tally(trials, kills, tuple(broken), {"runners": runners})
@@ -210,7 +214,7 @@ def many_projects(scene: Scene) -> Tally:
         found = [_ended(ran) for ran in again if ran.code != 0]
         found += [*_paid_twice_in_a_project(ground), *left(ground)]
         for project in projects:
-            found += [*_still_held(project.root), *corrupt(ground, project=project)]
+            found += [*_still_held(ground, project.root), *corrupt(ground, project=project)]
             found += _without_answers(ground, project)
         most = _at_once(ground)
         if most > 2 + dead:

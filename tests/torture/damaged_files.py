@@ -9,9 +9,10 @@ from random import Random
 import msgspec
 
 from oraclepack.calls.cache import GOOD
-from oraclepack.calls.file_store import claims_in, project_cache
+from oraclepack.calls.file_store import project_cache
 from oraclepack.calls.store import AnswerCache
 from oraclepack.journal.events import InvocationIntent
+from oraclepack.store.legacy import find_claim
 from oraclepack.system.digests import canonical_line
 from tests.e2e.program import Ran
 from tests.torture.checker import left, paid_twice, unverified
@@ -120,16 +121,15 @@ def _claimed(scene: Scene, content: bytes, noted: InvocationIntent | None) -> It
     """
     (scene.folder / "k.asking").write_bytes(content)
     try:
-        held = claims_in(scene.folder, lambda: scene.folder).acquire("k", lambda _: False)
+        held = find_claim(scene.folder, "k")
     except Exception as problem:  # noqa: BLE001 - that it raises is the finding
         yield f"raised {problem!r}"
         return
-    if held is None:
-        yield "nobody can ask any more"
+    if held is None or held.is_locked:
+        yield "it was not read"
         return
     if noted is not None and held.open_call not in (noted, None):
         yield f"it names a call that was never made: {held.open_call}"
-    held.release()
 
 
 class Kind(msgspec.Struct, frozen=True):

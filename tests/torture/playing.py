@@ -32,8 +32,7 @@ def play(name: str, folder: Path, seed: int, share: float) -> tuple[Tally, float
     zygote = Zygote()
     if STORE_VARIABLE in os.environ:
         # A fork then does not import the client of the database.
-        zygote.ask(do="import", name="tests.torture.store_grounds")
-        zygote.ask(do="import", name="oraclepack.calls.postgres.postgres_store")
+        zygote.ask(do="import", name="oraclepack.calls.fleet_store")
     try:
         tally = ATTACKS[name](Scene(folder, zygote, seed, share))
     finally:

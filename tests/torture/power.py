@@ -67,8 +67,12 @@ def _cut(ground: Ground, site: Site, number: int, how: str, bug: Inside) -> str:
 
 
 def _is_fair(one: Broken) -> bool:
-    """The tool syncs nothing: a step whose file is gone runs again, answered by the cache."""
-    return one.promise is Promise.PAID_TWICE or is_step_again(one)
+    """The tool syncs nothing: a step whose file is gone runs again, answered by the cache.
+
+    Nor is the end of a claim synced: its question is answered by the cache too.
+    """
+    is_claim = one.what.startswith("claim ")
+    return one.promise is Promise.PAID_TWICE or is_step_again(one) or is_claim
 
 
 def _damaged(ground: Ground) -> list[Broken]:

@@ -1,25 +1,24 @@
 """The torture on PostgreSQL: a server of its own, and a database for every ground.
 
-`python -m tests.torture --store postgresql` plays the attacks that go through the ports of
-`calls/store.py`. The checker then also asks the database what is left in it.
+`python -m tests.torture --store postgresql` plays the attacks that go through the store.
+The checker asks the store what is left in it, wherever it is.
 """
 
 import os
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
 import psycopg
 from psycopg import sql
 
-from oraclepack.calls.postgres.database import Database
-from oraclepack.calls.postgres.migrations import migrate
-from oraclepack.calls.postgres.postgres_budget import PostgresBudget
-from oraclepack.system import disk
-from oraclepack.system.clock import SystemClock
+from oraclepack.store.budget import Budget
+from oraclepack.store.database import Database
+from oraclepack.store.postgres import PostgresDatabase
+from oraclepack.store.schema import migrate
+from oraclepack.store.sqlite import NAME, SqliteDatabase
 from tests.postgres_server import PostgresServer
 
 STORE_VARIABLE = "TORTURE_STORE"
@@ -28,6 +27,7 @@ STORE_ATTACKS = ("kills-", "recovery-", "victim-", "crowd-", "two-runners", "bad
 MORE_STORE_ATTACKS = ("one-at-a-time", "provider-chaos", "detached")
 _TEMPLATE = "torture_template"
 _NAME = "database"
+STATE = ".local/state/oraclepack"
 
 
 def goes_through_the_store(attack: str) -> bool:
@@ -43,7 +43,7 @@ def serving_torture(folder: str | None) -> Iterator[None]:
         try:
             with psycopg.connect(server.dsn, autocommit=True) as connection:
                 connection.execute(f"create database {_TEMPLATE}")
-            database = Database(_dsn(server.dsn, _TEMPLATE))
+            database = PostgresDatabase(_dsn(server.dsn, _TEMPLATE))
             migrate(database)
             database.close()
             os.environ[STORE_VARIABLE] = server.dsn
@@ -93,50 +93,38 @@ def store_of(folder: Path) -> str:
     return _dsn(server, (folder / _NAME).read_text()) if server else ""
 
 
+def database_of(folder: Path) -> Database:
+    """The store of a ground."""
+    dsn = store_of(folder)
+    return PostgresDatabase(dsn) if dsn else SqliteDatabase(folder / "home" / STATE)
+
+
 def stored_answers(folder: Path) -> list[bytes]:
-    """The verified answers in the database of a ground."""
-    rows = _rows(folder, "select data from answer")
-    return [bytes(row[0]) for row in rows]
+    """The verified answers in the database of a ground, if machines share it."""
+    if not store_of(folder):
+        return []
+    with closing(database_of(folder)) as database:
+        return [bytes(row[0]) for row in database.rows("select data from answer")]
 
 
 def left_in_store(folder: Path) -> list[str]:
-    """What a finished run must not leave in the database.
+    """What a finished run must not leave in the store.
 
-    The row of a killed runner holds nothing; the next command that needs the store ends it.
+    What a killed runner merely held is free; the next command that needs the store removes it.
     """
-    if not store_of(folder):
+    if not store_of(folder) and not (folder / "home" / STATE / NAME).exists():
         return []
-    found = [
-        f"claim {key[:20]} is left, {state}"
-        for key, state in _rows(folder, "select key, state from claim")
+    with closing(database_of(folder)) as database:
+        claims = database.rows("select key from claim where state = 'asking'")
+        slots = database.rows("select provider from slot where runner_is_alive(runner)")
+        verdicts = database.rows(
+            "select why from verdict where why not in ('', %s)",
+            ("the earlier call has ended without an answer",),
+        )
+        reservations = Budget(database).ledger().reservations
+    return [
+        *(f"claim {key[:20]} is left" for (key,) in claims),
+        *(f"a slot of {provider} is left" for (provider,) in slots),
+        *(f"a verdict of no person: {why}" for (why,) in verdicts),
+        *(f"reservation {name} is left" for name in reservations),
     ]
-    found += [f"a slot of {row[0]} is left" for row in _rows(folder, "select provider from slot")]
-    wrong = "select count(*) from verdict where why not in ('', %s)"
-    proof = "the earlier call has ended without an answer"
-    if (verdicts := _rows(folder, wrong, proof)) != [(0,)]:
-        found.append(f"{verdicts} verdicts of no person")
-    database = Database(store_of(folder))
-    reservations = PostgresBudget(database, SystemClock()).ledger().reservations
-    database.close()
-    return found + [f"reservation {name} is left" for name in reservations]
-
-
-def _rows(folder: Path, query: str, *values: object) -> list[tuple[Any, ...]]:
-    dsn = store_of(folder)
-    if not dsn:
-        return []
-    with psycopg.connect(dsn) as connection:
-        return connection.execute(query.encode(), values).fetchall()
-
-
-def strike_transactions() -> None:
-    """Count every transaction as two operations: before it begins, and after its commit."""
-    once = Database._once
-
-    def counted(self: Database, work: Any) -> Any:
-        disk._pass("begin", "transaction")
-        result = once(self, work)
-        disk._pass("commit", "transaction")
-        return result
-
-    Database._once = counted  # type: ignore[method-assign]

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from oraclepack.calls import answer_files, decisions, ledger
 from oraclepack.calls.adoption_rules import OnUnknown, answer_in_log
-from oraclepack.calls.answer_history import AnswerFigures, note_answer, project_mark
 from oraclepack.calls.call import STOPPED, STOPPED_EXIT, Call, Ended, Found, Held
 from oraclepack.calls.call_budget import HeldMoney, reserve_try
 from oraclepack.calls.call_folder import CallFolder
@@ -57,6 +56,7 @@ from oraclepack.journal.statuses import (
     Wait,
 )
 from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.store.history import AnswerFigures, project_mark
 from oraclepack.tools.argv import parse_argv, table_of
 from oraclepack.tools.oracle_config import KEYS, oracle_home
 from oraclepack.tools.oracle_failures import Failure, FailureClass
@@ -319,7 +319,8 @@ class OracleAsk:
         if code is None and model is not None and usage is not None and usage.output_tokens:
             seconds = round((tally.now() - tally.started_ns) / 1e9, 3)
             size, project = usage.input_tokens, project_mark(context.root)
-            note_answer(AnswerFigures(model, usage.output_tokens, seconds, size, project))
+            figures = AnswerFigures(model, usage.output_tokens, seconds, size, project)
+            context.store.note_answer(figures)
         return tried
 
     def _attach(self, tried: TryResult) -> TryResult:

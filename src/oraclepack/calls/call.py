@@ -9,7 +9,6 @@ from oraclepack.calls.context import CallContext
 from oraclepack.calls.live_call import Shim
 from oraclepack.calls.prepare import PreparedCall
 from oraclepack.calls.publication import publish
-from oraclepack.calls.store import Claim
 from oraclepack.calls.stored_answers import keep, keep_unmet
 from oraclepack.calls.unmet_answers import record_acceptance
 from oraclepack.calls.waiting import settle_unkeyed
@@ -17,6 +16,7 @@ from oraclepack.errors import ExitCode, StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import INTERRUPTED, Cache, OutputRetry
 from oraclepack.journal.step_state import Invocation
+from oraclepack.store.claims import Claim
 from oraclepack.tools.oracle_failures import Failure
 from oraclepack.tools.oracle_sessions import SessionRecord
 from oraclepack.tools.usage import Usage

@@ -15,20 +15,6 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
-from oraclepack.calls.budget import (
-    NOTHING_SPENT,
-    BudgetLedger,
-    BudgetRequest,
-    BudgetScope,
-    Ceiling,
-    Shortfall,
-    Spending,
-    SpentSum,
-    UnknownPricePolicy,
-    release,
-    reserve,
-    settle,
-)
 from oraclepack.calls.worst_case import (
     BudgetPolicy,
     WorstCase,
@@ -42,6 +28,20 @@ from oraclepack.errors import MachineError, OraclePackError, StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import BUDGET, BUDGET_LEDGER
 from oraclepack.journal.step_state import Invocation
+from oraclepack.store.spending import (
+    NOTHING_SPENT,
+    BudgetLedger,
+    BudgetRequest,
+    BudgetScope,
+    Ceiling,
+    Shortfall,
+    Spending,
+    SpentSum,
+    UnknownPricePolicy,
+    release,
+    reserve,
+    settle,
+)
 from oraclepack.tools.usage import Usage
 
 if TYPE_CHECKING:

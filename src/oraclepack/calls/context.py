@@ -11,8 +11,6 @@ from msgspec.structs import replace
 
 from oraclepack.calls.adoption_rules import OnUnknown
 from oraclepack.calls.call_budget import CommandLedger
-from oraclepack.calls.file_budget import command_name
-from oraclepack.calls.limits import Limit
 from oraclepack.calls.overrides import Overrides
 from oraclepack.calls.retry import GiveUp, RetryAfter, RetryPolicy, RetryUsage, next_try
 from oraclepack.calls.store import CallStore
@@ -21,6 +19,8 @@ from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import Ask, Journal
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
+from oraclepack.store.limits import Limit
+from oraclepack.store.runner import command_name
 from oraclepack.system.clock import Clock
 from oraclepack.system.secrets import NOTHING_SECRET, Redactor
 from oraclepack.tools.oracle_failures import Failure

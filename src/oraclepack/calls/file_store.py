@@ -1,56 +1,65 @@
-"""The files in which the calls of one machine share answers, claims, limits and the budget.
+"""What the calls of one user share: answers in files, everything else in the user's store."""
 
-Everything that reads or writes them gets them from here.
-"""
-
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-from oraclepack.calls.claims import FileClaims
-from oraclepack.calls.file_budget import FileBudget, budget_directory
 from oraclepack.calls.file_cache import FileAnswerCache
-from oraclepack.calls.limits import FileLimits, limits_directory
 from oraclepack.calls.store import CallStore
+from oraclepack.store.budget import Budget
+from oraclepack.store.claims import Claims
+from oraclepack.store.history import note_answer
+from oraclepack.store.legacy import ClaimFile, find_claim
+from oraclepack.store.limits import Limits
+from oraclepack.store.runner import Runner
+from oraclepack.store.sqlite import SqliteDatabase
 from oraclepack.system.clock import Clock
 from oraclepack.system.environment import data_directory
+from oraclepack.system.ownership import folder_tracks
 from oraclepack.system.path_jail import CACHE
 
 _OWN_ANSWERS = "answers"
 
 
-def file_store(
+@contextmanager
+def user_store(
     root: Path,
     run_dir: Path,
     clock: Clock,
     *,
     use_cache: bool,
     user: bool = False,
-    limits: Path | None = None,
-    budget: Path | None = None,
-) -> CallStore:
+    folder: Path | None = None,
+) -> Iterator[CallStore]:
     """What the calls of a run share; with `user` also the answers in the user's own directory.
 
-    `limits` and `budget` are the directories of slots and of the ledger, if not the user's own.
+    `folder` is where the store is, if not in the user's state directory.
     """
     cache, own = project_cache(root), run_answers(root, run_dir)
+    database = SqliteDatabase(folder, clock)
+    runner = Runner(database)
 
-    def folder() -> Path:
+    def claim_file(key: str) -> ClaimFile | None:
+        """The claim of oraclepack 0.2; one that git tracks is not ours to read or to remove."""
         is_usable = use_cache and cache.foreign is None
-        return cache.directory if is_usable else own.directory
+        folder = cache.directory if is_usable else own.directory
+        file = find_claim(folder, key)
+        return None if file and folder_tracks(root, folder, file.path.name) else file
 
-    return CallStore(
-        cache,
-        own,
-        user_answers() if user else None,
-        claims_in(root, folder),
-        limits_in(limits, clock),
-        FileBudget(budget, clock) if budget else user_budget(clock),
-    )
-
-
-def user_budget(clock: Clock) -> FileBudget:
-    """What all calls of the user on this machine cost on a day and in a month."""
-    return FileBudget(budget_directory(), clock)
+    try:
+        yield CallStore(
+            cache,
+            own,
+            user_answers() if user else None,
+            # A run that uses no answers of others waits for none of them either.
+            Claims(database, runner, claim_file, "" if use_cache else f"{run_dir}:"),
+            Limits(database, runner),
+            Budget(database, runner),
+            partial(note_answer, database),
+        )
+    finally:
+        runner.close()
 
 
 def project_cache(root: Path) -> FileAnswerCache:
@@ -72,13 +81,3 @@ def user_answers() -> FileAnswerCache:
 def run_answers(root: Path, run_dir: Path) -> FileAnswerCache:
     """The answers that a run keeps for itself."""
     return FileAnswerCache(root, run_dir / _OWN_ANSWERS)
-
-
-def claims_in(root: Path, folder: Callable[[], Path]) -> FileClaims:
-    """The claims beside the answers in a folder."""
-    return FileClaims(root, folder)
-
-
-def limits_in(directory: Path | None, clock: Clock) -> FileLimits:
-    """The slots of providers in a directory; those of the user, if none is given."""
-    return FileLimits(directory or limits_directory(), clock)

@@ -44,13 +44,14 @@ from oraclepack.calls.several_models import (
     publish_manifest,
 )
 from oraclepack.calls.sources import find
-from oraclepack.calls.store import Claim, StoreError
 from oraclepack.calls.stored_answers import keep_unmet
 from oraclepack.calls.unmet_answers import interrupted_retry
 from oraclepack.calls.waiting import asking_alone
 from oraclepack.calls.worst_case import most_tokens
 from oraclepack.errors import InputError, Refusal, StepError
 from oraclepack.journal.statuses import OUTPUT_PATH
+from oraclepack.store.claims import Claim
+from oraclepack.store.database import StoreError
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.path_jail import AllowedPath, leads_out
 from oraclepack.tools.argv import parse_argv, table_of

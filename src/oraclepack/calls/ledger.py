@@ -9,7 +9,6 @@ from oraclepack.calls.key import InvocationKey
 from oraclepack.calls.live_call import LiveCall
 from oraclepack.calls.overrides import redacted_argv
 from oraclepack.calls.prepare import PreparedCall
-from oraclepack.calls.store import Claim
 from oraclepack.errors import OraclePackError, StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.blobs import keep_blob
@@ -26,6 +25,7 @@ from oraclepack.journal.statuses import (
 )
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.store.claims import Claim
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
 from oraclepack.tools.oracle_sessions import SessionRecord

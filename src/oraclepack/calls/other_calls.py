@@ -5,7 +5,6 @@ from pathlib import Path
 
 from oraclepack.calls import ledger
 from oraclepack.calls.answer_files import back_up_replaced, lack_of_room
-from oraclepack.calls.budget import Spending
 from oraclepack.calls.call import STOPPED, STOPPED_EXIT
 from oraclepack.calls.call_budget import reserve_try
 from oraclepack.calls.call_folder import CallFolder
@@ -20,6 +19,7 @@ from oraclepack.calls.worst_case import WorstCase
 from oraclepack.errors import OraclePackError, Refusal, StepError
 from oraclepack.journal.statuses import OUTPUT_PATH
 from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.store.spending import Spending
 from oraclepack.system import files
 from oraclepack.system.path_jail import AllowedPath, jail, read_content
 from oraclepack.system.printable import readable

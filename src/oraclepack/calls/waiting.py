@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from oraclepack.calls.context import CallContext
-from oraclepack.calls.limits import limit_for, slot_reason
 from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.prepare import PreparedCall
-from oraclepack.calls.store import Claim, Slot, StoreError, Unclaimed
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import CallWait, Wait
+from oraclepack.store.claims import Claim, Unclaimed
+from oraclepack.store.database import StoreError
+from oraclepack.store.limits import Slot, limit_for, slot_reason
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.machine import Machine, ProcessLocation, process_location, this_machine
 from oraclepack.tools.tool_names import ORACLE

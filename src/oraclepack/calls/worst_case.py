@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.calls.budget import (
+from oraclepack.journal.costs import cost_of, is_not_billed, money
+from oraclepack.journal.step_state import Invocation
+from oraclepack.store.spending import (
     NOTHING_SPENT,
     BudgetScope,
     Ceiling,
@@ -14,8 +16,6 @@ from oraclepack.calls.budget import (
     Spending,
     UnknownPricePolicy,
 )
-from oraclepack.journal.costs import cost_of, is_not_billed, money
-from oraclepack.journal.step_state import Invocation
 from oraclepack.tools.oracle_models import input_limit, output_limit, resolve_model
 from oraclepack.tools.prices import TokenPrice, price_of
 from oraclepack.tools.providers import BROWSER

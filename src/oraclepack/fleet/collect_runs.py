@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.calls.store import StoreError
 from oraclepack.errors import OraclePackError
 from oraclepack.fleet.combined_backlog import SharedTask, combined_page, merge_across
 from oraclepack.fleet.fleet_job import FleetJob
@@ -17,6 +16,7 @@ from oraclepack.journal import run_dir as journal_run_dir
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.report.write_site import write_site
 from oraclepack.run.project_records import ForeignRecords
+from oraclepack.store.database import StoreError
 from oraclepack.system import files
 from oraclepack.work.actionize import ActionizeRequest, actionize_request
 from oraclepack.work.backlog import Record

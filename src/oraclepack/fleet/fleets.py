@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from oraclepack.calls.store import missing_driver
 from oraclepack.errors import UsageError
 from oraclepack.fleet.dask_cluster import check_dask
 from oraclepack.fleet.fleet_job import OVER, FleetPolicy, FleetTotals, JobState, check_name
@@ -29,6 +28,7 @@ from oraclepack.settings import call_settings
 from oraclepack.settings.declaration import ValueSource
 from oraclepack.settings.loading import set_variable
 from oraclepack.settings.registry import Settings
+from oraclepack.store.database import missing_driver
 from oraclepack.system.environment import state_directory
 
 if TYPE_CHECKING:

@@ -13,8 +13,6 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.calls.budget import fleet_spending
-from oraclepack.calls.file_store import user_budget
 from oraclepack.errors import InputError
 from oraclepack.fleet.fleet_job import (
     FleetJob,
@@ -29,8 +27,10 @@ from oraclepack.journal import run_dir as journal_run_dir
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import UNDECIDED
+from oraclepack.store.budget import Budget
+from oraclepack.store.spending import fleet_spending
+from oraclepack.store.sqlite import SqliteDatabase
 from oraclepack.system import files, locks
-from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import canonical_file
 from oraclepack.system.environment import state_directory
 
@@ -188,7 +188,7 @@ class FileJobStore:
             ) from None
 
     def standing(self, fleet: str) -> FleetStanding:
-        spent, reserved = fleet_spending(user_budget(SystemClock()).ledger(), fleet)
+        spent, reserved = fleet_spending(Budget(SqliteDatabase()).ledger(), fleet)
         undecided = (job for job in self.jobs(fleet) if job.state is JobState.UNDECIDED)
         return FleetStanding(
             spent=str(spent.cost),

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.calls.budget import BudgetScope, Ceiling
 from oraclepack.calls.context import CallOptions
 from oraclepack.errors import ExitCode, InputError, OraclePackError
 from oraclepack.fleet.fleet_job import (
@@ -43,6 +42,7 @@ from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import TRUST_KEY_FILE, SettingValue
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.stop import Stop
+from oraclepack.store.spending import BudgetScope, Ceiling
 from oraclepack.system import files, git
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.environment import environment

@@ -7,45 +7,43 @@ from pathlib import Path
 import msgspec
 import psycopg
 
-from oraclepack import __version__
-from oraclepack.calls.budget import fleet_spending
-from oraclepack.calls.postgres.database import Database, Row
-from oraclepack.calls.postgres.migrations import check_version
-from oraclepack.calls.postgres.postgres_budget import PostgresBudget
-from oraclepack.calls.postgres.postgres_store import fingerprint_of
-from oraclepack.calls.postgres.runner_lease import RunnerLease
-from oraclepack.calls.store import StoreError
+from oraclepack.calls.fleet_store import fingerprint_of
 from oraclepack.errors import InputError
 from oraclepack.fleet.fleet_job import FleetJob, FleetPolicy, JobSource, JobState, JobSummary
 from oraclepack.fleet.fleet_reports import FleetStanding
 from oraclepack.fleet.job_store import JobReport, TakenJob
 from oraclepack.fleet.shared_store import provider_loads, unknown_calls
-from oraclepack.system.clock import SystemClock
+from oraclepack.store.budget import Budget
+from oraclepack.store.database import Database, Row, StoreError
+from oraclepack.store.postgres import PostgresDatabase
+from oraclepack.store.runner import Runner
+from oraclepack.store.schema import check_version
+from oraclepack.store.spending import fleet_spending
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.machine import this_machine
 
 
 class PostgresJobStore:
-    """A `JobStore` that every machine reads and writes. `lease` is needed to take jobs."""
+    """A `JobStore` that every machine reads and writes. `runner` is needed to take jobs."""
 
-    def __init__(self, database: Database, lease: RunnerLease | None = None) -> None:
+    def __init__(self, database: Database, runner: Runner | None = None) -> None:
         check_version(database)
         self.database = database
-        self._lease = lease
+        self._runner = runner
 
     def add(self, jobs: Iterable[FleetJob]) -> None:
-        rows = [
-            (job.id, job.fleet, job.commit, canonical_line(job.source).decode()) for job in jobs
-        ]
-
-        def work(cursor: psycopg.Cursor[Row]) -> None:
-            cursor.executemany(
-                "insert into job (id, fleet, commit_id, source) values (%s, %s, %s, %s)"
-                " on conflict do nothing",
-                rows,
-            )
-
-        self.database.transaction(work)
+        added = list(jobs)
+        self.database.rows(
+            "insert into job (id, fleet, commit_id, source) select id, fleet, commit, source::jsonb"
+            " from unnest(%s::text[], %s::text[], %s::text[], %s::text[])"
+            " as added(id, fleet, commit, source) on conflict do nothing",
+            (
+                [job.id for job in added],
+                [job.fleet for job in added],
+                [job.commit for job in added],
+                [canonical_line(job.source).decode() for job in added],
+            ),
+        )
 
     def jobs(self, fleet: str) -> tuple[FleetJob, ...]:
         rows = self.database.rows(
@@ -63,8 +61,8 @@ class PostgresJobStore:
         )
 
     def take(self, fleet: str, job_id: str) -> TakenJob | None:
-        assert self._lease is not None, "only a runner takes jobs"
-        self._refuse_mixture(fleet, self._lease.fingerprint)
+        assert self._runner is not None, "only a runner takes jobs"
+        self._refuse_mixture(fleet, self._runner.fingerprint)
         rows = self.database.rows(
             "update job set state = 'running', token = nextval('job_token'), runner = %s,"
             " host = %s, takes = takes + 1, changed = clock_timestamp()"
@@ -72,12 +70,12 @@ class PostgresJobStore:
             " and state <> 'done' and (state <> 'running' or not runner_is_alive(runner))"
             " returning id, fleet, commit_id, source, state, takes, host, exit_code, summary,"
             " run_dir, token, archive",
-            (self._lease.id, this_machine().host, fleet, job_id),
+            (self._runner.id, this_machine().host, fleet, job_id),
         )
         if rows:
             *job, token, archive = rows[0]
             held = bytes(archive) if archive is not None else None
-            return PostgresTakenJob(self.database, self._lease.id, _job(job), int(token), held)
+            return PostgresTakenJob(self.database, self._runner.id, _job(job), int(token), held)
         if not self.database.rows(
             "select 1 from job where fleet = %s and id = %s", (fleet, job_id)
         ):
@@ -137,7 +135,7 @@ class PostgresJobStore:
         return FleetPolicy(max_cost=rows[0][0], unknown_after=rows[0][1]) if rows else FleetPolicy()
 
     def standing(self, fleet: str) -> FleetStanding:
-        ledger = PostgresBudget(self.database, SystemClock()).ledger()
+        ledger = Budget(self.database).ledger()
         spent, reserved = fleet_spending(ledger, fleet)
         return FleetStanding(
             spent=str(spent.cost),
@@ -204,15 +202,14 @@ def _job(row: Row | list[object]) -> FleetJob:
 @contextmanager
 def opened_jobs(dsn: str, lease_seconds: float, *, takes: bool) -> Iterator[PostgresJobStore]:
     """The jobs of a database; with `takes` also the right to run them."""
-    with closing(Database(dsn, outage=lease_seconds if takes else 0.0)) as database:
+    with closing(PostgresDatabase(dsn, outage=lease_seconds if takes else 0.0)) as database:
         check_version(database)
-        lease = None
+        runner = None
         if takes:
-            lease = RunnerLease(
-                database, __version__, fingerprint=fingerprint_of(Path("/")), seconds=lease_seconds
-            )
+            runner = Runner(database, fingerprint=fingerprint_of(Path("/")), seconds=lease_seconds)
+            _ = runner.id
         try:
-            yield PostgresJobStore(database, lease)
+            yield PostgresJobStore(database, runner)
         finally:
-            if lease is not None:
-                lease.close()
+            if runner is not None:
+                runner.close()

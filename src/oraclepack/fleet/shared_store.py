@@ -3,16 +3,8 @@
 from collections.abc import Sequence
 from contextlib import closing
 
-import psycopg
+import msgspec
 
-from oraclepack.calls.postgres.database import Database, Row
-from oraclepack.calls.postgres.migrations import (
-    SCHEMA_VERSION,
-    installed_version,
-    migrate,
-    missing_roles,
-)
-from oraclepack.calls.postgres.postgres_budget import PostgresBudget
 from oraclepack.errors import InputError, UsageError
 from oraclepack.fleet.fleet_reports import (
     Burial,
@@ -24,7 +16,15 @@ from oraclepack.fleet.fleet_reports import (
     StoreHealth,
     UnknownCall,
 )
-from oraclepack.system.clock import SystemClock
+from oraclepack.store.budget import Budget
+from oraclepack.store.database import Cursor, Database, Row
+from oraclepack.store.postgres import PostgresDatabase
+from oraclepack.store.schema import (
+    SCHEMA_VERSION,
+    installed_version,
+    migrate,
+    missing_roles,
+)
 from oraclepack.system.printable import quantity
 
 _OLDEST = 150000
@@ -43,7 +43,7 @@ def examine_store(database: Database) -> tuple[StoreCheck, ...]:
     fingerprints = (
         database.rows(
             "select count(distinct fingerprint) from runner where ended is null and buried is null"
-            " and lease_until > clock_timestamp()"
+            " and lease_until > unix_now()"
         )[0][0]
         if version
         else 0
@@ -107,8 +107,8 @@ def examine_store(database: Database) -> tuple[StoreCheck, ...]:
 def unknown_calls(database: Database) -> tuple[UnknownCall, ...]:
     """Every call without a living holder whose end is not known."""
     rows = database.rows(
-        "select claim.key, asked::text, runner.host, runner.machine, runner.id, claim.intent,"
-        " runner.buried is not null from claim join runner on runner.id = claim.asker"
+        "select claim.key, to_timestamp(asked)::text, runner.host, runner.machine, runner.id,"
+        " claim.intent, runner.buried is not null from claim join runner on runner.id = claim.asker"
         " where claim.state = 'asking'"
         " and (claim.holder is null or not runner_is_alive(claim.holder))"
         " order by asked, key"
@@ -117,7 +117,8 @@ def unknown_calls(database: Database) -> tuple[UnknownCall, ...]:
 
 
 def _unknown(row: Row) -> UnknownCall:
-    key, asked, host, machine, runner, intent, buried = row
+    key, asked, host, machine, runner, text, buried = row
+    intent = msgspec.json.decode(text)
     return UnknownCall(
         key=str(key),
         asked_at=str(asked),
@@ -141,11 +142,11 @@ def bury(database: Database, host: str, by_whom: str, why: str) -> tuple[int, in
     Each unknown call of theirs gets a verdict, may be asked again, and counts as spent at its
     worst case. Their slots are free.
     """
-    budget = PostgresBudget(database, SystemClock())
+    budget = Budget(database)
     if not why.strip():
         raise UsageError("a burial needs a reason", hint='--because "the VM was deleted"')
 
-    def work(cursor: psycopg.Cursor[Row]) -> tuple[int, int]:
+    def work(cursor: Cursor) -> tuple[int, int]:
         cursor.execute(
             "select id, runner_is_alive(id) from runner where %s in (host, machine)", (host,)
         )
@@ -159,7 +160,7 @@ def bury(database: Database, host: str, by_whom: str, why: str) -> tuple[int, in
                 " several machines have this name, give the id of the dead one (`fleet unknown`)",
             )
         cursor.execute(
-            "update runner set buried = clock_timestamp(), buried_by = %s, buried_why = %s"
+            "update runner set buried = unix_now(), buried_by = %s, buried_why = %s"
             " where id = any(%s) and buried is null returning id",
             (by_whom, why, runners),
         )
@@ -167,8 +168,8 @@ def bury(database: Database, host: str, by_whom: str, why: str) -> tuple[int, in
         if not runners:
             raise InputError(f"no runner was ever on {host}", hint="see `fleet status`")
         cursor.execute(
-            "insert into verdict (key, asker, decided, by_whom, why, intent)"
-            " select key, asker, 'given up', %s, %s, intent from claim"
+            "insert into verdict (at, key, asker, decided, by_whom, why, intent)"
+            " select unix_now(), key, asker, 'given up', %s, %s, intent from claim"
             " where state = 'asking' and asker = any(%s)"
             " and (holder is null or not runner_is_alive(holder))",
             (by_whom, why, runners),
@@ -176,7 +177,7 @@ def bury(database: Database, host: str, by_whom: str, why: str) -> tuple[int, in
         cursor.execute(
             "delete from claim where state = 'asking' and asker = any(%s)"
             " and (holder is null or not runner_is_alive(holder))"
-            " returning intent->>'reservation'",
+            " returning intent::jsonb->>'reservation'",
             (runners,),
         )
         reservations = [row[0] for row in cursor.fetchall()]
@@ -204,13 +205,14 @@ def set_limit(
 def provider_loads(database: Database) -> Sequence[ProviderLoad]:
     """The limits of every provider and what is in flight."""
     rows = database.rows(
-        "with asked as (select intent->>'provider' as provider from claim where state = 'asking'"
-        "  and intent->>'provider' is not null and runner_is_alive(holder))"
+        "with asked as (select intent::jsonb->>'provider' as provider from claim"
+        "  where state = 'asking' and intent::jsonb->>'provider' is not null"
+        "  and runner_is_alive(holder))"
         " select name, greatest((select count(*) from slot where slot.provider = names.name),"
         "  (select count(*) from asked where asked.provider = names.name)),"
         " max_in_flight, per_minute,"
         " (select count(*) from request_start where request_start.provider = names.name"
-        "  and at > clock_timestamp() - interval '1 minute')"
+        "  and at > unix_now() - 60)"
         " from (select name from provider union select provider from slot"
         "  union select provider from asked) as names(name)"
         " left join provider using (name) order by name"
@@ -241,30 +243,30 @@ class SharedStore:
 
     def init(self) -> FleetInit:
         """Create the schema, or bring it to this version."""
-        with closing(Database(self._dsn)) as database:
+        with closing(PostgresDatabase(self._dsn)) as database:
             before, after = migrate(database)
             missing = missing_roles(database)
         return FleetInit(before=before, after=after, missing_roles=missing)
 
     def examine(self) -> StoreHealth:
         """Whether the database is durable, and what to change."""
-        with closing(Database(self._dsn)) as database:
+        with closing(PostgresDatabase(self._dsn)) as database:
             return StoreHealth(store=self._dsn, checks=examine_store(database))
 
     def unknown(self) -> FleetUnknown:
         """The calls that may have been paid for and have no known end."""
-        with closing(Database(self._dsn)) as database:
+        with closing(PostgresDatabase(self._dsn)) as database:
             return FleetUnknown(calls=unknown_calls(database))
 
     def bury(self, host: str, by_whom: str, why: str) -> Burial:
         """Declare a machine dead for good."""
-        with closing(Database(self._dsn)) as database:
+        with closing(PostgresDatabase(self._dsn)) as database:
             runners, calls = bury(database, host, by_whom, why)
         return Burial(host=host, runners=runners, calls=calls)
 
     def limits(self, provider: str | None = None) -> FleetLimits:
         """The limits of a provider, or of all."""
-        with closing(Database(self._dsn)) as database:
+        with closing(PostgresDatabase(self._dsn)) as database:
             loads = provider_loads(database)
         return FleetLimits(
             providers=tuple(one for one in loads if provider in {None, one.name}),
@@ -274,6 +276,6 @@ class SharedStore:
         self, provider: str, max_in_flight: int | None, per_minute: int | None
     ) -> FleetLimits:
         """Change the limits of a provider for every runner."""
-        with closing(Database(self._dsn)) as database:
+        with closing(PostgresDatabase(self._dsn)) as database:
             set_limit(database, provider, max_in_flight, per_minute)
         return self.limits()

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from oraclepack.calls.call_budget import settle_ended
 from oraclepack.calls.context import CallContext, CallOptions
-from oraclepack.calls.file_store import file_store
+from oraclepack.calls.file_store import user_store
 from oraclepack.calls.handler import CallHandler
 from oraclepack.calls.server import Gateway
-from oraclepack.calls.store import CallStore, missing_driver
+from oraclepack.calls.store import CallStore
 from oraclepack.calls.waiting import settle_ended_tools
 from oraclepack.run.request import store_of
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings.declaration import Setting
 from oraclepack.shell.attempt import StopLevel
+from oraclepack.store.database import missing_driver
 from oraclepack.system.clock import draw
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.own_files import RECORDS, OwnFiles
@@ -40,19 +41,20 @@ _BUDGET_LIMITS: dict[Setting[Any], str] = {
 
 @contextmanager
 def _store_of(run: Run, calls: CallOptions) -> Iterator[CallStore]:
-    """What the calls share with other runs: the database of the settings, or files."""
+    """What the calls share with other runs: the database of the settings, or the user's own."""
     root, run_dir = run.root, run.dir.path
     if not store_of(run.request):
-        yield file_store(
+        with user_store(
             root, run_dir, run.clock, use_cache=calls.use_cache, user=calls.user_answers
-        )
+        ) as store:
+            yield store
         return
     try:
-        from oraclepack.calls.postgres.postgres_store import postgres_store
+        from oraclepack.calls.fleet_store import fleet_store
     except ImportError:
         raise missing_driver() from None
     timeout = calls.call_timeout
-    with postgres_store(
+    with fleet_store(
         store_of(run.request),
         root,
         run_dir,

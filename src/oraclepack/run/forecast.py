@@ -8,11 +8,11 @@ from math import ceil
 
 import msgspec
 
-from oraclepack.calls.answer_history import AnswerFigures, AnswerHistory
 from oraclepack.pack.model import StepId
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.schedule import OnFailure, Progress, ready
 from oraclepack.settings.value_kinds import MaxParallel
+from oraclepack.store.history import AnswerFigures, AnswerHistory
 from oraclepack.system.printable import quantity
 from oraclepack.tools.oracle_models import input_limit, resolve_model
 from oraclepack.tools.prices import CENT_FRACTION, TokenPrice, price_of

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.calls.answer_history import answer_history
 from oraclepack.calls.key import InvocationKey
 from oraclepack.calls.overrides import Overrides, overridden
 from oraclepack.errors import OraclePackError
@@ -33,6 +32,8 @@ from oraclepack.run.forecast import (
     total_range,
 )
 from oraclepack.settings.call_settings import REHEARSAL
+from oraclepack.store.history import answer_history
+from oraclepack.store.sqlite import existing_store
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import read_content
 from oraclepack.tools.argv import parse_argv
@@ -174,7 +175,7 @@ def run_forecast(
             unrecorded += [step_id] if written else []
     if not calls:
         return None
-    history = answer_history(root)
+    history = answer_history(root, existing_store())
     priced = [planned_call(call, history, own) for call in calls]
     asked = [one for one in priced if one.fate in {CallFate.ASK, CallFate.ADOPT}]
     return RunForecast(

@@ -200,7 +200,7 @@ def opened(
 
             start_over(selected.run)
         else:
-            sweep(selected.run, pack, selected.state, clock)
+            sweep(selected.run, pack, selected.state)
         redactor = Redactor.of(environment.environment())
         file = journal_file.JournalFile(selected.run.journal, clock, redactor)
         if is_new and selected.is_new and file.state.created is not None:

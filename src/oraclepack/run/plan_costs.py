@@ -6,7 +6,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from oraclepack.calls.answer_history import answer_history
 from oraclepack.journal.run_state import EMPTY, RunState
 from oraclepack.lint.rules.cost_rules import is_pro_for_yes_or_no
 from oraclepack.pack.pack_files import read_pack
@@ -44,6 +43,8 @@ from oraclepack.settings import call_settings as cs
 from oraclepack.settings.registry import Settings
 from oraclepack.settings.value_kinds import AUTO, AUTO_STEPS
 from oraclepack.shell.stop import Stop
+from oraclepack.store.history import answer_history
+from oraclepack.store.sqlite import existing_store
 from oraclepack.tools.tool_names import ORACLE
 
 _EVERYTHING = 64
@@ -64,7 +65,7 @@ def forecast(
     state = _rehearsed(request, settings, steps, stop) if steps else _not_rehearsed(request.root)
     answers = KnownAnswers(request.root, selected.run.path, settings)
     calls = tuple(_calls(answers, selected, state, steps))
-    history = answer_history(request.root)
+    history = answer_history(request.root, existing_store())
     own = settings[cs.PRICES]
     priced = [planned_call(call, history, own) for call in calls]
     seconds: dict[str, float] = defaultdict(float)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,14 +15,13 @@ from oraclepack.pack.pack_files import read_pack
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.run_report import RunReport
 from oraclepack.settings.registry import Settings
-from oraclepack.system import files
+from oraclepack.store.database import Cursor
+from oraclepack.store.sqlite import SqliteDatabase
 from oraclepack.system.digests import keyed_digest, same_digest, sha256_value
-from oraclepack.system.environment import state_directory
 from oraclepack.system.trust_key import make_key
 
 SECONDS = 900
 _PURPOSE = "plan token"
-_USED = "used-plans"
 
 
 class ApprovalError(UsageError):
@@ -97,27 +96,18 @@ def redeem_token(token: str, subject: str, now: float | None = None) -> None:
 
 
 def _use(nonce: str, expires: int) -> None:
-    """Only one process can make the file; it is kept as long as the token would hold."""
-    folder = state_directory() / _USED
-    files.make_private(folder)
-    _forget_expired(folder)
-    try:
-        os.close(
-            os.open(folder / f"{expires}.{nonce}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    """Only one process can enter it; it is kept as long as the token would hold."""
+
+    def work(cursor: Cursor) -> bool:
+        cursor.execute("delete from used_plan where expires < %s", (time.time() - SECONDS,))
+        cursor.execute(
+            "insert into used_plan values (%s, %s) on conflict do nothing", (nonce, expires)
         )
-    except FileExistsError:
-        raise _refused("it was used before") from None
-    except OSError as trouble:
-        raise files.cannot("write", folder, trouble) from trouble
+        return cursor.rowcount == 1
 
-
-def _forget_expired(folder: Path) -> None:
-    now = time.time()
-    with suppress(OSError):
-        for entry in os.scandir(folder):
-            expires = entry.name.partition(".")[0]
-            if expires.isdecimal() and int(expires) < now - SECONDS:
-                files.forget(Path(entry.path))
+    with closing(SqliteDatabase()) as database:
+        if not database.transaction(work, durable=True):
+            raise _refused("it was used before")
 
 
 def _mac(subject: str, expires: int, nonce: str) -> str:

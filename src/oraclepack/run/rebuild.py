@@ -130,7 +130,7 @@ def _recovered(root: Path, run: RunDir, pack: Pack | None, state: RunState) -> R
     if pack is not None and isinstance(out_dir, str) and out_dir:
         pack = directed(pack, root, out_dir, "the out_dir of the last command", None).pack
     if pack is not None:
-        sweep(run, pack, state, clock)
+        sweep(run, pack, state)
     file = JournalFile(run.journal, clock, Redactor.of(environment.environment()))
     with Recorder(file, run, pack, legacy=None) as record:
         folder = failed_folder(root, pack.out_dir if pack else None, run.path)

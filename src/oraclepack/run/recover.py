@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.calls.call_folder import sweep_folders
-from oraclepack.calls.file_store import answer_caches, user_budget
+from oraclepack.calls.file_store import answer_caches
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
@@ -27,7 +27,6 @@ from oraclepack.shell.attempt import ProcessIdentity, StartedProcess
 from oraclepack.shell.orphans import OrphanTimeouts, end_leftovers
 from oraclepack.shell.processes import has_proc
 from oraclepack.system import environment
-from oraclepack.system.clock import Clock
 from oraclepack.system.machine import ProcessLocation, process_location
 from oraclepack.system.path_jail import AllowedPath, jail, stays_inside
 from oraclepack.tools.tool_names import ORACLE
@@ -111,12 +110,10 @@ def recover(
     return any(results)
 
 
-def sweep(run: RunDir, pack: Pack, state: RunState, clock: Clock) -> None:
+def sweep(run: RunDir, pack: Pack, state: RunState) -> None:
     """Remove what a killed command left half written. Needs the run's lock."""
     was_killed = state.is_open or not state.sessions
     run.sweep(*(_written_to(run, pack) if was_killed else ()))
-    if state.is_open:
-        user_budget(clock).sweep()
 
 
 def _written_to(run: RunDir, pack: Pack) -> set[Path]:

@@ -14,9 +14,7 @@ from msgspec.structs import replace
 
 from oraclepack.answers.verify_pack import VerifyOptions
 from oraclepack.calls.adoption_rules import OnUnknown
-from oraclepack.calls.budget import BudgetScope, Ceiling, UnknownPricePolicy
 from oraclepack.calls.context import CallOptions
-from oraclepack.calls.limits import Limit, lanes_for
 from oraclepack.calls.overrides import Overrides, read_overrides
 from oraclepack.calls.retry import RetryPolicy
 from oraclepack.calls.worst_case import BudgetPolicy
@@ -40,6 +38,8 @@ from oraclepack.settings import run_settings as rs
 from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.registry import ALLOW_PROJECT_PROGRAMS, STRICT, Settings
 from oraclepack.settings.value_kinds import AUTO, AUTO_STEPS, MaxParallel
+from oraclepack.store.limits import Limit, lanes_for
+from oraclepack.store.spending import BudgetScope, Ceiling, UnknownPricePolicy
 from oraclepack.system import environment
 from oraclepack.system.files import HOME
 from oraclepack.system.path_jail import AllowedPath, jail

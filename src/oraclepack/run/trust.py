@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.calls.claims import foreign_claims, take_over
 from oraclepack.calls.file_cache import FileAnswerCache
 from oraclepack.calls.file_store import project_cache, run_answers
 from oraclepack.errors import LockedError, UsageError
@@ -18,6 +17,7 @@ from oraclepack.journal.run_dir import STEPS, RunDir
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.run.patch_undo import seal
 from oraclepack.run.tree_guard import recorded_patches
+from oraclepack.store.legacy import foreign_claims, trust_claim
 from oraclepack.system import environment, locks
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.ownership import (
@@ -92,7 +92,7 @@ def trust_cache(candidates: CacheCandidates) -> TrustReport:
     refused = {key: candidates.cache.take_over(key) for key in candidates.keys}
     return TrustReport(
         answers=tuple(key for key, reason in refused.items() if reason is None),
-        claims=sum(map(take_over, candidates.claims)),
+        claims=sum(map(trust_claim, candidates.claims)),
         still_foreign=(
             *candidates.still_foreign,
             *(f"{key[:12]}: {why}" for key, why in refused.items() if why),
@@ -115,7 +115,7 @@ def trust_run(candidate: Candidate) -> TrustReport:
         keys = [one.entry.key for one in answers.entries() if one.foreign is not None]
         refused = {key: answers.take_over(key) for key in keys}
         for path in foreign_claims(answers.directory):
-            take_over(path)
+            trust_claim(path)
         for name in recorded_patches(file.state):
             patch = plain_file(run.path, name)
             if patch is not None and name.startswith(f"{STEPS}/"):

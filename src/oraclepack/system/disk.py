@@ -33,6 +33,17 @@ def _pass(operation: str, path: str | Path) -> int | None:
     return _Hooks.hook(operation, str(path)) if _Hooks.hook else None
 
 
+def statement(query: str, *, is_done: bool = False) -> None:
+    """A statement is about to be sent to the store, or has been executed."""
+    if _Hooks.hook:
+        _Hooks.hook("sql done" if is_done else "sql", " ".join(query.split()[:3]))
+
+
+def note_sync(path: Path) -> None:
+    """SQLite has synced a file."""
+    _pass("sync", path)
+
+
 def create(path: Path | str, mode: int = 0o666, *, append: bool = False) -> int:
     """Open a new file for writing; it must not exist. The umask applies."""
     _pass("create", path)

@@ -1,7 +1,6 @@
 """Hard limits of cost: what does not fit is not asked, and the same command goes on later."""
 
 import json
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +12,8 @@ from oraclepack.run.request import request_for
 from oraclepack.run.run import run_pack
 from oraclepack.settings import call_settings
 from oraclepack.settings.registry import Settings
+from oraclepack.store.budget import Budget
+from oraclepack.store.sqlite import SqliteDatabase, existing_store
 from tests.clocks import SteppingClock
 from tests.e2e.run.project import Project, Zygote, a_project
 
@@ -142,7 +143,7 @@ def test_a_rehearsal_reserves_nothing(project: Project) -> None:
     ran = project.run("--no-validate", "--max-cost", "0", "--engine", "rehearsal")
 
     assert ran.code == 0, ran.out
-    assert not ledger_path().exists()
+    assert existing_store() is None
     assert not [one for one in project.journal.events if "Budget" in type(one).__name__]
 
 
@@ -153,10 +154,6 @@ def test_a_pipeline_that_reaches_its_budget_says_so(project: Project) -> None:
     assert ran.envelope["error"]["code"] == "BUDGET"
     assert "--max-cost of $0.00 has spent $0.00" in ran.envelope["error"]["message"]
     assert {one["stage"]: one["status"] for one in ran.data["stages"]}["run"] == "failed"
-
-
-def ledger_path() -> Path:
-    return Path(os.environ["XDG_STATE_HOME"], "oraclepack/budget/ledger.json")
 
 
 def test_a_daily_budget_continues_tomorrow_without_asking_twice(
@@ -183,16 +180,18 @@ def test_a_daily_budget_continues_tomorrow_without_asking_twice(
     assert codes == [7, 7, 7, 7, 0, 0]
     assert asked == [2, 2, 4, 4, 6, 6]
     assert sorted(project.oracle.prompts) == ["a1?", "a2?", "b1?", "b2?", "c1?", "c2?"]
-    ledger = json.loads(ledger_path().read_bytes())["ledger"]
-    assert ledger["reservations"] == {}
-    assert {one["day"]: one["spent"]["cost"] for one in ledger["sums"]} == {
-        f"2026-03-0{day}": "2.000000" for day in (1, 2, 3)
+    ledger = Budget(SqliteDatabase()).ledger()
+    assert ledger.reservations == {}
+    assert {one.day: one.spent.cost for one in ledger.sums} == {
+        f"2026-03-0{day}": 2 for day in (1, 2, 3)
     }
 
 
 def test_five_processes_share_a_daily_budget(tmp_path: Path, zygote: Zygote) -> None:
-    steps = pack_of(*(f"s{number}x" for number in range(4)))
-    projects = [a_project(tmp_path, zygote, steps, f"project{number}") for number in range(5)]
+    packs = [pack_of(*(f"p{one}s{step}x" for step in range(4))) for one in range(5)]
+    projects = [
+        a_project(tmp_path, zygote, pack, f"project{number}") for number, pack in enumerate(packs)
+    ]
     for project in projects:
         project.variables.update(
             {"ORACLEPACK_PRICES": PRICE, "OPENAI_API_KEY": "k", "ORACLEPACK_BUDGET_PER_DAY": "7.5"}
@@ -204,9 +203,9 @@ def test_five_processes_share_a_daily_budget(tmp_path: Path, zygote: Zygote) -> 
 
     assert codes == [7] * 5
     assert sum(len(project.oracle.calls) for project in projects) == 7
-    ledger = json.loads(ledger_path().read_bytes())["ledger"]
-    assert ledger["reservations"] == {}
-    assert [one["spent"]["cost"] for one in ledger["sums"]] == ["7.000000"]
+    ledger = Budget(SqliteDatabase()).ledger()
+    assert ledger.reservations == {}
+    assert [one.spent.cost for one in ledger.sums] == [7]
 
 
 def test_a_limit_may_be_lowered_and_raised_between_commands(project: Project) -> None:

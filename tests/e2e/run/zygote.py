@@ -94,8 +94,6 @@ def become(request: Request) -> None:
     fault = request.get("fault")
     if fault is not None:
         disk.set_hook(Fault(**fault))
-        if request["env"].get("ORACLEPACK_STORE"):
-            importlib.import_module("tests.torture.store_grounds").strike_transactions()
     for name, given in request.get("inside", {}).items():
         module, _, function = name.partition(":")
         getattr(importlib.import_module(module), function)(**given)

@@ -1,4 +1,4 @@
-"""The promises of `calls/store.py`, kept by a real PostgreSQL server."""
+"""What only the store of a fleet has: leases, burials, logins, outages, versions."""
 
 import json
 import os
@@ -18,7 +18,23 @@ import pytest
 from msgspec.structs import replace
 from psycopg import sql
 
-from oraclepack.calls.budget import (
+from oraclepack.calls.cache import GOOD, CacheEntry
+from oraclepack.calls.file_store import project_cache
+from oraclepack.calls.fleet_store import SharedAnswers, fleet_store
+from oraclepack.calls.handler import CallHandler
+from oraclepack.errors import InputError, UsageError
+from oraclepack.fleet.shared_store import bury
+from oraclepack.journal.events import InvocationIntent
+from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.store import runner as runners
+from oraclepack.store.budget import Budget
+from oraclepack.store.claims import Claim, ClaimLostError, Claims
+from oraclepack.store.database import Cursor, StoreError
+from oraclepack.store.limits import Limit, Limits
+from oraclepack.store.postgres import PostgresDatabase as Database
+from oraclepack.store.postgres import check_dsn
+from oraclepack.store.schema import ROLES, SCHEMA_VERSION, check_version, migrate
+from oraclepack.store.spending import (
     BudgetRequest,
     BudgetScope,
     Ceiling,
@@ -26,27 +42,8 @@ from oraclepack.calls.budget import (
     Spending,
     UnknownPricePolicy,
 )
-from oraclepack.calls.cache import GOOD, CacheEntry
-from oraclepack.calls.file_budget import command_name
-from oraclepack.calls.file_store import project_cache
-from oraclepack.calls.handler import CallHandler
-from oraclepack.calls.limits import Limit
-from oraclepack.calls.postgres import migrations
-from oraclepack.calls.postgres.database import Database, Row, check_dsn
-from oraclepack.calls.postgres.migrations import ROLES, SCHEMA_VERSION, check_version, migrate
-from oraclepack.calls.postgres.postgres_answers import PostgresAnswers
-from oraclepack.calls.postgres.postgres_budget import PostgresBudget
-from oraclepack.calls.postgres.postgres_claims import ClaimLostError, PostgresClaims
-from oraclepack.calls.postgres.postgres_limits import PostgresLimits
-from oraclepack.calls.postgres.postgres_store import postgres_store
-from oraclepack.calls.postgres.runner_lease import RunnerLease, end_dead_runners
-from oraclepack.calls.store import Claim, StoreError
-from oraclepack.errors import InputError, UsageError
-from oraclepack.fleet.shared_store import bury
-from oraclepack.journal.events import InvocationIntent
-from oraclepack.shell.attempt import ProcessIdentity
-from oraclepack.system.clock import SystemClock
-from oraclepack.system.digests import sha256_bytes
+from oraclepack.store.sqlite import SqliteDatabase
+from oraclepack.system.digests import canonical_line, sha256_bytes
 from oraclepack.system.machine import Machine, this_machine
 from tests.calls.office import ANSWER, Office, ScriptedShim, answering
 from tests.cli.answers import answer
@@ -73,9 +70,10 @@ class Runner:
 
     def __init__(self, server: PostgresServer, machine: Machine, seconds: float = 60.0) -> None:
         self.database = Database(server.dsn)
-        self.lease = RunnerLease(self.database, "0", seconds=seconds, machine=machine)
-        self.claims = PostgresClaims(self.database, self.lease)
-        self.limits = PostgresLimits(self.database, self.lease)
+        self.lease = runners.Runner(self.database, seconds=seconds, machine=machine)
+        _ = self.lease.id  # it has a row from now on
+        self.claims = Claims(self.database, self.lease)
+        self.limits = Limits(self.database, self.lease)
 
     def claim(self, key: str = KEY) -> Claim | None:
         return self.claims.acquire(key, never)
@@ -88,7 +86,7 @@ class Runner:
     def lose_lease(self) -> None:
         """As a frozen machine does: the process is there, and its lease has run out."""
         self.database.rows(
-            "update runner set lease_until = clock_timestamp() - interval '1 second' where id = %s",
+            "update runner set lease_until = unix_now() - 1 where id = %s",
             (self.lease.id,),
         )
 
@@ -108,15 +106,6 @@ def runner(server: PostgresServer, database: Database) -> Iterator[Callable[...,
 
 
 Make = Callable[..., Runner]
-
-
-def test_a_claim_has_one_holder(runner: Make) -> None:
-    one, two = runner("one"), runner("two")
-    first = one.claimed()
-    assert two.claim() is None
-    assert two.claim("b" * 64) is not None
-    first.release()
-    assert two.claimed().open_call is None
 
 
 def test_an_expired_lease_frees_what_is_held(runner: Make) -> None:
@@ -168,15 +157,15 @@ def test_a_buried_runner_can_bring_answers_but_not_spend(
 ) -> None:
     one = runner("one")
     held = one.claimed()
-    database.rows("update runner set buried = clock_timestamp() where id = %s", (one.lease.id,))
+    database.rows("update runner set buried = unix_now() where id = %s", (one.lease.id,))
     with pytest.raises(ClaimLostError):
         held.note(an_intent())
     answers_of(one, tmp_path).put(an_entry(b"late\n"), b"late\n")
     assert stored(one, tmp_path) == b"late\n"
 
 
-def answers_of(one: Runner, root: Path, *, refresh: bool = False) -> PostgresAnswers:
-    return PostgresAnswers(one.database, project_cache(root), one.lease, refresh=refresh)
+def answers_of(one: Runner, root: Path, *, refresh: bool = False) -> SharedAnswers:
+    return SharedAnswers(one.database, project_cache(root), one.lease, refresh=refresh)
 
 
 def an_entry(data: bytes) -> CacheEntry:
@@ -228,7 +217,7 @@ def test_a_slot_of_a_frozen_runner_stays_taken(runner: Make, database: Database)
     assert one.limits.acquire("openai", limit, never) is not None
     one.lose_lease()
     assert two.limits.acquire("openai", limit, never) is None
-    database.rows("update slot set until = clock_timestamp() - interval '1 second'")
+    database.rows("update slot set until = unix_now() - 1")
     assert two.limits.acquire("openai", limit, never) is not None
 
 
@@ -240,9 +229,7 @@ def test_a_slot_of_a_runner_that_is_over_is_free(
     limit = Limit(max_concurrent=1)
     assert one.limits.acquire("openai", limit, never) is not None
     column = "ended" if end == "ended" else "buried"
-    database.transaction(
-        lambda cursor: cursor.execute(f"update runner set {column} = clock_timestamp()")
-    )
+    database.transaction(lambda cursor: cursor.execute(f"update runner set {column} = unix_now()"))
     assert two.limits.acquire("openai", limit, never) is not None
 
 
@@ -252,14 +239,14 @@ def test_no_minute_sees_more_requests_than_allowed(runner: Make, database: Datab
     assert one.limits.acquire("openai", limit, never) is not None
     assert two.limits.acquire("openai", limit, never) is not None
     assert one.limits.acquire("openai", limit, never) is None
-    database.rows("update request_start set at = at - interval '61 seconds'")
+    database.rows("update request_start set at = at - 61")
     assert one.limits.acquire("openai", limit, never) is not None
 
 
 HOLDER = """
 import sys
-from oraclepack.calls.limits import Limit
-from tests.calls.postgres.test_postgres_store import Runner, never, this_machine
+from oraclepack.store.limits import Limit
+from tests.store.test_postgres import Runner, never, this_machine
 class Server: dsn = sys.argv[1]
 one = Runner(Server, this_machine())
 one.limits.acquire("openai", Limit(max_concurrent=1), never)
@@ -277,7 +264,7 @@ def test_what_a_killed_runner_held_is_free_on_its_machine_before_its_lease_ends(
         [sys.executable, "-c", HOLDER, server.dsn],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[3],
+        cwd=Path(__file__).parents[2],
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
@@ -303,13 +290,13 @@ def test_a_login_changes_only_its_own_claims(server: PostgresServer, database: D
             )
         )
     ann, bob = Database(server.dsn_of("ann")), Database(server.dsn_of("bob"))
-    lease = RunnerLease(ann, "0", machine=ELSEWHERE)
-    held = PostgresClaims(ann, lease).acquire(KEY, never)
+    lease = runners.Runner(ann, machine=ELSEWHERE)
+    held = Claims(ann, lease).acquire(KEY, never)
     assert held is not None
     bob.rows("delete from claim")
-    bob.rows("update runner set ended = clock_timestamp()")
+    bob.rows("update runner set ended = unix_now()")
     with pytest.raises(StoreError, match="permission denied"):
-        bob.rows("update runner set buried = clock_timestamp()")
+        bob.rows("update runner set buried = unix_now()")
     assert database.rows("select count(*) from claim") == [(1,)]
     held.note(an_intent())
     with pytest.raises(StoreError, match="permission denied"):
@@ -344,7 +331,7 @@ def test_a_frozen_client_does_not_keep_its_locks(server: PostgresServer) -> None
     holds, goes_on = threading.Event(), threading.Event()
     tries = []
 
-    def work(cursor: psycopg.Cursor[Row]) -> None:
+    def work(cursor: Cursor) -> None:
         cursor.execute("select pg_advisory_xact_lock(1)")
         tries.append(1)
         if len(tries) == 1:
@@ -382,7 +369,7 @@ def test_calls_of_a_run_share_answers_through_the_database(
         office = Office(tmp_path / name)
         shim = ScriptedShim(answering())
         shims.append(shim)
-        with postgres_store(server.dsn, office.root, office.context.run_dir) as store:
+        with fleet_store(server.dsn, office.root, office.context.run_dir) as store:
             office.calls = CallHandler(replace(office.context, store=store))
             assert office.call(shim) == 0
         assert office.out() == ANSWER
@@ -399,12 +386,13 @@ def test_machines_share_one_budget(server: PostgresServer, database: Database) -
 
     def spend(machine: int) -> None:
         own = Database(server.dsn)
-        budget = PostgresBudget(own, SystemClock())
+        runner = runners.Runner(own, machine=Machine(f"m{machine}", "boot"))
+        budget = Budget(own, runner)
         for number in range(10):
             name = f"{machine}-{number}"
             request = BudgetRequest(
                 reservation=name,
-                command=command_name(),
+                command="",
                 run=f"run-{machine}",
                 day="2026-11-17",
                 worst=Spending(Decimal(1), 1, 100),
@@ -417,14 +405,14 @@ def test_machines_share_one_budget(server: PostgresServer, database: Database) -
             budget.settle(name, Spending(Decimal(1), 1, 100))
             budget.settle(name, Spending(Decimal(1), 1, 100))
             made.append(name)
-        own.close()
+        runner.close()
 
     threads = [threading.Thread(target=spend, args=(machine,)) for machine in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    ledger = PostgresBudget(database, SystemClock()).ledger()
+    ledger = Budget(database).ledger()
     assert (len(made), len(refused)) == (10, 30)
     assert sum(one.spent.cost for one in ledger.sums) == Decimal(10)
     assert ledger.reservations == {}
@@ -452,10 +440,49 @@ def test_two_inits_at_once(server: PostgresServer) -> None:
     admin.close()
 
 
+USER = {"used_plan", "answer_figures", "listing"}
+"""Tables that only the store of one user has."""
+LEDGER = """{"sha256":"","ledger":{"version":1,"sums":[
+{"command":"","run":"","day":"2026-11-16","fleet":"f","spent":{"cost":"0.1","calls":1,"tokens":9}},
+{"command":"","run":"x","day":"2026-11-16","fleet":"f","spent":{"cost":"0.25","calls":1,"tokens":9}}
+],"reservations":{
+"c#1":{"command":"c","run":"r","day":"2026-11-16","at":"","is_open":true,"is_cut_off":false,
+"fleet":"","worst":{"cost":"0.75","calls":1,"tokens":100}},
+"c#2":{"command":"c","run":"r","day":"2026-11-16","at":"","is_open":false,"is_cut_off":false,
+"fleet":"","worst":{"cost":"5","calls":1,"tokens":100}}}}}"""
+
+
+def columns(database: Database) -> dict[str, set[str]]:
+    """The columns of every table."""
+    found: dict[str, set[str]] = {}
+    for table, column in database.rows(
+        "select table_name::text, column_name::text from information_schema.columns"
+        " where table_schema = 'public'"
+    ):
+        found.setdefault(table, set()).add(column)
+    return found
+
+
+def sqlite_columns(folder: Path) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for table, column in SqliteDatabase(folder).rows(
+        "select one.name, two.name from sqlite_schema as one, pragma_table_info(one.name) as two"
+        " where one.type = 'table'"
+    ):
+        found.setdefault(table, set()).add(column)
+    return found
+
+
+def drop_all(database: Database) -> None:
+    database.transaction(
+        lambda cursor: cursor.execute("drop schema public cascade; create schema public")
+    )
+
+
 def test_a_store_of_the_first_version_is_upgraded_with_its_rows(
-    database: Database, request: pytest.FixtureRequest
+    database: Database, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    first = Path(migrations.__file__).with_name("schema_1.sql").read_bytes()
+    first = Path(__file__).with_name("postgres_version_1.sql").read_bytes()
     database.transaction(
         lambda cursor: cursor.execute("drop schema public cascade; create schema public")
     )
@@ -463,6 +490,17 @@ def test_a_store_of_the_first_version_is_upgraded_with_its_rows(
     database.transaction(lambda cursor: cursor.execute(first))
     database.rows("insert into schema_version (version) values (1)")
     database.rows("insert into provider values ('openai', 3, null)")
+    database.rows(
+        "insert into runner (id, host, boot, pid, start_time, version, lease_until)"
+        " values ('r', 'h', 'b', 1, '1', '0.2.0', clock_timestamp())"
+    )
+    intent = canonical_line(an_intent()).decode()
+    database.rows(
+        "insert into claim (key, token, state, asker, intent, asked)"
+        " values (%s, 7, 'asking', 'r', %s, clock_timestamp())",
+        (KEY, intent),
+    )
+    database.rows("insert into budget_ledger (content) values (%s)", (LEDGER,))
     with pytest.raises(StoreError, match=f"has version 1, this oraclepack needs {SCHEMA_VERSION}"):
         check_version(database)
 
@@ -470,6 +508,27 @@ def test_a_store_of_the_first_version_is_upgraded_with_its_rows(
 
     check_version(database)
     assert database.rows("select max_in_flight from provider") == [(3,)]
+    runner = runners.Runner(database, machine=ELSEWHERE)
+    claim = Claims(database, runner).acquire(KEY, never)
+    assert claim is not None
+    assert claim.open_call == an_intent()
+    ledger = Budget(database).ledger()
+    assert [(one.day, one.fleet, one.spent.cost) for one in ledger.sums] == [
+        ("2026-11-16", "f", Decimal("0.35"))
+    ]
+    assert {name: one.worst.cost for name, one in ledger.reservations.items()} == {
+        "c#1": Decimal("0.75")
+    }
+    runner.close()
+    upgraded = columns(database)
+    drop_all(database)
+    migrate(database)
+    assert columns(database) == upgraded, "as in a new one"
+    own = {name: found - {"owner"} for name, found in upgraded.items()}
+    assert (
+        own.items()
+        >= {name: one for name, one in sqlite_columns(tmp_path).items() if name not in USER}.items()
+    )
     database.rows("insert into schema_version (version) values (99)")
     with pytest.raises(StoreError, match="has version 99"):
         check_version(database)
@@ -560,9 +619,11 @@ def test_two_machines_with_one_given_name_are_noticed(
     twin = Database(server.dsn)
     other = Machine("same", "another boot", id="same")
     with pytest.raises(StoreError, match="another machine that is called same"):
-        RunnerLease(twin, "0", machine=other)
+        _ = runners.Runner(twin, machine=other).id
     one.lose_lease()
-    RunnerLease(twin, "0", machine=other).close()
+    again = runners.Runner(twin, machine=other)
+    _ = again.id
+    again.close()
     one.lease.close()
 
 
@@ -583,7 +644,7 @@ def test_a_frozen_machine_of_the_same_name_is_not_taken_for_ended(
     frozen.lose_lease()
 
     here = runner("here")
-    end_dead_runners(database)
+    database.transaction(lambda cursor: runners.end_dead_runners(cursor, database))
     taken = here.claimed()
 
     assert taken.open_call is not None, "it may be paid for, and its end is not known"
@@ -616,7 +677,7 @@ def test_a_commit_that_was_lost_on_its_way_is_found_again(
         result = once(self, work)
         if self is one.database and len(lost) < 4 and threading.current_thread().name != "lease":
             lost.append(result)
-            if len(lost) % 2 == 0:  # each request asks for a number, then does its work
+            if len(lost) % 2:  # each request is made again
                 raise psycopg.OperationalError("the connection was lost")
         return result
 

@@ -1,4 +1,4 @@
-"""The promises of `calls/store.py`, on files and on PostgreSQL: the same tests for both."""
+"""The promises of the store, on SQLite and on PostgreSQL: the same tests for both."""
 
 import subprocess
 import sys
@@ -13,31 +13,34 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.calls.budget import (
+from oraclepack.calls.cache import GOOD, CacheEntry
+from oraclepack.calls.file_store import user_store
+from oraclepack.calls.fleet_store import fleet_store
+from oraclepack.calls.handler import CallHandler
+from oraclepack.calls.live_call import ToolEnd, ToolRun
+from oraclepack.calls.store import CallStore
+from oraclepack.errors import OraclePackError
+from oraclepack.journal.events import InvocationIntent
+from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.store.claims import Claim
+from oraclepack.store.limits import Limit, Slot
+from oraclepack.store.postgres import PostgresDatabase
+from oraclepack.store.runner import command_name
+from oraclepack.store.spending import (
     BudgetRequest,
     BudgetScope,
     Ceiling,
     Spending,
     UnknownPricePolicy,
 )
-from oraclepack.calls.cache import GOOD, CacheEntry
-from oraclepack.calls.file_budget import command_name
-from oraclepack.calls.file_store import file_store
-from oraclepack.calls.handler import CallHandler
-from oraclepack.calls.limits import Limit
-from oraclepack.calls.live_call import ToolEnd, ToolRun
-from oraclepack.calls.postgres.postgres_store import postgres_store
-from oraclepack.calls.store import CallStore, Claim, Slot
-from oraclepack.errors import OraclePackError
-from oraclepack.journal.events import InvocationIntent
-from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.store.sqlite import SqliteDatabase
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.digests import sha256_bytes
-from tests.calls.office import ANSWER, Office, ScriptedShim, answering
+from tests.calls.office import ANSWER, ASK, OUT, Office, ScriptedShim, answering
 from tests.postgres_server import PostgresServer
 
 KEY, OTHER = "a" * 64, "b" * 64
-KINDS = ["files", pytest.param("database", marks=pytest.mark.heavy)]
+KINDS = ["sqlite", pytest.param("database", marks=pytest.mark.heavy)]
 Open = Callable[[], CallStore]
 """One more runner of the same project on the same store."""
 
@@ -53,21 +56,22 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @contextmanager
 def store_at(kind: str, address: str, folder: Path, runner: str) -> Iterator[CallStore]:
-    """The store of one runner, also of one in a process of its own. Files need no address."""
+    """The store of one runner, also of one in a process of its own."""
     root = folder / "project"
     run_dir = root / f".oraclepack/runs/{runner}"
-    if kind == "files":
-        limits, budget = folder / "limits", folder / "budget"
-        yield file_store(root, run_dir, SystemClock(), use_cache=True, limits=limits, budget=budget)
-        return
-    with postgres_store(address, root, run_dir) as store:
+    place = folder / "state"
+    with (
+        user_store(root, run_dir, SystemClock(), use_cache=True, folder=place)
+        if kind == "sqlite"
+        else fleet_store(address, root, run_dir)
+    ) as store:
         yield store
 
 
 @pytest.fixture
 def address(kind: str, request: pytest.FixtureRequest) -> str:
     """Where an empty store of the kind is."""
-    if kind == "files":
+    if kind == "sqlite":
         return ""
     request.getfixturevalue("database")
     server: PostgresServer = request.getfixturevalue("server")
@@ -147,9 +151,7 @@ def test_only_a_started_call_without_a_known_end_is_left_to_the_next(
         heir.release()
 
 
-@pytest.mark.parametrize("kind", KINDS[1:], indirect=True)
 def test_what_was_withdrawn_leaves_the_earlier_call_known(opened: Open) -> None:
-    """On files the process that was written down is known to be dead, so nothing has to change."""
     one, two, three = opened(), opened(), opened()
     first = claimed(one)
     first.note(an_intent())
@@ -164,7 +166,7 @@ def test_what_was_withdrawn_leaves_the_earlier_call_known(opened: Open) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from tests.calls.postgres.test_store_contract import *
+from tests.store.test_contract import *
 kind, address, folder = sys.argv[1:]
 with store_at(kind, address, Path(folder), "killed") as store:
     held, asking = claimed(store), claimed(store, OTHER)
@@ -185,7 +187,7 @@ def test_a_killed_runner_leaves_what_it_may_have_paid_for_and_nothing_else(
         [sys.executable, "-c", HOLDER, kind, address, str(tmp_path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[3],
+        cwd=Path(__file__).parents[2],
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
@@ -213,7 +215,7 @@ def test_a_killed_runner_leaves_what_it_may_have_paid_for_and_nothing_else(
 
 @pytest.mark.parametrize("kind", KINDS[1:], indirect=True)
 def test_the_first_answer_stays(opened: Open) -> None:
-    """On files a claim cannot be lost, so a second answer comes from a refresh alone."""
+    """On one machine a claim cannot be lost, so a second answer comes from a refresh alone."""
     one, two = opened(), opened()
     one.cache.put(an_entry(b"first\n"), b"first\n")
     two.cache.put(an_entry(b"second\n"), b"second\n")
@@ -223,7 +225,6 @@ def test_the_first_answer_stays(opened: Open) -> None:
         assert (stored.data, stored.state) == (b"first\n", GOOD)
 
 
-@pytest.mark.parametrize("kind", KINDS[1:], indirect=True)
 def test_a_claim_that_another_has_is_neither_settled_nor_released(opened: Open) -> None:
     one, two, three = opened(), opened(), opened()
     first = claimed(one)
@@ -398,3 +399,44 @@ def test_a_call_that_was_cut_off_is_left_to_the_next_runner(opened: Open, tmp_pa
     left = claimed(entered, intent.key).open_call
     assert left is not None
     assert left.process == intent.process
+
+
+class LosingShim(ScriptedShim):
+    """Another runner takes the claims between the intent and the start of the tool."""
+
+    def __init__(self, address: str, folder: Path) -> None:
+        super().__init__(answering())
+        self._address = address
+        self._folder = folder
+
+    def run(self, order: ToolRun, on_started: Callable[[ProcessIdentity], None]) -> ToolEnd:
+        is_shared = bool(self._address)
+        database = PostgresDatabase(self._address) if is_shared else SqliteDatabase(self._folder)
+        database.rows("update claim set token = 'taken'")
+        database.close()
+        return super().run(order, on_started)
+
+
+@pytest.mark.parametrize(
+    ("tool", "argv"),
+    [
+        pytest.param("oracle", ASK, id="a question"),
+        pytest.param("codex", ("exec", "hi"), id="codex"),
+    ],
+)
+def test_who_has_lost_the_claim_pays_for_nothing(
+    opened: Open, kind: str, address: str, tmp_path: Path, tool: str, argv: tuple[str, ...]
+) -> None:
+    if kind == "sqlite" and tool != "oracle":
+        pytest.skip("calls without a key need no claim on one machine")
+    office = an_office(tmp_path / "office", opened())
+    shim = LosingShim(address, tmp_path / "state")
+
+    assert office.call(shim, *argv, tool=tool) == 1
+
+    assert shim.orders, "the process waits behind its gate"
+    assert office.out(OUT) is None, "and the tool never began"
+    error = office.last.error
+    assert error is not None
+    assert (error.code, error.transient) == ("CLAIM_LOST", True)
+    assert "another runner" in error.message

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from oraclepack.calls.postgres.database import Database
+from oraclepack.store.postgres import PostgresDatabase
 from tests.postgres_server import PostgresServer, migrated_server
 
 
@@ -15,12 +15,12 @@ def server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-def database(server: PostgresServer) -> Iterator[Database]:
+def database(server: PostgresServer) -> Iterator[PostgresDatabase]:
     """The schema without rows."""
-    made = Database(server.dsn)
+    made = PostgresDatabase(server.dsn)
     made.rows(
         "truncate runner, claim, verdict, answer, provider, slot, request_start, job,"
-        " fleet_request, budget_ledger cascade"
+        " fleet_request, reservation, spending cascade"
     )
     yield made
     made.close()

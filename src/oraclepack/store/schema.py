@@ -1,22 +1,20 @@
-"""The versions of the database schema, and who may do what in it."""
+"""The versions of the schema on PostgreSQL, and who may do what in it."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
-import psycopg
 from psycopg import sql
 
-from oraclepack.calls.postgres.database import Database, Row
-from oraclepack.calls.store import StoreError
+from oraclepack.store.database import Cursor, Database, StoreError
 
 _FOLDER = Path(__file__).parent
 _LOCK = 7_215_001
 """An advisory lock of ours: two `fleet init` at once wait for each other."""
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 _ALL_TABLES = (
     *("runner", "claim", "verdict", "answer", "provider", "slot", "request_start"),
-    *("job", "fleet_request", "budget_ledger", "schema_version"),
+    *("job", "fleet_request", "reservation", "spending", "schema_version"),
 )
 _ADMIN = "oraclepack_admin"
 _WORKER = "oraclepack_worker"
@@ -37,21 +35,21 @@ ROLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "SELECT": _ALL_TABLES,
         "INSERT": (
             *("runner", "claim", "verdict", "answer", "slot", "request_start"),
-            "budget_ledger",
+            *("reservation", "spending"),
         ),
-        "UPDATE": ("claim", "slot", "budget_ledger"),
-        "DELETE": ("claim", "slot", "request_start"),
+        "UPDATE": ("claim", "slot", "reservation", "spending"),
+        "DELETE": ("claim", "slot", "request_start", "reservation"),
     },
     _ADMIN: {
         "SELECT": _ALL_TABLES,
-        "INSERT": ("runner", "verdict", "provider", "job", "fleet_request", "budget_ledger"),
-        "UPDATE": ("runner", "provider", "job", "fleet_request", "budget_ledger"),
-        "DELETE": ("claim", "slot", "provider", "job", "fleet_request"),
+        "INSERT": ("runner", "verdict", "provider", "job", "fleet_request", "spending"),
+        "UPDATE": ("runner", "provider", "job", "fleet_request", "spending"),
+        "DELETE": ("claim", "slot", "provider", "job", "fleet_request", "reservation"),
     },
     _OBSERVER: {
         "SELECT": (
             *("runner", "claim", "verdict", "provider", "slot", "request_start"),
-            *("fleet_request", "budget_ledger", "schema_version"),
+            *("fleet_request", "reservation", "spending", "schema_version"),
         ),
     },
 }
@@ -89,7 +87,7 @@ def migrate(database: Database) -> tuple[int, int]:
     """Bring the schema to this version; the versions before and after."""
     before = installed_version(database)
 
-    def work(cursor: psycopg.Cursor[Row]) -> None:
+    def work(cursor: Cursor) -> None:
         cursor.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
         # Not to_regclass: it may answer from before the lock was had.
         cursor.execute(
@@ -100,10 +98,13 @@ def migrate(database: Database) -> tuple[int, int]:
         if cursor.fetchone() is not None:
             cursor.execute("select coalesce(max(version), 0) from schema_version")
             version = (cursor.fetchone() or (0,))[0]
-        for number in range(version + 1, SCHEMA_VERSION + 1):
-            text = (_FOLDER / f"schema_{number}.sql").read_text("utf-8")
-            cursor.execute(text)
-            cursor.execute("insert into schema_version (version) values (%s)", (number,))
+        upgrades = [f"upgrade_{number}" for number in range(version + 1, SCHEMA_VERSION + 1)]
+        for name in upgrades if version else ("schema", "postgres"):
+            cursor.execute((_FOLDER / f"{name}.sql").read_bytes())
+        cursor.execute(
+            "insert into schema_version (version) values (%s) on conflict do nothing",
+            (SCHEMA_VERSION,),
+        )
         _grant(cursor)
 
     database.transaction(work)
@@ -116,7 +117,7 @@ def missing_roles(database: Database) -> tuple[str, ...]:
     return tuple(role for role in ROLES if role not in {row[0] for row in rows})
 
 
-def _grant(cursor: psycopg.Cursor[Row]) -> None:
+def _grant(cursor: Cursor) -> None:
     """Make the roles where we may, and give them what they need."""
     cursor.execute("select rolcreaterole or rolsuper from pg_roles where rolname = current_user")
     may_create = cursor.fetchone() == (True,)
@@ -148,7 +149,7 @@ def _grant(cursor: psycopg.Cursor[Row]) -> None:
             )
 
 
-def _let_admin_change(cursor: psycopg.Cursor[Row]) -> None:
+def _let_admin_change(cursor: Cursor) -> None:
     """Rows of dead runners are given up by the admin, also those of other logins."""
     for table in _OF_THEIR_OWNERS:
         name = sql.Identifier(table)
@@ -160,7 +161,7 @@ def _let_admin_change(cursor: psycopg.Cursor[Row]) -> None:
         )
 
 
-def _let_worker_report(cursor: psycopg.Cursor[Row]) -> None:
+def _let_worker_report(cursor: Cursor) -> None:
     """Versions before 4 let a worker change everything of a job and of its own runners."""
     worker = sql.Identifier(_WORKER)
     for table, columns in _REPORTED.items():
@@ -173,7 +174,7 @@ def _let_worker_report(cursor: psycopg.Cursor[Row]) -> None:
         )
 
 
-def _let_observer_read_jobs(cursor: psycopg.Cursor[Row]) -> None:
+def _let_observer_read_jobs(cursor: Cursor) -> None:
     """All of a job but its packed run directory, which holds the answers."""
     observer = sql.Identifier(_OBSERVER)
     cursor.execute(

@@ -1,4 +1,4 @@
-"""One connection to the shared database: opened when needed, ended when it hangs.
+"""The store of a fleet: one connection to PostgreSQL, opened when needed, ended when it hangs.
 
 A server that was stopped in the middle of an answer keeps its clients waiting for ever, whatever
 `statement_timeout` says; so a watchdog shuts the socket down.
@@ -9,16 +9,16 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, LiteralString, TypeVar
+from typing import Any
 
 import psycopg
 from psycopg import conninfo
-from psycopg.rows import TupleRow
 
-from oraclepack.calls.store import StoreError
-from oraclepack.errors import UsageError
+from oraclepack.errors import OraclePackError, UsageError
+from oraclepack.store.database import Cursor, Database, Query, Result, Row, StoreError, Values
+from oraclepack.system import disk
 
 PATIENCE = 30.0
 """Seconds that one transaction may take."""
@@ -29,8 +29,6 @@ _IDLE_LIMIT = "set idle_in_transaction_session_timeout = '5s'"
 """A client that is silent for so long in a transaction is frozen, and others need its locks."""
 _LOCAL = frozenset({"", "localhost", "127.0.0.1", "::1"})
 _ENCRYPTED = frozenset({"require", "verify-ca", "verify-full"})
-Result = TypeVar("Result")
-Row = TupleRow
 
 
 def check_dsn(dsn: str, *, insecure: bool = False) -> Mapping[str, Any]:
@@ -66,8 +64,24 @@ def _is_local(host: str) -> bool:
     return host in _LOCAL or host.startswith(("/", "@"))
 
 
-class Database:
-    """Runs transactions over one connection, one at a time. Safe in several threads."""
+class _Cursor(psycopg.Cursor[Row]):
+    """A cursor whose statements a test can interrupt."""
+
+    def execute(self, query: Query, *given: Values, **options: Values) -> "_Cursor":
+        disk.statement(str(query))
+        super().execute(query, *given, **options)
+        disk.statement(str(query), is_done=True)
+        return self
+
+    def fetchall(self) -> list[Row]:
+        return super().fetchall() if self.description else []
+
+
+class PostgresDatabase(Database):
+    """A `Database` on a server."""
+
+    spans_machines = True
+    begin = "begin"
 
     def __init__(
         self,
@@ -90,24 +104,13 @@ class Database:
         self._watchdog = _Watchdog(patience)
         self._has_answered = False
 
-    def transaction(
-        self, work: Callable[[psycopg.Cursor[Row]], Result], *, waits: bool = True
-    ) -> Result:
-        """Do `work` in one transaction, and again while the server does not answer.
+    def _perform(self, work: Callable[[Cursor], Result], *, waits: bool, durable: bool) -> Result:
+        """Do `work`, and again while the server does not answer.
 
         Whether a lost commit took effect is not known, so `work` must be safe to repeat.
         Raises StoreError once the time for an outage is over; without `waits`, after two tries.
         """
-
-        def in_transaction(connection: psycopg.Connection[Row]) -> Result:
-            with connection.transaction(), connection.cursor() as cursor:
-                return work(cursor)
-
-        return self._repeated(in_transaction, waits=waits)
-
-    def _repeated(
-        self, work: Callable[[psycopg.Connection[Row]], Result], *, waits: bool
-    ) -> Result:
+        del durable  # the server syncs every commit; `fleet doctor` checks that
         outage = self._outage if waits and self._has_answered else 0.0
         deadline = time.monotonic() + outage
         pause, tries = _FIRST_PAUSE, 0
@@ -124,32 +127,29 @@ class Database:
                 time.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def wait_no_longer(self) -> None:
-        """From now on an outage is not waited for."""
-        self._outage = 0.0
+    def decide_alone(self, cursor: Cursor, about: str) -> None:
+        # What is read later sees the decision before, so the lock needs a statement of its own.
+        cursor.execute("select pg_advisory_xact_lock(hashtextextended(%s, 7215))", (about,))
 
-    def rows(
-        self, query: LiteralString, values: Sequence[object] = (), *, waits: bool = True
-    ) -> list[Row]:
-        """What a single statement returns."""
+    def lock_runner(self, runner: str) -> None:
+        """Nothing to do: a lease in its row says that it is alive."""
 
-        def work(connection: psycopg.Connection[Row]) -> list[Row]:
-            # A statement alone is a transaction of its own: no round trips for BEGIN and COMMIT.
-            with connection.cursor() as cursor:
-                cursor.execute(query, values)
-                return cursor.fetchall() if cursor.description else []
-
-        return self._repeated(work, waits=waits)
+    def unlock_runner(self, runner: str) -> None:
+        """Nothing to do."""
 
     def close(self) -> None:
         with self._lock:
             self._drop()
 
-    def _once(self, work: Callable[[psycopg.Connection[Row]], Result]) -> Result:
+    def _once(self, work: Callable[[Cursor], Result]) -> Result:
         try:
             connection = self._open()
-            with self._watchdog:
-                result = work(connection)
+            with self._watchdog, connection.cursor() as cursor:
+                try:
+                    result = work(cursor)
+                except OraclePackError:
+                    connection.rollback()
+                    raise
             self._has_answered = True
         except psycopg.OperationalError:
             self._drop()
@@ -182,6 +182,7 @@ class Database:
                 keepalives_idle=10,
                 keepalives_interval=5,
                 keepalives_count=3,
+                cursor_factory=_Cursor,
             )
             self._refuse_open(self._connection)
             self._watchdog.guard(self._connection)

@@ -1,14 +1,14 @@
-"""The ledger of a budget: what calls have cost, may cost and are reserved. Pure.
+"""The rules of a budget: what calls have cost, may cost and are reserved. Pure.
 
 Before a call its worst case is reserved. From the moment its tool may start it is *open*: it may
 be billed, so it counts at its worst case until its outcome is known, whatever dies. A reservation
 that was not opened costs nothing and disappears with its command.
 
 A command and a run have a ledger of their own, in memory; fleets, days and months one that all
-processes of the user share (`calls/file_budget.py`). Both follow the rules below.
+commands share (`store/budget.py`). Both follow the rules below.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
 
@@ -169,15 +169,6 @@ def reserve(
     return replace(ledger, reservations={**ledger.reservations, request.reservation: reservation})
 
 
-def open_reservation(ledger: BudgetLedger, reservation: str) -> BudgetLedger:
-    """Mark a reservation as open; written before the tool may start."""
-    known = ledger.reservations.get(reservation)
-    if known is None:
-        return ledger
-    changed = {**ledger.reservations, reservation: replace(known, is_open=True)}
-    return replace(ledger, reservations=changed)
-
-
 def settle(ledger: BudgetLedger, reservation: str, spent: Spending | None) -> BudgetLedger:
     """Settle a finished call: at its cost, or at its worst case where the cost is unknown.
 
@@ -204,33 +195,6 @@ def release(ledger: BudgetLedger, reservation: str) -> BudgetLedger:
         return ledger
     rest = {name: one for name, one in ledger.reservations.items() if name != reservation}
     return replace(ledger, reservations=rest)
-
-
-def recover(ledger: BudgetLedger, is_gone: Callable[[Reservation], bool]) -> BudgetLedger:
-    """Drop what ended commands reserved and never opened. What they opened stays, and counts."""
-    held = ledger.reservations
-    gone = {name for name, one in held.items() if not one.is_cut_off and is_gone(one)}
-    if not gone:
-        return ledger
-    rest = {
-        name: replace(one, is_cut_off=True) if name in gone else one
-        for name, one in held.items()
-        if one.is_open or name not in gone
-    }
-    return replace(ledger, reservations=rest)
-
-
-def by_day(ledger: BudgetLedger, most: int) -> BudgetLedger:
-    """The sums of the latest days, without the names of commands and runs.
-
-    Where there are too many, the oldest lose the names of their fleets first.
-    """
-    sums: tuple[SpentSum, ...] = ()
-    too_old = len(ledger.sums) - most // 2 if len(ledger.sums) > most else 0
-    for number, one in enumerate(ledger.sums):
-        fleet = "" if number < too_old else one.fleet
-        sums = _added(sums, replace(one, command="", run="", fleet=fleet))
-    return replace(ledger, sums=sums[-most:])
 
 
 def spent_in(

@@ -1,0 +1,1 @@
+"""What commands share: claims, slots, budget and indexes, in SQLite or in PostgreSQL."""
