@@ -55,8 +55,8 @@ PARITY: list[tuple[str, dict[str, Any], list[str]]] = [
 ]
 """Each tool with its arguments and the command line that must say the same."""
 
-ONE_CALL = {"pack": "three.md", "max_calls": 1}
-ONE_CALL_WORDS = ["three.md", "--max-calls", "1"]
+ONE_CALL = {"pack": "three.md", "max_calls": 1, "max_parallel": 1}
+ONE_CALL_WORDS = ["three.md", "--max-calls", "1", "--max-parallel", "1"]
 STEERING: tuple[tuple[str, dict[str, Any], list[str], str], ...] = (
     ("start_run", ONE_CALL, ["run", "--detach", *ONE_CALL_WORDS], "waits for 02"),
     ("control_run", {"action": "pause"}, ["runs", "pause", RUN], "waits for 02"),

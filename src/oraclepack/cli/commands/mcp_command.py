@@ -42,7 +42,7 @@ CLIENTS = ("claude-code", "claude-desktop", "codex", "gemini-cli", "cursor", "vs
 @click.argument("client", type=click.Choice(CLIENTS), required=False)
 @click.option(
     "--transport",
-    type=click.Choice(("stdio", "http")),
+    type=click.Choice(("stdio", "http", "streamable-http")),
     default="stdio",
     show_default=True,
     help="How to connect.",
