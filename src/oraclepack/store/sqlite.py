@@ -272,7 +272,6 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
 def _damaged(path: Path, reason: str) -> StoreDamagedError:
     return StoreDamagedError(
         f"the store {path} cannot be read: {reason}",
-        hint=f"move {path} and the files beside it with longer names away, then"
-        " `oraclepack doctor --rebuild` enters what the journals know; lower your budgets until"
-        " the month is over",
+        hint=f"move {path} and the files beside it with longer names away to begin a new one; what"
+        " was spent before does not count there, so lower your budgets until the month is over",
     )
