@@ -538,7 +538,7 @@ def check_harmless(victim: Victim, recipe: Recipe, ran: Ran, before: Snapshot) -
     assert _STEERING.findall(said) == []
     for call in (*victim.oracle.calls, *victim.codex.calls):
         named = {word.partition("=")[0] for word in call["argv"]} & STEERING_FLAGS
-        assert named <= ({"--file"} if recipe.command == "call" else set())
+        assert named <= ({"--file"} if recipe.command == "ask" else set())
         assert "id_rsa" not in str(call["argv"])
         assert call["hosts"] == {"OPENAI_BASE_URL": USER["OPENAI_BASE_URL"]}
         assert SECRET not in str(call)
