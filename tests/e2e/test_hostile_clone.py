@@ -450,7 +450,7 @@ class Stage:
 
     def keep(self, recipe: Recipe, *, is_archive: bool) -> None:
         """Let the next recipe have the same victim: this one has changed nothing."""
-        if not recipe.writes and recipe.command != "trust":
+        if not recipe.writes and recipe.command != "runs trust":
             self._used.discard((is_archive, recipe.first))
 
 
@@ -520,7 +520,7 @@ def check_harmless(victim: Victim, recipe: Recipe, ran: Ran, before: Snapshot) -
     assert traced_harm(victim) == []
     now = victim.snapshot()
     assert now.outside == before.outside
-    is_taken = recipe.command == "trust" and "--yes" in recipe.words
+    is_taken = recipe.command == "runs trust" and "--yes" in recipe.words
     taken = {path for path in now.inside if is_taken and path.endswith(TAKEN_OVER)}
     changed = {
         path
