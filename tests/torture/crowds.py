@@ -21,7 +21,7 @@ from tests.e2e.run.project import Program, Project, asking
 from tests.packs import pack_text
 from tests.torture.checker import Snapshot, check, corrupt, left
 from tests.torture.ground import Ground, a_ground
-from tests.torture.store_grounds import left_in_store, store_of
+from tests.torture.store_grounds import left_in_store
 from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 
 SIZES = (3, 2, 16, 8, 5, 12)
@@ -226,13 +226,8 @@ def many_projects(scene: Scene) -> Tally:
 
 
 def _without_answers(ground: Ground, project: Project) -> Iterator[Broken]:
-    """Answers that the project paid for and does not have."""
-    shares = bool(store_of(ground.folder))  # then projects have their answers in common
-    paid = {
-        bill["answer"].encode()
-        for bill in ground.billed
-        if shares or Path(bill["cwd"]) == project.root
-    }
+    """Answers that the project does not have; the projects of a user have theirs in common."""
+    paid = {bill["answer"].encode() for bill in ground.billed}
     for name in ("shared", "own"):
         place = project.root / f"out/{name}.md"
         if not place.is_file() or place.read_bytes() not in paid:
