@@ -93,6 +93,7 @@ class FleetWorld:
             **kept,
             "HOME": str(home),
             "PATH": f"{self.folder / 'bin'}:{Path(sys.executable).parent}:/usr/bin:/bin",
+            "ORACLEPACK_MAX_PARALLEL": "1",  # a held call then stops its whole pack
             "OPENAI_API_KEY": "x",
             "BILL": str(self.bill_path),
             "ORACLEPACK_STORE": self.dsn,
