@@ -135,11 +135,15 @@ def hostile_text(scene: Scene, bug: Inside) -> list[Broken]:
     return found
 
 
+OUR_FRAME = ("<details><summary>Details</summary>", "</details>")
+
+
 def _kinds(text: str) -> list[str]:
     tokens = MarkdownIt().enable("table").parse(text)
     parts = (part for token in tokens for part in (token, *(token.children or ())))
-    # Our own marks are comments, which show nothing.
-    return [part.type for part in parts if not part.content.startswith("<!--")]
+    # Our own marks are comments, which show nothing, and the frame of what can be folded away.
+    foreign = (one for one in parts if one.content.strip() not in OUR_FRAME)
+    return [part.type for part in foreign if not part.content.startswith("<!--")]
 
 
 def zombies(scene: Scene, bug: Inside) -> list[Broken]:
