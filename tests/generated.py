@@ -83,9 +83,9 @@ def rules_page() -> str:
 
 
 def _rule_section(doc: RuleDoc) -> str:
-    return (
-        f"### {doc.rule} {doc.name}\n\n*{doc.weight}*. {doc.summary} {doc.why} **Fix:** {doc.fix}\n"
-    )
+    why = doc.why[:1].upper() + doc.why[1:]
+    head = f"### {doc.rule} {doc.name}\n\n*{doc.weight}*. {doc.summary}"
+    return f"{head} {why} **Fix:** {doc.fix}\n"
 
 
 def settings_page() -> str:

@@ -112,7 +112,7 @@ MOUNTS = """\
 @pytest.mark.parametrize(
     ("folder", "expected"),
     [
-        pytest.param("/root/.local/state", False, id="a local disk"),
+        pytest.param("/var/lib/state", False, id="a local disk"),
         pytest.param("/home/ann/.local/state", True, id="NFS"),
         pytest.param("/home/ann/local/state", False, id="memory below NFS"),
         pytest.param("/mnt/far/x", True, id="sshfs"),

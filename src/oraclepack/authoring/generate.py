@@ -156,10 +156,12 @@ def _ask(
         if any(is_below(one, plain_path(path)) for one in _tracked(project))
     ]
     report = survey_of(project, request.root, since=request.since, focus=paths)
-    wishes = {"Constraints": request.constraints, "Leave out": request.non_goals}
-    wishes["Stay in"] = ", ".join(request.focus)
-    told = "".join(f"{name}: {on_one_line(text)}\n" for name, text in wishes.items() if text)
-    question = question_to_model(project.survey, brief(report), limits, f"{told}\n" if told else "")
+    stated = {"Constraints": request.constraints, "Leave out": request.non_goals}
+    stated["Stay in"] = ", ".join(request.focus)
+    lines = "".join(f"{name}: {on_one_line(text)}\n" for name, text in stated.items() if text)
+    question = question_to_model(
+        project.survey, brief(report), limits, f"{lines}\n" if lines else ""
+    )
     price = "; ".join(asker.price([question]))
     if price != _NOTHING_TO_ASK:
         listed = "".join(f"  {path}\n" for path in question.files)

@@ -251,9 +251,9 @@ def _promises(project: Project) -> Iterator[SurveyFact]:
 
     documents.sort(key=place)
     for file in documents:
-        told = list(_sentences(file))
-        first = [pair for pair in told if pair[2]]
-        promising = [pair for pair in told if not pair[2]]
+        pairs = list(_sentences(file))
+        first = [pair for pair in pairs if pair[2]]
+        promising = [pair for pair in pairs if not pair[2]]
         for line, heading, _ in sorted(first[:_PER_DOCUMENT] + promising[:_PER_DOCUMENT]):
             yield _fact(project, "promise", file.path, line, heading)
 
