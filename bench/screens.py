@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 
 from tests.real.install import NotToBeHadError
-from tests.report.browser import OpenPage, browser
-from tests.report.example_runs import PACK, Plan, a_run
+from tests.view.browser import OpenPage, browser
+from tests.view.example_runs import PACK, Plan, a_run
 
 from bench.machine import described
 from bench.page import SCREENS, renew_fragments

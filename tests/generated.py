@@ -13,10 +13,10 @@ from oraclepack.cli.root import root
 from oraclepack.errors import ExitCode
 from oraclepack.lint.rule_docs import RuleDoc, doc_of
 from oraclepack.lint.rule_registry import RULES
-from oraclepack.report.schemas import SCHEMAS
 from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.registry import SETTINGS
 from oraclepack.system.digests import canonical_file
+from oraclepack.view.report.schemas import SCHEMAS
 from tests.flow_picture import flow_picture, paid_once_picture
 from tests.keep.schemas import FILES as SCHEMAS_OF_FILES
 from tests.man_page import man_page

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from oraclepack.pack.pack_files import read_pack as load_pack
     from oraclepack.pipeline.run_pipeline import PipelineRequest as PipelineRequest
     from oraclepack.pipeline.run_pipeline import run_pipeline as run_pipeline
-    from oraclepack.report.compare_runs import diff_runs as diff_runs
-    from oraclepack.report.write_report import read_run as read_run
-    from oraclepack.report.write_report import write_report as write_report
     from oraclepack.run.accept import accept_outputs as accept_outputs
     from oraclepack.run.entry_points import explain_step as explain_step
     from oraclepack.run.entry_points import forecast_run as forecast_run
@@ -43,6 +40,9 @@ if TYPE_CHECKING:
     from oraclepack.shell.attempt import StopLevel as StopLevel
     from oraclepack.shell.stop import Stop as Stop
     from oraclepack.view.pack_overview import list_packs as list_packs
+    from oraclepack.view.report.compare_runs import diff_runs as diff_runs
+    from oraclepack.view.report.write import read_run as read_run
+    from oraclepack.view.report.write import write_report as write_report
     from oraclepack.view.step_listing import list_steps as list_steps
     from oraclepack.work.actionize import actionize_and_weigh as actionize_run
 
@@ -59,7 +59,7 @@ _HOMES = {
     "accept_outputs": "oraclepack.run.accept:accept_outputs",
     "actionize_run": "oraclepack.work.actionize:actionize_and_weigh",
     "ask_question": "oraclepack.run.single_call:ask_question",
-    "diff_runs": "oraclepack.report.compare_runs:diff_runs",
+    "diff_runs": "oraclepack.view.report.compare_runs:diff_runs",
     "explain_step": "oraclepack.run.entry_points:explain_step",
     "forecast_run": "oraclepack.run.entry_points:forecast_run",
     "generate_pack": "oraclepack.authoring.generate:generate",
@@ -68,13 +68,13 @@ _HOMES = {
     "load_pack": "oraclepack.pack.pack_files:read_pack",
     "load_settings": "oraclepack.settings.loading:load_settings",
     "plan_run": "oraclepack.run.entry_points:plan_run",
-    "read_run": "oraclepack.report.write_report:read_run",
+    "read_run": "oraclepack.view.report.write:read_run",
     "run_pack": "oraclepack.run.entry_points:run_pack",
     "run_pipeline": "oraclepack.pipeline.run_pipeline:run_pipeline",
     "start_run": "oraclepack.run.entry_points:start_run",
     "validate_packs": "oraclepack.lint.validate:validate_packs",
     "verify_outputs": "oraclepack.run.verify_outputs:verify_outputs",
-    "write_report": "oraclepack.report.write_report:write_report",
+    "write_report": "oraclepack.view.report.write:write_report",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -12,7 +12,7 @@ from oraclepack.cli.commands import config_commands as schema_command
 from oraclepack.cli.error_boundary import TerminatedError, run
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.errors import ExitCode, InputError, MachineError, UsageError
-from oraclepack.report.schemas import schema_of
+from oraclepack.view.report.schemas import schema_of
 from tests.cli.answers import answer
 
 WRONG = [

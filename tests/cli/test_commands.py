@@ -7,7 +7,7 @@ from oraclepack.cli.command import Group
 from oraclepack.cli.command_manifest import commands, describe
 from oraclepack.cli.root import COMMANDS, root
 from oraclepack.errors import ExitCode
-from oraclepack.report.schemas import SCHEMAS, schema_of
+from oraclepack.view.report.schemas import SCHEMAS, schema_of
 from tests.cli.answers import answer
 from tests.generated import ROOT, root_help
 

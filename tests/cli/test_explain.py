@@ -5,7 +5,7 @@ import pytest
 
 from oraclepack.lint.rule_docs import rule_texts
 from oraclepack.lint.rule_registry import RULES
-from oraclepack.report.schemas import schema_of
+from oraclepack.view.report.schemas import schema_of
 from tests.cli.answers import answer
 
 

@@ -7,8 +7,8 @@ from oraclepack.journal import events as j
 from oraclepack.journal import journal_file
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Move, Status
-from oraclepack.report.schemas import schema_of
 from oraclepack.system import locks
+from oraclepack.view.report.schemas import schema_of
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.events import a_step, created, session

@@ -13,12 +13,12 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.parse.read_pack import parse_pack
-from oraclepack.report.schemas import schema_of
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.shell.processes import start_time
 from oraclepack.system import locks
 from oraclepack.system.machine import this_machine
 from oraclepack.view.manifests import write_manifests
+from oraclepack.view.report.schemas import schema_of
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.events import created, numbered, session, started

@@ -11,9 +11,9 @@ import pytest
 
 from oraclepack.cli.setting_options import shared_options_last
 from oraclepack.errors import NotFoundError
-from oraclepack.report.schemas import schema_of
-from oraclepack.report.untrusted_text import clean_parts
 from oraclepack.system.paging import Paged, page
+from oraclepack.view.report.schemas import schema_of
+from oraclepack.view.report.untrusted import clean_parts
 from tests.cli.answers import answer
 from tests.packs import pack_text
 

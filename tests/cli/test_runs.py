@@ -9,9 +9,9 @@ from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Status
-from oraclepack.report.schemas import schema_of
 from oraclepack.system import locks
 from oraclepack.system.printable import visible
+from oraclepack.view.report.schemas import schema_of
 from tests.cli.answers import answer
 from tests.e2e.program import Ran, oraclepack
 from tests.events import at, created, finished, session, started

@@ -15,10 +15,10 @@ from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
 from oraclepack.journal.journal_file import load
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.report.schemas import schema_of
 from oraclepack.run.trust import find_candidate, trust_run
 from oraclepack.system.ownership import ForeignReason
 from oraclepack.system.trust_key import make_key
+from oraclepack.view.report.schemas import schema_of
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.events import a_step, created, numbered, session, unsigned

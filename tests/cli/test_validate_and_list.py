@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.report.schemas import schema_of
+from oraclepack.view.report.schemas import schema_of
 from tests.cli.answers import answer
 from tests.packs import pack_text, strict_text
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.report.schemas import schema_of
+from oraclepack.view.report.schemas import schema_of
 from tests.e2e.program import oraclepack, tree
 from tests.packs import QUESTIONS, pack_text, strict_text
 

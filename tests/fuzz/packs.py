@@ -13,10 +13,10 @@ from oraclepack.cli.finding_text import as_text
 from oraclepack.errors import InputError
 from oraclepack.lint.rule_docs import rule_texts, rules_named
 from oraclepack.lint.validate import CheckedPack, check_pack
-from oraclepack.report.github import annotations
-from oraclepack.report.sarif import sarif
 from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import CWD, STRICT, Settings, SettingValue
+from oraclepack.view.report.github import annotations
+from oraclepack.view.report.sarif import sarif
 from tests.fuzz.mutate import mutate
 from tests.fuzz.target import cpu_seconds
 from tests.packs import strict_text

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from oraclepack.report.schemas import SCHEMAS, schema_of
 from oraclepack.system.digests import canonical_file
+from oraclepack.view.report.schemas import SCHEMAS, schema_of
 
 FILES = (
     "cache-entry",
@@ -30,7 +30,7 @@ FILES = (
 )
 COPIES = Path(__file__).parent.parent / "data/schemas"
 WRITE = "`python -m tests.keep.schemas` writes the copy"
-RAISE = "raise the version in report/schemas.py (and the schema_version that the files carry)"
+RAISE = "raise the version in view/report/schemas.py (and the schema_version that the files carry)"
 _WORDS = ("description", "title")
 _OPEN = ("journal may be ", "journal has discriminator ")
 """New kinds of events may come within a version; see docs/formats.md."""

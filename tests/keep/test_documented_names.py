@@ -22,8 +22,8 @@ from oraclepack.journal.events import Event
 from oraclepack.lint.rule import Rule
 from oraclepack.pack.answer_sections import SPELLINGS
 from oraclepack.pack.model import DIRECTIVES
-from oraclepack.report.schemas import SCHEMAS
 from oraclepack.settings.declaration import Setting
+from oraclepack.view.report.schemas import SCHEMAS
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"

@@ -10,8 +10,8 @@ from oraclepack.calls import cache
 from oraclepack.cli import reply
 from oraclepack.errors import UsageError
 from oraclepack.journal import events
-from oraclepack.report.schemas import RENAMED, SCHEMAS, schema_of
 from oraclepack.view import legacy_files, manifests
+from oraclepack.view.report.schemas import RENAMED, SCHEMAS, schema_of
 from oraclepack.work import backlog
 from tests.keep.schemas import (
     COPIES,
@@ -139,7 +139,7 @@ def test_the_complaint_says_what_to_do() -> None:
 
     message = complaint("cache-list", 1, old)
 
-    assert "raise the version in report/schemas.py" in message
+    assert "raise the version in view/report/schemas.py" in message
     assert "no longer: #CacheRow.gone is there" in message
     assert "is new" in complaint("cache-list", 1, None)
 

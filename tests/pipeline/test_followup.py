@@ -11,7 +11,7 @@ from oraclepack.authoring.answer_contract import answer_format
 from oraclepack.errors import UsageError
 from oraclepack.pipeline.followup_pack import match_evidence, usable_paths
 from oraclepack.pipeline.run_followup import followup_run
-from oraclepack.report.schemas import schema_of
+from oraclepack.view.report.schemas import schema_of
 from tests.cli.answers import answer
 from tests.e2e.program import oraclepack
 from tests.events import write_journal

@@ -19,7 +19,7 @@ from oraclepack.pipeline.pipeline_report import (
     policy,
 )
 from oraclepack.run.run_report import RunReport
-from tests.report.test_summary import REPORT, step
+from tests.view.test_summary import REPORT, step
 
 OK = tuple(StageReport(stage, StageStatus.OK, "") for stage in PipelineStage)
 TITLES = {"01": "First", "02": "Second <b>", "03": "Third", "04": "Fourth"}

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
-from oraclepack.report.schemas import schema_of
 from oraclepack.tickets import ticket as names
 from oraclepack.tickets.build import build
 from oraclepack.tickets.ticket import TicketMode
+from oraclepack.view.report.schemas import schema_of
 from tests.tickets.tickets import OPTIONS, TWO, built, known
 
 OUT = OPTIONS.out_dir

@@ -5,7 +5,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.report.schemas import schema_of
+from oraclepack.view.report.schemas import schema_of
 from tests.cli.answers import answer
 from tests.faults import failing
 from tests.tickets.tickets import OPTIONS, TWO, put

@@ -10,8 +10,8 @@ import pytest
 
 from oraclepack.run.project_records import ProjectRuns
 from tests.packs import pack_text
-from tests.report.example_runs import PACK, a_run
 from tests.scripted import Scripted, scripted_tool
+from tests.view.example_runs import PACK, a_run
 
 FAULTY = """\
 # Faulty

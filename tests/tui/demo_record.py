@@ -8,7 +8,7 @@ from oraclepack.journal.journal_file import load
 from oraclepack.journal.line_format import Signer, Unknown
 from oraclepack.tui.demo_project import RECORD
 from tests.events import in_file
-from tests.report.example_runs import Plan, a_run
+from tests.view.example_runs import Plan, a_run
 
 FILE = Path(__file__).parent.parent.parent / "src/oraclepack/tui" / RECORD
 STEPS = 8

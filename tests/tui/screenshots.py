@@ -10,9 +10,9 @@ from typing import Any
 from textual.pilot import Pilot
 
 from oraclepack.tui.app import TuiApp
-from tests.report.example_runs import PACK, a_run
 from tests.tui.conftest import FAULTY
 from tests.tui.screens import PICTURE, keys, picture, screen_text, settle, use_screen
+from tests.view.example_runs import PACK, a_run
 
 PICTURES = Path(__file__).parent.parent.parent / "docs/images"
 FAULTY_PACK = "faulty.md"

@@ -16,8 +16,8 @@ from oraclepack.tui.steps_screen import StepsScreen
 from oraclepack.tui.watch_screen import WatchScreen
 from tests.authoring.repositories import SINGLE_FILE, a_repository
 from tests.packs import pack_text
-from tests.report.example_runs import PACK
 from tests.tui.screens import SMALL, WIDE, keys, screen_text, settle, use_screen
+from tests.view.example_runs import PACK
 
 
 @pytest.mark.slow

@@ -16,8 +16,8 @@ from oraclepack.tui.app import TuiApp
 from oraclepack.tui.log_view import LogView, lines_of
 from oraclepack.tui.steps_screen import StepsScreen
 from tests.packs import pack_text
-from tests.report.example_runs import Plan, a_run
 from tests.tui.screens import keys, screen_text, use_screen
+from tests.view.example_runs import Plan, a_run
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m[/x][bold red]\u202egnp.exe\u2066[@click=app.quit]x[/]"
 

@@ -18,12 +18,12 @@ from oraclepack.run.project_records import ProjectRuns
 from oraclepack.settings.loading import load_settings
 from oraclepack.tui.inline_watch import InlineWatchApp, rest_text, shown_steps
 from oraclepack.view.run_status import StepStatus
-from tests.report.example_runs import a_run
 from tests.scripted import Scripted
 from tests.tui.conftest import a_step, let_go
 from tests.tui.screens import SMALL, screen_text
 from tests.tui.test_run_screens import until
 from tests.tui.test_steering import started
+from tests.view.example_runs import a_run
 
 WITHOUT_TEXTUAL = """
 import sys

@@ -10,12 +10,12 @@ import pytest
 from oraclepack.run.project_records import ProjectRuns
 from oraclepack.work.backlog_edit import read_notes
 from tests.packs import pack_text
-from tests.report.example_runs import PACK, Plan, a_run
 from tests.scripted import Scripted
 from tests.tui.conftest import a_step, let_go
 from tests.tui.terminal import COMMAND, Terminal, terminal
 from tests.tui.test_hostile import EVIL
 from tests.tui.test_steering import started
+from tests.view.example_runs import PACK, Plan, a_run
 
 pytestmark = [
     pytest.mark.heavy,

@@ -9,9 +9,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from oraclepack.errors import InputError
-from oraclepack.report.schemas import schema_of
 from oraclepack.system.backlog_notes import read_person_notes
 from oraclepack.system.markdown_text import code_pieces
+from oraclepack.view.report.schemas import schema_of
 from oraclepack.work.backlog import Export, Issue, IssuesPer, PackAnswers, WorkStatus
 from oraclepack.work.engine_actionize import actionize
 from oraclepack.work.evidence import Citation, CitationState

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.errors import InputError, NotFoundError
-from oraclepack.report.write_report import read_run
+from oraclepack.view.report.write import read_run
 from oraclepack.work.backlog_edit import (
     noted_text,
     read_notes,
@@ -14,7 +14,7 @@ from oraclepack.work.backlog_edit import (
     write_backlog,
     write_note,
 )
-from tests.report.example_runs import Plan, a_run
+from tests.view.example_runs import Plan, a_run
 
 TEXT = """\
 # Backlog

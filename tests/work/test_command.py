@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.report.schemas import schema_of
+from oraclepack.view.report.schemas import schema_of
 from oraclepack.work.compare import Relation
 from tests.cli.answers import answer
 from tests.events import write_journal

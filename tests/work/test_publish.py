@@ -11,9 +11,9 @@ import jsonschema
 import pytest
 
 from oraclepack.errors import UsageError
-from oraclepack.report.schemas import schema_of
 from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import GITHUB_API_URL
+from oraclepack.view.report.schemas import schema_of
 from oraclepack.work.backlog import IssuesPer
 from oraclepack.work.github_client import (
     PUBLIC_API,

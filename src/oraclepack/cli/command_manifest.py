@@ -19,9 +19,9 @@ from oraclepack import __version__
 from oraclepack.cli.command import Command, Group
 from oraclepack.cli.reply import SCHEMA_VERSION
 from oraclepack.errors import ExitCode, NotFoundError, did_you_mean
-from oraclepack.report.untrusted_text import untrusted_parts
 from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.system.digests import canonical_line, sha256_bytes
+from oraclepack.view.report.untrusted import untrusted_parts
 
 _ETAG = 16
 _GROUP = "run"

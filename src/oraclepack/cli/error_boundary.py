@@ -28,13 +28,13 @@ from oraclepack.errors import (
     did_you_mean,
     exit_code_of,
 )
-from oraclepack.report.untrusted_text import clean_parts, untrusted_parts
 from oraclepack.settings.loading import COMPLETION_VARIABLE, is_completing, own_variables
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.environment import is_detached, request_id
 from oraclepack.system.files import exhausted
 from oraclepack.system.secrets import redacted_record
 from oraclepack.system.terminal import stdout_is_terminal
+from oraclepack.view.report.untrusted import clean_parts, untrusted_parts
 
 PROGRAM = "oraclepack"
 

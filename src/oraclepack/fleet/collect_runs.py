@@ -14,10 +14,10 @@ from oraclepack.fleet.job_worker import check_out_pack
 from oraclepack.fleet.run_archive import unpack_directory
 from oraclepack.journal import run_dir as journal_run_dir
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.report.write_site import write_site
 from oraclepack.run.project_records import ForeignRecords
 from oraclepack.store.database import StoreError
 from oraclepack.system import files
+from oraclepack.view.report.site import write_site
 from oraclepack.work.actionize import ActionizeRequest, actionize_request
 from oraclepack.work.backlog import Record
 

@@ -30,10 +30,10 @@ from oraclepack.mcp.tools import (
     ToolReply,
     find_tool,
 )
-from oraclepack.report.untrusted_text import clean_parts, untrusted_parts
 from oraclepack.system.digests import canonical_reply
 from oraclepack.system.files import exhausted
 from oraclepack.system.secrets import redacted
+from oraclepack.view.report.untrusted import clean_parts, untrusted_parts
 
 _POLL_SECONDS = 0.5
 _UNTRUSTED = "oraclepack/untrusted"

@@ -15,7 +15,6 @@ from oraclepack.lint.validate import validate_packs
 from oraclepack.mcp import inputs
 from oraclepack.mcp.services import Services
 from oraclepack.pipeline.record_pages import ProjectPages
-from oraclepack.report.write_report import write_report
 from oraclepack.run import entry_points
 from oraclepack.run.accept import accept_outputs
 from oraclepack.run.planning.selection import RunArguments
@@ -25,6 +24,7 @@ from oraclepack.settings.registry import STRICT
 from oraclepack.system.paging import page, text_page
 from oraclepack.system.secrets import redacted
 from oraclepack.view import step_listing
+from oraclepack.view.report.write import write_report
 from oraclepack.work.actionize import actionize_and_weigh
 
 _BY = "MCP client"

@@ -21,7 +21,6 @@ from oraclepack.pipeline.pipeline_report import (
     StageStatus,
     pipeline_summary,
 )
-from oraclepack.report.github import annotations, summary
 from oraclepack.run.run_report import RunReport, StepReport
 from oraclepack.shell.log_files import last_lines
 from oraclepack.system import disk, files
@@ -32,6 +31,7 @@ from oraclepack.system.environment import (
 )
 from oraclepack.system.printable import visible
 from oraclepack.system.secrets import Redactor
+from oraclepack.view.report.github import annotations, summary
 
 _SPACES = frozenset({0x9, 0xA, 0xD})
 _LETTERS = ((0x20, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF))

@@ -9,10 +9,10 @@ from oraclepack.answers.verification import VerifyReport
 from oraclepack.errors import ExitCode
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.lint.validation import Validation
-from oraclepack.report.github import plain
 from oraclepack.run.policy import YieldReport, weigh, yield_of
 from oraclepack.run.run_report import CompletionReport, RunReport
 from oraclepack.system.printable import quantity
+from oraclepack.view.report.github import plain
 from oraclepack.work.backlog import ActionizeReport, WorkStatus
 
 

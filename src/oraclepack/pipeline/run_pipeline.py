@@ -29,7 +29,6 @@ from oraclepack.pipeline.pipeline_report import (
     policy,
     verdict,
 )
-from oraclepack.report.write_report import write_report
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.request import FollowUpResult, RunRequest, request_for
@@ -45,6 +44,7 @@ from oraclepack.settings.registry import CWD, LINT_IGNORE, LINT_SELECT, STRICT, 
 from oraclepack.shell.stop import Stop
 from oraclepack.system.path_jail import content_at
 from oraclepack.system.printable import quantity
+from oraclepack.view.report.write import write_report
 from oraclepack.work.actionize import Writer, actionize_run
 from oraclepack.work.backlog import ActionizeReport, WorkStatus, read_exports
 from oraclepack.work.load_answers import FOLDER

@@ -14,9 +14,6 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import DataTable, Header, Static
 
 from oraclepack.pipeline.run_followup import followup_run
-from oraclepack.report import figures
-from oraclepack.report.report_data import ReportData
-from oraclepack.report.write_report import read_run
 from oraclepack.run.project_records import ProjectRuns
 from oraclepack.settings.registry import Settings
 from oraclepack.tui import step_details
@@ -24,6 +21,9 @@ from oraclepack.tui.dialogs import ChoiceDialog, NoteDialog
 from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.pack_screen import PackScreen, TextPane, keep_cursor
 from oraclepack.tui.screen_text import cell, state_cell
+from oraclepack.view.report import figures
+from oraclepack.view.report.data import ReportData
+from oraclepack.view.report.write import read_run
 from oraclepack.work.actionize import ActionizeOutcome, actionize_and_weigh
 from oraclepack.work.backlog import Record
 from oraclepack.work.backlog_edit import (

@@ -16,7 +16,6 @@ from textual.widgets import DataTable, Header, Static
 from oraclepack.lint.finding import Finding, Severity
 from oraclepack.lint.rule_docs import RuleDoc, explain_rules
 from oraclepack.lint.validate import CheckedPack, FixPreview, preview_fixes, validate_packs
-from oraclepack.report import figures
 from oraclepack.tui.dialogs import ConfirmDialog
 from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.pack_screen import PackScreen, TextPane, keep_cursor
@@ -29,6 +28,7 @@ from oraclepack.tui.screen_text import (
     joined,
     number_cell,
 )
+from oraclepack.view.report import figures
 
 _AROUND = 3
 """Lines of the pack that are shown before and after the place of a finding."""

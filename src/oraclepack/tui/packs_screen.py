@@ -16,7 +16,6 @@ from oraclepack.authoring.blank import new_pack
 from oraclepack.authoring.generate import GenerateRequest, generate
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.validate import ValidateResult, validate_packs
-from oraclepack.report import figures
 from oraclepack.tui.dialogs import LineDialog
 from oraclepack.tui.findings_screen import FindingsScreen, findings_text
 from oraclepack.tui.outside_programs import OpenTarget
@@ -24,6 +23,7 @@ from oraclepack.tui.pack_screen import PackScreen, TextPane, keep_cursor
 from oraclepack.tui.screen_text import cell, field, joined, number_cell, state_cell
 from oraclepack.tui.steps_screen import StepsScreen
 from oraclepack.view.pack_overview import PackEntry, list_packs
+from oraclepack.view.report import figures
 
 _NO_PACKS = """\
 There are no packs below this folder.

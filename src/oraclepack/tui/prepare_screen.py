@@ -16,7 +16,6 @@ from textual.widgets.option_list import Option
 from oraclepack.journal.costs import calls_text, money
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.validate import validate_packs
-from oraclepack.report import figures
 from oraclepack.run.entry_points import forecast_run, start_run
 from oraclepack.run.forecast import CostForecast
 from oraclepack.run.planning.plan import Decision
@@ -30,6 +29,7 @@ from oraclepack.settings.registry import Settings
 from oraclepack.tui.dialogs import ConfirmDialog, LineDialog
 from oraclepack.tui.pack_screen import PackScreen
 from oraclepack.tui.screen_text import block, cell, field, heading, joined
+from oraclepack.view.report import figures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

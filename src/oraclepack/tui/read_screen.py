@@ -12,14 +12,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import DataTable, Header, Input, Static
 
-from oraclepack.report import figures
-from oraclepack.report.report_data import ReportData, ReportStep, SourceQuote
-from oraclepack.report.write_report import read_run
 from oraclepack.tui import step_details
 from oraclepack.tui.dialogs import ChoiceDialog
 from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.pack_screen import PackScreen, TextPane, fit_columns
 from oraclepack.tui.screen_text import cell, state_cell
+from oraclepack.view.report import figures
+from oraclepack.view.report.data import ReportData, ReportStep, SourceQuote
+from oraclepack.view.report.write import read_run
 
 
 class ReadScreen(PackScreen):

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from rich.text import Text
 
-from oraclepack.report import figures
-from oraclepack.report.report_data import ReportAnswer, ReportData, ReportStep, SourceQuote
 from oraclepack.run.explain_steps import WhyReport
 from oraclepack.run.step_content import ContentCall, StepContent
 from oraclepack.tui.screen_text import STATE_STYLES, block, field, heading, joined
+from oraclepack.view.report import figures
+from oraclepack.view.report.data import ReportAnswer, ReportData, ReportStep, SourceQuote
 from oraclepack.work.backlog import Record
 
 TABS = ("question", "files", "command", "answer", "log", "why", "work")

@@ -14,9 +14,6 @@ from textual.widgets import DataTable, Header, Input, Static, TabbedContent, Tab
 
 from oraclepack.errors import OraclePackError, UsageError
 from oraclepack.journal.costs import money
-from oraclepack.report import figures
-from oraclepack.report.report_data import ReportData, ReportStep
-from oraclepack.report.write_report import read_run
 from oraclepack.run.entry_points import explain_step, forecast_run
 from oraclepack.run.explain_steps import WhyReport
 from oraclepack.run.forecast import CostForecast, PlannedStepCost
@@ -30,6 +27,9 @@ from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.pack_screen import PackScreen, TextPane, fit_columns
 from oraclepack.tui.screen_text import block, cell, number_cell, state_cell
 from oraclepack.tui.step_filter import HELP, SORTS, StepFilter, read_filter, sorted_steps
+from oraclepack.view.report import figures
+from oraclepack.view.report.data import ReportData, ReportStep
+from oraclepack.view.report.write import read_run
 from oraclepack.view.step_listing import ListedStep, StepList, list_steps
 
 _FIRST_ROWS = 300

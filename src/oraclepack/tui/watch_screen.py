@@ -13,7 +13,6 @@ from textual.containers import Vertical
 from textual.timer import Timer
 from textual.widgets import DataTable, Header, Static
 
-from oraclepack.report import figures
 from oraclepack.run.accept import accept_outputs
 from oraclepack.run.project_records import ProjectRuns
 from oraclepack.run.run_control import ControlReply, ControlRequest
@@ -21,6 +20,7 @@ from oraclepack.tui.dialogs import ChoiceDialog, LineDialog, StopDialog
 from oraclepack.tui.log_view import LogView
 from oraclepack.tui.pack_screen import PackScreen, keep_cursor
 from oraclepack.tui.screen_text import cell, number_cell, state_cell
+from oraclepack.view.report import figures
 from oraclepack.view.run_status import CallInFlight, RunStatus, StepStatus
 
 EVERY = 0.7

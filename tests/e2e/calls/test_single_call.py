@@ -6,8 +6,8 @@ import jsonschema
 import pytest
 
 from oraclepack.pack.parse.read_pack import parse_pack
-from oraclepack.report.schemas import schema_of
 from oraclepack.run.single_call import SingleQuestion, call_pack
+from oraclepack.view.report.schemas import schema_of
 from tests.e2e.program import Ran, oraclepack
 from tests.scripted import Scripted, scripted_tool
 

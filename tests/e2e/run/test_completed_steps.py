@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from oraclepack.report.schemas import schema_of
+from oraclepack.view.report.schemas import schema_of
 from tests.e2e.run.project import Project, Zygote, a_project, asking
 
 QUESTIONS = "mkdir -p out\n" + asking(1) + asking(2)

@@ -9,10 +9,10 @@ import jsonschema
 import junitparser
 import pytest
 
-from oraclepack.report.schemas import schema_of
 from oraclepack.run.transaction import _RemainingFile, _signed, _Unfinished
 from oraclepack.system import locks
 from oraclepack.system.digests import canonical_file
+from oraclepack.view.report.schemas import schema_of
 from tests.e2e.program import Ran
 from tests.e2e.run.meeting import Meeting
 from tests.e2e.run.project import Project, Zygote, a_project, asking

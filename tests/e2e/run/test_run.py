@@ -7,8 +7,8 @@ import jsonschema
 import msgspec
 import pytest
 
-from oraclepack.report.schemas import schema_of
 from oraclepack.view.manifests import RunManifest
+from oraclepack.view.report.schemas import schema_of
 from oraclepack.view.step import StepEntry
 from tests.e2e.program import tree
 from tests.e2e.run.project import Project, Zygote, a_project, asking, twenty

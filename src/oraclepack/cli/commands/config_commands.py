@@ -11,7 +11,6 @@ from oraclepack.cli.confirm import agree
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.root import root
 from oraclepack.cli.text import columns
-from oraclepack.report.schemas import schema_names, schema_of
 from oraclepack.settings import call_settings
 from oraclepack.settings.loading import COMPLETION_VARIABLE, trust_settings
 from oraclepack.settings.registry import Settings, config_report
@@ -20,6 +19,7 @@ from oraclepack.system.digests import canonical_file, canonical_reply
 from oraclepack.system.paging import page
 from oraclepack.system.printable import single_lines
 from oraclepack.tools.prices import KnownPrices, ModelPrice, PriceReport
+from oraclepack.view.report.schemas import schema_names, schema_of
 
 config = Group(
     "config",

@@ -13,10 +13,10 @@ from oraclepack.cli.text import seconds
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import ExitCode
 from oraclepack.journal.costs import short_cost
-from oraclepack.report.compare_runs import diff_runs
-from oraclepack.report.run_comparison import QuestionComparison, RunComparison
 from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import quantity, single_lines
+from oraclepack.view.report.compare_runs import diff_runs
+from oraclepack.view.report.comparison import QuestionComparison, RunComparison
 
 _LONGEST = 150
 

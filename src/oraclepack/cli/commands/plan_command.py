@@ -12,13 +12,13 @@ from oraclepack.cli.run_options import picking, run_arguments
 from oraclepack.cli.text import clock, columns, size, some_of
 from oraclepack.cli.value_completion import pack_files
 from oraclepack.journal.costs import calls_text, money
-from oraclepack.report.forecast_comment import comment
 from oraclepack.run.entry_points import forecast_run
 from oraclepack.run.forecast import CostForecast, CostRange, PlannedStepCost
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import STRICT, Settings
 from oraclepack.system.printable import quantity, single_lines
+from oraclepack.view.report.forecast_comment import comment
 
 _SHOWN = 5
 """Groups of repeated files that are listed."""

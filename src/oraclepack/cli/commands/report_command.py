@@ -12,10 +12,10 @@ from oraclepack.cli.reply import Reply
 from oraclepack.cli.text import size
 from oraclepack.cli.value_completion import run_ids
 from oraclepack.errors import UsageError
-from oraclepack.report.write_report import ReportFile, write_report
-from oraclepack.report.write_site import write_site
 from oraclepack.settings.registry import CWD, Settings
 from oraclepack.system.printable import quantity, single_lines
+from oraclepack.view.report.site import write_site
+from oraclepack.view.report.write import ReportFile, write_report
 
 
 @command(

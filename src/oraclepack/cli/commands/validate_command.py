@@ -45,7 +45,7 @@ def validate(packs: tuple[str, ...], form: str | None, *, fix: bool, settings: S
     if form in {"sarif", "github"}:
         # These formats have no place for what was changed.
         changed = "".join(f"{fixed_line(one)}\n" for one in outcome.checked if one.report.fixed)
-        from oraclepack.report import github, sarif
+        from oraclepack.view.report import github, sarif
 
         findings = {checked.path: checked.findings for checked in outcome.checked}
         as_github = form == "github"

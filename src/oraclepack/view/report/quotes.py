@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from oraclepack.errors import Refusal
-from oraclepack.report.report_data import SourceLine, SourceQuote
 from oraclepack.system import files
 from oraclepack.system.path_jail import jail
+from oraclepack.view.report.data import SourceLine, SourceQuote
 from oraclepack.work.backlog import AnsweredStep
 from oraclepack.work.citations import check
 from oraclepack.work.evidence import Citation, CitationState, Evidence

@@ -5,12 +5,12 @@ import hashlib
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from oraclepack.report import figures, page_views
-from oraclepack.report.answer_html import CitationLinks, render_answer
-from oraclepack.report.report_data import ReportData
-from oraclepack.report.timeline_svg import described, timeline
 from oraclepack.system.files import shipped
 from oraclepack.system.printable import one_line, quantity, visible
+from oraclepack.view.report import figures, page_views
+from oraclepack.view.report.answer_html import CitationLinks, render_answer
+from oraclepack.view.report.data import ReportData
+from oraclepack.view.report.timeline import described, timeline
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -51,7 +51,7 @@ def render(template: str, *, title: str, **values: object) -> str:
 
 @cache
 def _asset(name: str) -> str:
-    return shipped("oraclepack.report", f"{_FOLDER}/{name}").decode()
+    return shipped("oraclepack.view.report", f"{_FOLDER}/{name}").decode()
 
 
 def _hash(text: str) -> str:

@@ -1,7 +1,7 @@
 import pytest
 
-from oraclepack.report.github import plain, summary
 from oraclepack.run.run_report import CompletionReport, RunReport, StepReport
+from oraclepack.view.report.github import plain, summary
 
 
 def step(step_id: str, status: str, decision: str = "run", **more: object) -> StepReport:

@@ -17,7 +17,7 @@ SCHEMAS = {
     "verify-report": ("oraclepack.answers.verification:VerifyReport", 2),
     "verify-packs-report": ("oraclepack.answers.verification:VerifyPacksReport", 2),
     "why-report": ("oraclepack.run.explain_steps:WhyReport", 2),
-    "call-result": ("oraclepack.report.schemas:_call", 1),
+    "call-result": ("oraclepack.view.report.schemas:_call", 1),
     "run-plan": ("oraclepack.run.plan_token:RunPlan", 1),
     "pack-list": ("oraclepack.pipeline.record_pages:PackList", 1),
     "event-page": ("oraclepack.pipeline.record_pages:EventPage", 1),
@@ -32,7 +32,7 @@ SCHEMAS = {
     "journal": ("oraclepack.journal.events:KnownEvent", 1),
     "survey-report": ("oraclepack.authoring.survey:SurveyReport", 1),
     "generate-report": ("oraclepack.authoring.generation:GenerateReport", 3),
-    "new-pack": ("oraclepack.report.schemas:_new", 2),
+    "new-pack": ("oraclepack.view.report.schemas:_new", 2),
     "upgrade-report": ("oraclepack.authoring.generation:UpgradeReport", 2),
     "skill": ("oraclepack.authoring.skills:SkillText", 1),
     "skills-install-report": ("oraclepack.authoring.skills:SkillsInstallReport", 2),
@@ -41,7 +41,7 @@ SCHEMAS = {
     "followup-report": ("oraclepack.pipeline.run_followup:FollowupReport", 1),
     "publish-report": ("oraclepack.work.publish_issues:PublishReport", 1),
     "record": ("oraclepack.work.backlog:Record", 3),
-    "ticketify-report": ("oraclepack.report.schemas:_ticketify", 2),
+    "ticketify-report": ("oraclepack.view.report.schemas:_ticketify", 2),
     "tickets-reply": ("oraclepack.tickets.ticketify:TicketsReply", 2),
     "tickets-index": ("oraclepack.tickets.ticket:TicketIndex", 1),
     "tickets-actions": ("oraclepack.tickets.ticket:Actions", 1),
@@ -60,9 +60,9 @@ SCHEMAS = {
     "cache-explanation": ("oraclepack.calls.cache:CacheExplanation", 2),
     "cache-prune-report": ("oraclepack.calls.cache:CachePruneReport", 2),
     "cache-entry": ("oraclepack.calls.cache:CacheEntry", 2),
-    "run-comparison": ("oraclepack.report.run_comparison:RunComparison", 1),
-    "report-file": ("oraclepack.report.schemas:_report", 1),
-    "site": ("oraclepack.report.write_site:SiteState", 1),
+    "run-comparison": ("oraclepack.view.report.comparison:RunComparison", 1),
+    "report-file": ("oraclepack.view.report.schemas:_report", 1),
+    "site": ("oraclepack.view.report.site:SiteState", 1),
     "forecast": ("oraclepack.run.forecast:CostForecast", 1),
     "fleet-report": ("oraclepack.fleet.fleet_reports:FleetReport", 1),
     "fleet-job-result": ("oraclepack.fleet.fleet_reports:JobResult", 1),
@@ -72,11 +72,11 @@ SCHEMAS = {
     "fleet-limits": ("oraclepack.fleet.fleet_reports:FleetLimits", 1),
     "fleet-init": ("oraclepack.fleet.fleet_reports:FleetInit", 1),
     "fleet-doctor": ("oraclepack.fleet.fleet_reports:StoreHealth", 1),
-    "prices": ("oraclepack.report.schemas:_prices", 2),
+    "prices": ("oraclepack.view.report.schemas:_prices", 2),
     "price": ("oraclepack.tools.prices:PriceReport", 1),
     "config": ("oraclepack.settings.registry:ConfigReport", 1),
     "config-trust": ("oraclepack.settings.trusted_files:SettingsTrust", 1),
-    "doctor": ("oraclepack.report.schemas:_doctor", 3),
+    "doctor": ("oraclepack.view.report.schemas:_doctor", 3),
     "runs-prune-report": ("oraclepack.run.prune_runs:RunsPruneReport", 2),
     "runs": ("oraclepack.view.past_runs:RunList", 1),
     "run-details": ("oraclepack.view.past_runs:RunDetails", 2),
@@ -88,12 +88,12 @@ SCHEMAS = {
     "quarantine-restore-report": ("oraclepack.run.quarantine:QuarantineRestoreReport", 2),
     "rule-explanation": ("oraclepack.lint.rule_docs:RuleExplanation", 2),
     "listing": ("oraclepack.view.step_listing:StepList", 2),
-    "validation": ("oraclepack.report.schemas:_validation", 1),
+    "validation": ("oraclepack.view.report.schemas:_validation", 1),
     "envelope": ("oraclepack.cli.reply:Envelope", 1),
     "manifest": ("oraclepack.cli.command_manifest:CommandManifest", 3),
-    "schema": ("oraclepack.report.schemas:SchemaNames", 1),
-    "completion": ("oraclepack.report.schemas:CompletionScript", 1),
-    "screen-session": ("oraclepack.report.schemas:ScreenSession", 1),
+    "schema": ("oraclepack.view.report.schemas:SchemaNames", 1),
+    "completion": ("oraclepack.view.report.schemas:CompletionScript", 1),
+    "screen-session": ("oraclepack.view.report.schemas:ScreenSession", 1),
 }
 """Name → where its type, or the function that describes it, is defined, and its version."""
 
@@ -207,7 +207,7 @@ def _prices() -> dict[str, Any]:
 def _report() -> dict[str, Any]:
     """The file that was written or, with `--site`, the site."""
     return _one_of(
-        "oraclepack.report.write_report:ReportFile", "oraclepack.report.write_site:SiteReport"
+        "oraclepack.view.report.write:ReportFile", "oraclepack.view.report.site:SiteReport"
     )
 
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 from oraclepack.errors import UsageError, did_you_mean
-from oraclepack.report.figures import amount, duration
-from oraclepack.report.run_comparison import AnswerChange, PolicyBreach, RunComparison
 from oraclepack.system.printable import quantity
+from oraclepack.view.report.comparison import AnswerChange, PolicyBreach, RunComparison
+from oraclepack.view.report.figures import amount, duration
 
 _GROWTH = re.compile(r"(?P<what>cost|time)\+(?P<percent>\d{1,4}(?:\.\d{1,2})?)%")
 _SIMPLE: dict[str, Callable[[RunComparison], tuple[int, str]]] = {

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from oraclepack.errors import UsageError
-from oraclepack.report.run_trend import RunRow, site_data, sparkline
-from oraclepack.report.write_site import write_site
-from tests.report.example_runs import BEGAN, LIVELY, Plan, a_run, answer_text
+from oraclepack.view.report.site import write_site
+from oraclepack.view.report.trend import RunRow, site_data, sparkline
+from tests.view.example_runs import BEGAN, LIVELY, Plan, a_run, answer_text
 
 WEEKS = [
     replace(

@@ -10,9 +10,9 @@ from itertools import pairwise
 
 import msgspec
 
-from oraclepack.report.figures import duration
-from oraclepack.report.report_data import CallEnd, CallPhase, ReportCall, ReportStep
 from oraclepack.system.printable import one_line
+from oraclepack.view.report.data import CallEnd, CallPhase, ReportCall, ReportStep
+from oraclepack.view.report.figures import duration
 
 WIDTH, GUTTER, RIGHT = 1000, 132, 16
 ROW, BAR = 18, 12

@@ -9,15 +9,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.report.compare_runs import diff_runs
-from oraclepack.report.gather_report import gather_report
-from oraclepack.report.html_page import run_page
-from oraclepack.report.report_data import ReportData
-from oraclepack.report.write_site import write_site
+from oraclepack.view.report.compare_runs import diff_runs
+from oraclepack.view.report.data import ReportData
+from oraclepack.view.report.gather import gather_report
+from oraclepack.view.report.html_page import run_page
+from oraclepack.view.report.site import write_site
 from tests.real.install import NotToBeHadError
-from tests.report.browser import OpenPage, axe_script, browser, violations
-from tests.report.example_runs import LIVELY, a_run, answer_text
-from tests.report.test_report import HOSTILE
+from tests.view.browser import OpenPage, axe_script, browser, violations
+from tests.view.example_runs import LIVELY, a_run, answer_text
+from tests.view.test_report import HOSTILE
 
 pytestmark = pytest.mark.heavy
 

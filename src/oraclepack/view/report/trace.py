@@ -7,10 +7,10 @@ other. Times are microseconds since the first event of the run.
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from oraclepack.report.report_data import CallPhase, ReportCall, ReportData
-from oraclepack.report.timeline_svg import load_of
 from oraclepack.system.digests import canonical_file
 from oraclepack.system.printable import one_line
+from oraclepack.view.report.data import CallPhase, ReportCall, ReportData
+from oraclepack.view.report.timeline import load_of
 
 TraceEvent: TypeAlias = dict[str, object]
 COMMANDS = 1

@@ -8,9 +8,8 @@ import pytest
 
 from oraclepack.errors import UsageError
 from oraclepack.journal.costs import NO_COST
-from oraclepack.report.compare_runs import diff_runs
-from oraclepack.report.comparison_policy import breaches_of, read_policies
-from oraclepack.report.run_comparison import (
+from oraclepack.view.report.compare_runs import diff_runs
+from oraclepack.view.report.comparison import (
     AnswerChange,
     AnswerStatement,
     ComparedQuestion,
@@ -20,8 +19,9 @@ from oraclepack.report.run_comparison import (
     match_questions,
     matched_statements,
 )
+from oraclepack.view.report.policies import breaches_of, read_policies
 from tests.packs import strict_text
-from tests.report.example_runs import Plan, a_run, answer_text
+from tests.view.example_runs import Plan, a_run, answer_text
 
 FIRST = Plan(run_id="2026-03-01__abc1234__{hash}")
 SECOND = replace(FIRST, run_id="2026-03-08__abc1234__{hash}", cost="0.62", model="gpt-5.2")

@@ -7,10 +7,12 @@ from msgspec.structs import replace
 
 from oraclepack.answers.answer_reader import read_answer_text
 from oraclepack.journal.costs import total_cost
-from oraclepack.report.comparison_policy import breaches_of, read_policies
-from oraclepack.report.gather_report import GatheredRun, read_run
-from oraclepack.report.html_page import render
-from oraclepack.report.run_comparison import (
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.environment import environment
+from oraclepack.system.printable import readable_record
+from oraclepack.system.secrets import Redactor
+from oraclepack.system.text_limits import ANSWER
+from oraclepack.view.report.comparison import (
     AnswerStatement,
     ComparedQuestion,
     ComparedRun,
@@ -18,13 +20,11 @@ from oraclepack.report.run_comparison import (
     RunComparison,
     compare_runs,
 )
-from oraclepack.report.source_quotes import citations_in
-from oraclepack.report.write_report import ReportFormat, find_run, write_page
-from oraclepack.system.digests import sha256_bytes
-from oraclepack.system.environment import environment
-from oraclepack.system.printable import readable_record
-from oraclepack.system.secrets import Redactor
-from oraclepack.system.text_limits import ANSWER
+from oraclepack.view.report.gather import GatheredRun, read_run
+from oraclepack.view.report.html_page import render
+from oraclepack.view.report.policies import breaches_of, read_policies
+from oraclepack.view.report.quotes import citations_in
+from oraclepack.view.report.write import ReportFormat, find_run, write_page
 from oraclepack.work.backlog import AnsweredStep, Record, WorkStatus
 from oraclepack.work.citations import check
 from oraclepack.work.evidence import Evidence

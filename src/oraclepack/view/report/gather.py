@@ -29,9 +29,15 @@ from oraclepack.lint.rule import Subject
 from oraclepack.lint.rule_registry import RULES
 from oraclepack.pack.answer_sections import Section
 from oraclepack.pack.model import Pack
-from oraclepack.report.attention import attention_of, is_capture
-from oraclepack.report.call_times import RunTime, calls_of, sessions_of
-from oraclepack.report.report_data import (
+from oraclepack.system.environment import environment
+from oraclepack.system.files import open_regular
+from oraclepack.system.path_jail import plain_file
+from oraclepack.system.printable import readable_record
+from oraclepack.system.secrets import Redactor
+from oraclepack.system.text_limits import ANSWER
+from oraclepack.view.report.attention import attention_of, is_capture
+from oraclepack.view.report.call_times import RunTime, calls_of, sessions_of
+from oraclepack.view.report.data import (
     REPORT_VERSION,
     ForecastRow,
     LogExcerpt,
@@ -43,13 +49,7 @@ from oraclepack.report.report_data import (
     ReportStep,
     SectionStart,
 )
-from oraclepack.report.source_quotes import SourceReader
-from oraclepack.system.environment import environment
-from oraclepack.system.files import open_regular
-from oraclepack.system.path_jail import plain_file
-from oraclepack.system.printable import readable_record
-from oraclepack.system.secrets import Redactor
-from oraclepack.system.text_limits import ANSWER
+from oraclepack.view.report.quotes import SourceReader
 from oraclepack.view.run import RunView, read_view
 from oraclepack.view.step import StepView, shaped
 from oraclepack.work.actionize import earlier_backlog

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from oraclepack.journal.costs import cost_text
-from oraclepack.report.figures import cost_cell, duration, moment
-from oraclepack.report.page_views import PageView, QuestionView, TaskView, view_of
-from oraclepack.report.report_data import ReportData
 from oraclepack.system.markdown_text import code_span, escape, escape_keeping_code
 from oraclepack.system.printable import quantity
+from oraclepack.view.report.data import ReportData
+from oraclepack.view.report.figures import cost_cell, duration, moment
+from oraclepack.view.report.page_views import PageView, QuestionView, TaskView, view_of
 from oraclepack.work.backlog import Priority, WorkStatus
 
 MARK = "<!-- oraclepack report -->"

@@ -1,4 +1,4 @@
-"""Makes the pictures in `docs/images`: `python -m tests.report.screenshots [FOLDER]`."""
+"""Makes the pictures in `docs/images`: `python -m tests.view.screenshots [FOLDER]`."""
 
 import os
 import sys
@@ -16,10 +16,10 @@ SHOTS = {
 
 
 def main(folder: Path) -> None:
-    from oraclepack.report.gather_report import gather_report
-    from oraclepack.report.html_page import run_page
-    from tests.report.browser import OpenPage, browser
-    from tests.report.example_runs import a_run
+    from oraclepack.view.report.gather import gather_report
+    from oraclepack.view.report.html_page import run_page
+    from tests.view.browser import OpenPage, browser
+    from tests.view.example_runs import a_run
 
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as room:

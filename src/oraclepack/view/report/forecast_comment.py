@@ -1,9 +1,9 @@
 """A forecast in Markdown, for a comment on a pull request."""
 
 from oraclepack.journal.costs import money
-from oraclepack.report.github import plain
 from oraclepack.run.forecast import CostForecast, CostRange, PlannedStepCost
 from oraclepack.system.printable import quantity
+from oraclepack.view.report.github import plain
 
 _HEAD = (
     "| step | title | calls to ask | cached | input tokens | likely cost |\n"

@@ -14,14 +14,14 @@ from oraclepack import __version__
 from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.report.gather_report import gather_report
-from oraclepack.report.html_page import render, run_page, safe_drawing
-from oraclepack.report.report_data import redacted_data
-from oraclepack.report.run_trend import RunRow, row_of, site_data, sparks_of
 from oraclepack.system import files
 from oraclepack.system.digests import canonical_file, sha256_text
 from oraclepack.system.environment import refuse_to_write_out
 from oraclepack.system.path_jail import REHEARSALS
+from oraclepack.view.report.data import redacted_data
+from oraclepack.view.report.gather import gather_report
+from oraclepack.view.report.html_page import render, run_page, safe_drawing
+from oraclepack.view.report.trend import RunRow, row_of, site_data, sparks_of
 
 STATE, INDEX, PAGES = "site.json", "index.html", "runs"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")

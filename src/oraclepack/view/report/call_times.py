@@ -12,7 +12,7 @@ from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Cache, Wait
 from oraclepack.journal.step_state import Invocation
 from oraclepack.journal.timeline import CallTimeline, Segment, SegmentKind, call_timelines
-from oraclepack.report.report_data import (
+from oraclepack.view.report.data import (
     CallEnd,
     CallPhase,
     CallSegment,

@@ -9,9 +9,9 @@ import msgspec
 
 from oraclepack.journal.costs import NO_COST, CostTotal
 from oraclepack.pack.answer_sections import normalise
-from oraclepack.report.figures import amount, duration
-from oraclepack.report.report_data import CallEnd, ReportData
 from oraclepack.system.digests import sha256_text
+from oraclepack.view.report.data import CallEnd, ReportData
+from oraclepack.view.report.figures import amount, duration
 from oraclepack.work.backlog import WorkStatus
 
 SPARK_WIDTH, SPARK_HEIGHT = 120, 28

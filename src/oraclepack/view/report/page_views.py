@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from oraclepack.report.answer_html import CitationLinks, RenderedAnswer, render_answer
-from oraclepack.report.report_data import ReportAnswer, ReportData, ReportStep, SourceQuote
 from oraclepack.system.printable import one_line
+from oraclepack.view.report.answer_html import CitationLinks, RenderedAnswer, render_answer
+from oraclepack.view.report.data import ReportAnswer, ReportData, ReportStep, SourceQuote
 from oraclepack.work.backlog import Record, SourceSpan, WorkStatus
 from oraclepack.work.evidence import Citation, CitationState
 

@@ -9,16 +9,16 @@ from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir, hash_in
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.report.gather_report import gather_report
-from oraclepack.report.html_page import run_page
-from oraclepack.report.markdown_report import MARK, markdown_report
-from oraclepack.report.report_data import ReportData, redacted_data
-from oraclepack.report.trace_report import trace_report
 from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import Settings
 from oraclepack.system import files
 from oraclepack.system.environment import project_of, refuse_to_write_out
 from oraclepack.view.past_runs import age, listing_of, named_run
+from oraclepack.view.report.data import ReportData, redacted_data
+from oraclepack.view.report.gather import gather_report
+from oraclepack.view.report.html_page import run_page
+from oraclepack.view.report.markdown import MARK, markdown_report
+from oraclepack.view.report.trace import trace_report
 from oraclepack.view.run import read_view
 
 STDOUT = "-"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from oraclepack.report.report_data import (
+from oraclepack.view.report.data import (
     Attention,
     AttentionKind,
     CallEnd,

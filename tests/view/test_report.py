@@ -16,18 +16,18 @@ from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal import journal_file
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.report.answer_html import CitationLinks, render_answer
-from oraclepack.report.attention import is_capture
-from oraclepack.report.gather_report import gather_report
-from oraclepack.report.html_page import run_page
-from oraclepack.report.page_views import view_of
-from oraclepack.report.report_data import AttentionKind, CallPhase, redacted_data
-from oraclepack.report.source_quotes import citations_in
-from oraclepack.report.write_report import ReportFormat, find_run, render_report, write_report
+from oraclepack.view.report.answer_html import CitationLinks, render_answer
+from oraclepack.view.report.attention import is_capture
+from oraclepack.view.report.data import AttentionKind, CallPhase, redacted_data
+from oraclepack.view.report.gather import gather_report
+from oraclepack.view.report.html_page import run_page
+from oraclepack.view.report.page_views import view_of
+from oraclepack.view.report.quotes import citations_in
+from oraclepack.view.report.write import ReportFormat, find_run, render_report, write_report
 from oraclepack.work.actionize import locked
 from tests.events import write_journal
 from tests.keep.past_runs import KEPT
-from tests.report.example_runs import LIVELY, PACK, Plan, a_run, answer_text
+from tests.view.example_runs import LIVELY, PACK, Plan, a_run, answer_text
 
 SENTINEL = "sk-sentinel-0123456789abcdef"
 PAST = sorted(KEPT.glob("*/*/project/.oraclepack/runs/*/journal.jsonl"))
