@@ -118,6 +118,7 @@ class SqliteDatabase(Database):
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None or self._process != process_id():
+            files.sweep(self.folder)  # what a killed command or a power cut left half made
             if not self.path.exists():
                 self._create()
             _refuse_unsafe(self.path)
@@ -151,7 +152,6 @@ class SqliteDatabase(Database):
     def _create(self) -> None:
         """Make the database under another name first: an empty one is never taken for ours."""
         files.make_private(self.folder)
-        files.sweep(self.folder)
         temporary = files.temporary_beside(self.path)
         os.close(disk.create(temporary, files.PRIVATE_FILE))
         connection = self._connect(temporary)
