@@ -142,8 +142,8 @@ class Kind(msgspec.Struct, frozen=True):
 
 def work_on_damaged_files(scene: Scene) -> Tally:
     """Manifests, state file, report and cache entries of a finished run are damaged, one at a time,
-    and the program goes on: manifests come back byte for byte, only the
-    answer whose entry is damaged is asked for again, and no damaged answer is returned.
+    and the program goes on: manifests come back byte for byte, nothing is asked for again,
+    since the user's own answers are intact, and no damaged answer is returned.
     """
     chance = Random(scene.seed)
     ground = finished(scene)
@@ -207,20 +207,17 @@ def _entries(ground: Ground) -> list[Path]:
 
 
 def _after_entry(ground: Ground, _before: dict[str, bytes], place: Path) -> list[Broken]:
-    """All is asked for in a new run: of the damaged entry perhaps again, of the others not."""
+    """A new run asks nothing: the user's own answers have what the cache has no more."""
     project = ground.project
-    with _key_of(ground):
-        found = project_cache(ground.root).get(place.stem)
-    is_good = found is not None and found.state == GOOD
     content = place.read_bytes()
     billed = len(ground.billed)
     ran = project.run("--new-run")
     broken = [] if ran.code == 0 else [_ended("run --new-run", ran)]
-    more = len(ground.billed) - billed
-    if more != (0 if is_good else 1):
+    if more := len(ground.billed) - billed:
         broken.append(Broken(Promise.PAID_TWICE, f"{more} calls for the damaged entry"))
     listed = project.start("cache", "list", "--json").wait()
-    if listed.code != 0 or any(row["state"] != GOOD for row in listed.data["entries"]):
+    others = [row for row in listed.data["entries"] if row["key"] != place.stem]
+    if listed.code != 0 or any(row["state"] != GOOD for row in others):
         broken.append(_ended("cache list", listed))
     if place.suffix == ".md" and content not in tree(ground.root).values():
         broken.append(Broken(Promise.LOST, "an edited answer was overwritten"))

@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from time import sleep
 
+from oraclepack.errors import ExitCode
 from oraclepack.journal import events as j
 from tests.torture.checker import alive, corrupt, paid_twice, place_of
 from tests.torture.ground import Ground
@@ -33,7 +34,7 @@ def cut_power(scene: Scene, bug: Inside | None = None) -> Tally:
         place = _cut(ground, site, number, how, bug or {})
         found = not_written_down(ground) + _damaged(ground)
         under_way = open_questions(ground)
-        judged = site.judged(ground, ground.project.run(*last_words(site.shape)))
+        judged = _continued(site, ground, under_way)
         twice = paid_twice(ground, under_way)
         again += len(paid_twice(ground)) - len(twice)
         found += [one for one in judged if not _is_fair(one)] + twice
@@ -41,6 +42,29 @@ def cut_power(scene: Scene, bug: Inside | None = None) -> Tally:
         broken += [placed(one, f"cut at {number} ({place}), {how}") for one in found]
         clear(ground, found, f"{number}")
     return Tally(turn + 1, where.total(), tuple(broken), {AGAIN: again}, +where)
+
+
+def _continued(site: Site, ground: Ground, under_way: list[str]) -> list[Broken]:
+    """What is wrong after the next command.
+
+    Where oracle's own record of a call was lost, the call is unknown: nothing is asked before a
+    person says so.
+    """
+    cut = ground.copy(ground.folder.with_name("cut"))
+    ran = ground.project.run(*last_words(site.shape))
+    found: list[Broken] = []
+    if ran.code == ExitCode.DECISION and under_way:
+        found = paid_twice(ground)
+        ground.remove()
+        cut.copy(ground.folder)
+        ran = ground.project.run(*last_words(site.shape), "--on-unknown", "retry")
+    cut.remove()
+    return [*found, *(one for one in site.judged(ground, ran) if not _is_decided(one))]
+
+
+def _is_decided(one: Broken) -> bool:
+    """The journal has the verdict that `--on-unknown retry` stands for."""
+    return one.what.startswith("a verdict of no person")
 
 
 def _cut(ground: Ground, site: Site, number: int, how: str, bug: Inside) -> str:
