@@ -25,7 +25,7 @@ from oraclepack.work.titles import LONGEST, title_of
         pytest.param(
             "Prevents basic .. traversal in the names of uploaded files, but does not fully "
             "prevent escapes by symbolic links that point elsewhere.",
-            "Prevents basic .. traversal in the names … but does not fully prevent escapes",
+            "Prevents basic .. traversal … but does not fully prevent escapes",
             id="the other half is kept",
         ),
         pytest.param(
@@ -40,6 +40,30 @@ from oraclepack.work.titles import LONGEST, title_of
             'Run: `rg "a\\|b|c\\(" src` and read each caller.',
             "Run: rg … src and read each caller",
             id="no regular expression",
+        ),
+        pytest.param(
+            "Yes: paths with spaces should be accepted by the parser of the configuration; the "
+            "current pattern explicitly **cannot**.",
+            "Paths with spaces should be accepted … the current pattern explicitly cannot",
+            id="a clause that denies is whole",
+        ),
+        pytest.param(
+            "Set a limit on the size of an upload (it is read into memory as a whole), so that one "
+            "request cannot exhaust the memory of the server.",
+            "Set a limit on the size of an upload … one request cannot exhaust the memory",
+            id="an aside goes first",
+        ),
+        pytest.param(
+            "When the list is filtered, clamp the selection to the last row that is still shown "
+            "on the screen.",
+            "When the list is filtered, clamp the selection to the last row",
+            id="a fronted clause is no title",
+        ),
+        pytest.param(
+            "Unknown types are not accepted: any input with another type fails the validation of "
+            "the schema unless it was mapped before.",
+            "Unknown types are not accepted … unless it was mapped before",
+            id="what is denied stays whole",
         ),
         pytest.param("- [ ] 3) add a test", "Add a test", id="marks of a list"),
     ],

@@ -150,6 +150,10 @@ def _begins_with_verb(text: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """A statement as a line of words; of a row the longest cell, which says most."""
-    cells = row_cells(text)
-    return " ".join(without_emphasis(max(cells, key=len, default="") or text).split())
+    """A statement as a line of words."""
+    return " ".join(without_emphasis(spoken(text)).split())
+
+
+def spoken(text: str) -> str:
+    """Of a row the longest cell, which says most; any other statement as it is."""
+    return max(row_cells(text), key=len, default="") or text

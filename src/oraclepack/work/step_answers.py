@@ -22,7 +22,7 @@ from oraclepack.work.backlog import (
 from oraclepack.work.command_lines import commands_in
 from oraclepack.work.evidence import NO_EVIDENCE, Evidence
 from oraclepack.work.mentions import evidence_in, missing_patterns
-from oraclepack.work.reading import Reading, plain, reading_of
+from oraclepack.work.reading import Reading, reading_of, spoken
 from oraclepack.work.titles import LONGEST, title_of
 
 _LONGEST_READ = 4_000
@@ -151,7 +151,7 @@ def _parsed(step: AnsweredStep) -> list[tuple[str, ParsedAnswer]]:
 def _may_name_issue(draft: Draft) -> bool:
     """The first thing that an answer says directly; a question, a heading, a caption is none."""
     is_said = draft.kind in {*_WORK, TaskKind.STATEMENT} and not draft.remarks
-    is_heading = any(text.startswith("#") for text in draft.actions)
+    is_heading = any(text.startswith(("#", "```", "~~~")) for text in draft.actions)
     return is_said and " " in draft.title and not is_heading and not draft.title.endswith("?")
 
 
@@ -204,7 +204,7 @@ def _asked(
                 kind=TaskKind(item.kind),
                 status=WorkStatus.ACTIONABLE,
                 origin=RecordOrigin.ASKED,
-                title=title_of(plain(item.title)),
+                title=title_of(spoken(item.title)),
                 actions=(text,),
                 evidence=msgspec.structs.replace(named, paths=paths),
                 spans=(SourceSpan(quote.path, first, last),),
@@ -273,7 +273,7 @@ def _draft(
         step_id=step.question.step_id,
         kind=kind,
         status=WorkStatus.ACTIONABLE if is_work else WorkStatus.NOOP,
-        title=title_of(plain(head)) or text[:LONGEST],
+        title=title_of(spoken(head)) or text[:LONGEST],
         actions=(text,),
         notes=(statement.lead,) if statement.lead else (),
         evidence=evidence_in(head, commands_in(head)),
