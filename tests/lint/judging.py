@@ -6,6 +6,7 @@ from oraclepack.lint.engine import lint
 from oraclepack.lint.facts import Facts, PathFact, PathKind
 from oraclepack.lint.finding import Finding
 from oraclepack.lint.rule import Rule, Subject
+from oraclepack.lint.rule_registry import RULES
 from tests.packs import a_pack
 
 MISSING = PathFact(PathKind.MISSING)
@@ -29,6 +30,6 @@ def findings(
     return lint(subject, rules, strict=strict)
 
 
-def only(rule: str, rules: Sequence[Rule]) -> tuple[Rule, ...]:
-    """The one rule of that id."""
-    return tuple(each for each in rules if each.id == rule)
+def only(*ids: str) -> tuple[Rule, ...]:
+    """The rules whose ids begin so."""
+    return tuple(rule for rule in RULES if rule.id.startswith(ids))

@@ -3,7 +3,7 @@
 import pytest
 
 from oraclepack.lint.facts import PathFact
-from oraclepack.lint.rules.attachment_rules import RULES, looks_secret
+from oraclepack.lint.rules.attachment_rules import looks_secret
 from tests.lint.judging import FILE, FOLDER, LARGE, MISSING, OUTSIDE, findings, only
 from tests.packs import some_steps
 
@@ -59,7 +59,7 @@ def test_attachments(files: str, expected: list[str]) -> None:
         "/abs/known.py": FILE,
     }
 
-    found = findings(f"oracle -p q --write-output o.md {files}", RULES, paths=paths)
+    found = findings(f"oracle -p q --write-output o.md {files}", only("OP4"), paths=paths)
 
     assert [each.rule for each in found] == expected
 
@@ -78,7 +78,9 @@ def test_attachments(files: str, expected: list[str]) -> None:
     ],
 )
 def test_missing_files_are_those_that_no_step_makes(bodies: list[str], expected: int) -> None:
-    found = findings(some_steps(bodies), RULES, paths={"gone.md": MISSING, "../x.md": OUTSIDE})
+    found = findings(
+        some_steps(bodies), only("OP4"), paths={"gone.md": MISSING, "../x.md": OUTSIDE}
+    )
 
     assert len(found) == expected
 
@@ -86,11 +88,11 @@ def test_missing_files_are_those_that_no_step_makes(bodies: list[str], expected:
 def test_the_prelude_may_make_a_file() -> None:
     bash = "echo > gone.md\n# 01) step\noracle -p q -f gone.md\n"
 
-    assert not findings(bash, RULES, paths={"gone.md": MISSING})
+    assert not findings(bash, only("OP4"), paths={"gone.md": MISSING})
 
 
 def test_a_swallowed_question() -> None:
-    (found,) = findings('oracle -f a.py "Why?"', only("OP405", RULES))
+    (found,) = findings('oracle -f a.py "Why?"', only("OP405"))
 
     assert found.message == "oracle takes this word for one more file, so there is no question"
 

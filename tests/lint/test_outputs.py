@@ -2,7 +2,6 @@
 
 import pytest
 
-from oraclepack.lint.rules.output_rules import RULES
 from tests.lint.judging import FOLDER, OUTSIDE, findings, only
 from tests.packs import some_steps
 
@@ -69,7 +68,7 @@ from tests.packs import some_steps
 def test_outputs(body: str, expected: list[str]) -> None:
     paths = {"/away/a.md": OUTSIDE, "link/a.md": OUTSIDE, "docs": FOLDER}
 
-    assert [each.rule for each in findings(body, RULES, paths=paths)] == expected
+    assert [each.rule for each in findings(body, only("OP5"), paths=paths)] == expected
 
 
 @pytest.mark.parametrize(
@@ -125,7 +124,7 @@ def test_outputs(body: str, expected: list[str]) -> None:
     ],
 )
 def test_collisions(bodies: list[str], expected: list[str]) -> None:
-    found = findings(some_steps(bodies), only("OP502", RULES))
+    found = findings(some_steps(bodies), only("OP502"))
 
     assert [each.step for each in found] == expected
 
@@ -136,6 +135,6 @@ def test_a_contradiction_is_shown_at_its_line() -> None:
         'Why?\nReturn only: Risks/unknowns\nP\n)"'
     )
 
-    (found,) = findings(bash, RULES)
+    (found,) = findings(bash, only("OP5"))
 
     assert (found.rule, found.span.line) == ("OP504", 7)

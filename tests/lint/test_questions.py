@@ -5,7 +5,6 @@ import pytest
 from oraclepack.lint.engine import lint
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.rule import Subject
-from oraclepack.lint.rules.question_rules import RULES
 from oraclepack.pack.model import CATEGORIES
 from oraclepack.pack.parse.read_pack import parse_pack
 from tests.lint.judging import findings, only
@@ -13,7 +12,7 @@ from tests.packs import COVERAGE, a_strict_pack, header, some_steps, strict_text
 
 
 def test_a_strict_pack_has_no_finding() -> None:
-    assert lint(Subject(a_strict_pack(), Facts()), RULES, strict=True) == ()
+    assert lint(Subject(a_strict_pack(), Facts()), only("OP3"), strict=True) == ()
 
 
 def a_header(**changes: str) -> str:
@@ -57,7 +56,11 @@ def a_header(**changes: str) -> str:
     ],
 )
 def test_headers(changes: dict[str, str], expected: list[str]) -> None:
-    found = findings(a_header(**changes), [*RULES[:6], *only("OP309", RULES)], strict=True)
+    found = findings(
+        a_header(**changes),
+        only("OP30"),
+        strict=True,
+    )
 
     assert [one.rule for one in found] == expected
 
@@ -65,14 +68,14 @@ def test_headers(changes: dict[str, str], expected: list[str]) -> None:
 def test_missing_fields_are_named_at_the_header() -> None:
     bash = "# 01) ROI=1 impact=1 confidence=1 effort=1\ntrue"
 
-    (found,) = findings(bash, only("OP301", RULES), strict=True)
+    (found,) = findings(bash, only("OP301"), strict=True)
 
     assert (found.span.line, found.step) == (4, "01")
     assert found.message == "the header of step 01 lacks horizon, category, reference"
 
 
 def test_the_nearest_category_is_offered() -> None:
-    (found,) = findings(a_header(category="ux flow"), only("OP303", RULES))
+    (found,) = findings(a_header(category="ux flow"), only("OP303"))
 
     assert found.hint == "did you mean UX flows?"
 
@@ -91,7 +94,7 @@ def test_roi_order(scores: list[tuple[int, int]], expected: list[str]) -> None:
         f"# {n:02}) ROI={roi} effort={effort}\ntrue\n" for n, (roi, effort) in enumerate(scores, 1)
     )
 
-    assert [found.step for found in findings(steps, only("OP304", RULES))] == expected
+    assert [found.step for found in findings(steps, only("OP304"))] == expected
 
 
 SHARED = "You are a careful reviewer.\nAnswer format: bullets\n"
@@ -147,7 +150,7 @@ LONG = "List every place where an order can be paid twice, name the guard and ci
 def test_duplicates(prompts: list[str], expected: list[str]) -> None:
     bodies = [f'oracle -p "{text}" --write-output {n}.md' for n, text in enumerate(prompts)]
 
-    found = findings(some_steps(bodies), only("OP306", RULES))
+    found = findings(some_steps(bodies), only("OP306"))
 
     assert [each.step for each in found] == expected
 
@@ -158,20 +161,20 @@ def test_the_same_words_about_other_files_are_the_same_question() -> None:
         for name in "abc"
     ]
 
-    assert [one.step for one in findings(some_steps(bodies), only("OP306", RULES))] == ["02", "03"]
+    assert [one.step for one in findings(some_steps(bodies), only("OP306"))] == ["02", "03"]
 
 
 def test_chunks_of_a_step_are_not_duplicates() -> None:
     sections = ("direct-answer", "risks-unknowns", "next-experiment", "missing-evidence")
     calls = "\n".join(f"oracle -p '{LONG}' --write-output a-{name}.md" for name in sections)
 
-    assert not findings(calls, RULES[5:])
+    assert not findings(calls, only("OP3"))
 
 
 def test_ninety_nine_steps_are_compared() -> None:
     bodies = [f"oracle -p '{LONG} {'x' * n}' --write-output {n}.md" for n in range(99)]
 
-    assert findings(some_steps(bodies), only("OP306", RULES))
+    assert findings(some_steps(bodies), only("OP306"))
 
 
 def coverage(**changes: str) -> str:
@@ -205,7 +208,7 @@ def coverage(**changes: str) -> str:
 def test_coverage(section: str, expected: list[str]) -> None:
     text = strict_text(coverage=section)
 
-    found = lint(Subject(parse_pack(text, "p.md"), Facts()), only("OP307", RULES))
+    found = lint(Subject(parse_pack(text, "p.md"), Facts()), only("OP307"))
 
     assert len(found) == len(expected)
     assert all(words in each.message for words, each in zip(expected, found, strict=True))
@@ -214,9 +217,7 @@ def test_coverage(section: str, expected: list[str]) -> None:
 def test_ok_without_a_step_is_wrong() -> None:
     steps = twenty_steps(lambda _, text: text.replace("category=invariants", "category=migrations"))
 
-    found = lint(
-        Subject(parse_pack(strict_text(steps, COVERAGE), "p.md"), Facts()), only("OP307", RULES)
-    )
+    found = lint(Subject(parse_pack(strict_text(steps, COVERAGE), "p.md"), Facts()), only("OP307"))
 
     assert [each.message for each in found] == [
         "the coverage check says invariants is OK, but no step has that category"
@@ -226,9 +227,7 @@ def test_ok_without_a_step_is_wrong() -> None:
 def test_ok_is_believed_when_a_step_has_no_category() -> None:
     steps = twenty_steps(lambda _, text: text.replace("category=invariants ", ""))
 
-    found = lint(
-        Subject(parse_pack(strict_text(steps, COVERAGE), "p.md"), Facts()), only("OP307", RULES)
-    )
+    found = lint(Subject(parse_pack(strict_text(steps, COVERAGE), "p.md"), Facts()), only("OP307"))
 
     assert found == ()
 
@@ -236,7 +235,7 @@ def test_ok_is_believed_when_a_step_has_no_category() -> None:
 def test_questions_in_a_step() -> None:
     two = "oracle -p a --write-output a.md\noracle -p b --write-output b.md"
 
-    found = findings(some_steps(["true", two, "oracle -p c"]), RULES[7:], strict=True)
+    found = findings(some_steps(["true", two, "oracle -p c"]), only("OP308", "OP31"), strict=True)
 
     assert [(each.rule, each.step, each.message) for each in found] == [
         ("OP310", "01", "no oracle question in 01"),
@@ -260,4 +259,4 @@ def test_metadata(meta: str, expected: list[int]) -> None:
         f"{step}\noracle --write-output a.md -p '[oraclepack-meta]\n{meta}\n[/oraclepack-meta]'\n"
     )
 
-    assert [found.span.line for found in findings(bash, only("OP309", RULES))] == expected
+    assert [found.span.line for found in findings(bash, only("OP309"))] == expected

@@ -1,80 +1,17 @@
 """Applies rules to a pack: findings, sorted, with severities, without those the author allows."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import msgspec
-
 from oraclepack.errors import did_you_mean
-from oraclepack.lint.finding import Finding, Severity, in_order
+from oraclepack.lint.finding import Finding, in_order
 from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rules.comment_rules import Allowance, Use, allowances
 from oraclepack.lint.rules.prompt_rules import ABOUT_PROMPTS
-from oraclepack.pack.model import ALLOW, Directive, Pack, Step
-from oraclepack.pack.script import Span
-
-_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
-_NEXT_ID = re.compile(r"OP\d+\b", re.IGNORECASE)
-
-Use = tuple[str, Span | None]
-"""A rule and the lines for which it is allowed; None means the whole pack."""
 
 CHANGING = frozenset(f"OP{number}" for number in (203, 205, 209, 402, 403, 405, 406, 407, 503, 507))
 """Rules that ask the machine, not only the text: on another machine their answer may differ, so
 that allowing them is never called useless."""
-
-
-class Allowance(msgspec.Struct, frozen=True):
-    """One allow comment: which rules, why, and for which part of the pack."""
-
-    targets: tuple[str, ...]
-    reason: str
-    span: Span
-    step: str | None = None
-    """The step it is in; None before the first step: it applies to the whole pack."""
-    lines: Span | None = None
-    """The lines of that step."""
-
-    def use(self, rule: Rule) -> Use:
-        return rule.id, self.lines
-
-    def covers(self, finding: Finding) -> bool:
-        if self.lines is None:
-            return True
-        return self.lines.holds_line(finding.span.line) or finding.step == self.step
-
-
-def is_binding(rule: Rule) -> bool:
-    """Nothing runs while it finds something, so that no comment can allow it.
-
-    The one way around an error is `--no-validate`, which the run records.
-    """
-    return rule.severity is Severity.ERROR
-
-
-def allowances(pack: Pack) -> tuple[Allowance, ...]:
-    """The allow comments of a pack, in the order of the text."""
-    read = [_read(directive, None) for directive in pack.directives if directive.name == ALLOW]
-    for step in pack.steps:
-        read += [_read(each, step) for each in step.directives if each.name == ALLOW]
-    return tuple(read)
-
-
-def _read(directive: Directive, step: Step | None) -> Allowance:
-    """`OP402, broad-glob OP403: the reason` in its parts."""
-    targets: list[str] = []
-    rest = directive.value
-    match = _TARGET.match(rest)
-    while match is not None:
-        targets.append(match[0])
-        rest = rest[match.end() :].lstrip()
-        listed = rest.startswith(",")
-        rest = rest.removeprefix(",").lstrip()
-        match = (_TARGET if listed else _NEXT_ID).match(rest)
-    reason = rest.strip(" \t:—–-")
-    if step is None:
-        return Allowance(tuple(targets), reason, directive.span)
-    return Allowance(tuple(targets), reason, directive.span, step.id, step.span)
 
 
 def by_word(rules: Iterable[Rule]) -> Mapping[str, Rule]:
@@ -89,7 +26,7 @@ def split(
     by_rule: dict[str, dict[Use, Allowance]] = {}
     for allowance in allowed:
         for rule in _rules_of(allowance, known):
-            if not is_binding(rule):
+            if not rule.is_binding:
                 by_rule.setdefault(rule.id, {}).setdefault(allowance.use(rule), allowance)
     stay: list[Finding] = []
     used: set[Use] = set()
@@ -131,82 +68,13 @@ def complaints(
                 hint = did_you_mean(word, known) or "`oraclepack explain` lists the rules"
                 yield "unknown-allow", Problem(allowance.span, f"there is no rule {word}", hint)
         for rule in _rules_of(allowance, known):
-            if is_binding(rule):
+            if rule.is_binding:
                 message = f"{rule.id} {rule.name} cannot be allowed: the pack would not run"
                 yield "useless-allow", Problem(allowance.span, message, "fix it instead")
             elif rule.id in selected - CHANGING and allowance.use(rule) not in used:
                 where = f"in step {allowance.step}" if allowance.step else "here"
                 message = f"nothing {where} for {rule.id} {rule.name} to find"
                 yield "useless-allow", Problem(allowance.span, message, "remove the comment")
-
-
-def unknown_allow(_subject: Subject) -> Iterator[Problem]:
-    """An allow comment names rules that exist.
-
-    Why: a mistyped id allows nothing, and the author believes otherwise.
-    Fix: write the id or the name of a rule; `oraclepack explain` lists them.
-
-    Bad::
-        # 01) one question
-        # oraclepack: allow OP999 the keys in it are made up
-        oracle -p "Why?" -f tests/credentials.json --write-output a.md
-
-    Good::
-        # 01) one question
-        # oraclepack: allow OP404 the keys in it are made up
-        oracle -p "Why?" -f tests/credentials.json --write-output a.md
-    """
-    # The engine reports it: it knows all the rules.
-    return iter(())
-
-
-def useless_allow(_subject: Subject) -> Iterator[Problem]:
-    """An allow comment takes away at least one finding.
-
-    Why: a comment left behind hides the next, real fault of the same kind.
-    Fix: remove it. What is an error without `--strict` cannot be allowed at all.
-
-    Bad::
-        # 01) one question
-        # oraclepack: allow OP404 the keys in it are made up
-        oracle -p "Why?" -f src/api.py --write-output a.md
-
-    Good::
-        # 01) one question
-        # oraclepack: allow OP404 the keys in it are made up
-        oracle -p "Why?" -f tests/credentials.json --write-output a.md
-    """
-    # The engine reports it: it has seen what the other rules found.
-    return iter(())
-
-
-def reasonless_allow(subject: Subject) -> Iterator[Problem]:
-    """An allow comment says why.
-
-    Why: the next reader must be able to judge whether the reason still holds.
-    Fix: write the reason after the rule.
-
-    Bad::
-        # 01) one question
-        # oraclepack: allow OP404
-        oracle -p "Why?" -f tests/credentials.json --write-output a.md
-
-    Good::
-        # 01) one question
-        # oraclepack: allow OP404 the keys in it are made up
-        oracle -p "Why?" -f tests/credentials.json --write-output a.md
-    """
-    for allowance in allowances(subject.pack):
-        if allowance.targets and not allowance.reason:
-            message = f"allow {', '.join(allowance.targets)} gives no reason"
-            yield Problem(allowance.span, message, "write the reason after the rule")
-
-
-RULES = (
-    Rule("OP112", "unknown-allow", Severity.WARNING, Severity.WARNING, unknown_allow),
-    Rule("OP113", "useless-allow", Severity.WARNING, Severity.WARNING, useless_allow),
-    Rule("OP114", "reasonless-allow", Severity.WARNING, Severity.WARNING, reasonless_allow),
-)
 
 
 def lint(

@@ -70,6 +70,9 @@ class Problem(msgspec.Struct, frozen=True):
     """The step it belongs to, where the line alone does not show it."""
 
 
+Check = Callable[[Subject], Iterator[Problem]]
+
+
 class Rule(msgspec.Struct, frozen=True):
     """One fault a pack may have. Ids are never reused; the name describes the fault.
 
@@ -82,6 +85,26 @@ class Rule(msgspec.Struct, frozen=True):
     severity: Severity
     strict: Severity
     """What it weighs under `--strict`."""
-    check: Callable[[Subject], Iterator[Problem]]
+    check: Check
     only_strict: bool = False
     """It has nothing to say without `--strict`."""
+
+    @property
+    def is_binding(self) -> bool:
+        """Nothing runs while it finds something, so that no comment can allow it.
+
+        The one way around an error is `--no-validate`, which the run records.
+        """
+        return self.severity is Severity.ERROR
+
+
+def rule(
+    rule_id: str, severity: Severity, strict: Severity | None = None, *, only_strict: bool = False
+) -> Callable[[Check], Rule]:
+    """Makes a rule of a check, named after its function; `strict` is as `severity` if left out."""
+
+    def of(check: Check) -> Rule:
+        name = check.__name__.replace("_", "-")
+        return Rule(rule_id, name, severity, strict or severity, check, only_strict)
+
+    return of

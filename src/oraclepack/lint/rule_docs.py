@@ -8,7 +8,7 @@ from textwrap import fill
 import msgspec
 
 from oraclepack.errors import NotFoundError, did_you_mean
-from oraclepack.lint.engine import by_word, is_binding
+from oraclepack.lint.engine import by_word
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Rule
 from oraclepack.lint.rule_registry import RULES
@@ -83,7 +83,7 @@ def doc_of(rule: Rule) -> RuleDoc:
         severity=rule.severity,
         strict_severity=rule.strict,
         only_strict=rule.only_strict,
-        can_be_allowed=not is_binding(rule),
+        can_be_allowed=not rule.is_binding,
         summary=_flowing(text[: marks[0].start()] if marks else text),
         why=parts.get("Why", ""),
         fix=parts.get("Fix", ""),

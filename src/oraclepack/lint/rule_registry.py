@@ -1,13 +1,13 @@
 """Every rule there is, in the order of the ids."""
 
-from oraclepack.lint import engine
-from oraclepack.lint.engine import is_binding
 from oraclepack.lint.rule import Rule
 from oraclepack.lint.rules import (
     attachment_rules,
     bash_rules,
+    comment_rules,
     cost_rules,
-    directive_rules,
+    evidence_rules,
+    header_rules,
     numbering_rules,
     old_bash_rules,
     output_rules,
@@ -18,29 +18,17 @@ from oraclepack.lint.rules import (
 )
 
 _FAMILIES = (
-    *(structure_rules, numbering_rules, bash_rules, prompt_rules, question_rules, output_rules),
+    *(structure_rules, numbering_rules, comment_rules, bash_rules, prompt_rules),
+    *(old_bash_rules, question_rules, header_rules, evidence_rules, attachment_rules),
+    *(output_rules, tool_rules, cost_rules),
 )
-
-BINDING: tuple[Rule, ...] = tuple(
-    rule for family in _FAMILIES for rule in family.RULES if is_binding(rule)
-)
-"""What stops a run. OP403 is not among them: the plan looks for the files of the steps that run."""
-
-
-_STRUCTURE = (*structure_rules.RULES, *numbering_rules.RULES, *engine.RULES, *directive_rules.RULES)
-_BASH = (*bash_rules.RULES, *prompt_rules.RULES, *old_bash_rules.RULES)
 
 RULES: tuple[Rule, ...] = tuple(
     sorted(
-        (
-            *_STRUCTURE,
-            *_BASH,
-            *question_rules.RULES,
-            *attachment_rules.RULES,
-            *output_rules.RULES,
-            *tool_rules.RULES,
-            *cost_rules.RULES,
-        ),
+        (each for family in _FAMILIES for each in vars(family).values() if isinstance(each, Rule)),
         key=lambda rule: rule.id,
     )
 )
+
+BINDING = tuple(rule for rule in RULES if rule.is_binding and rule.id != "OP403")
+"""What stops a run. OP403 is not among them: the plan looks for the files of the steps that run."""

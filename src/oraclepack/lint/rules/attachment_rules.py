@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from oraclepack.lint.facts import PathKind, stays_put
 from oraclepack.lint.finding import Severity
-from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.lint.wrapped_calls import losses
 from oraclepack.pack.missing_files import missing_files
 from oraclepack.pack.model import Pack, Step
@@ -81,6 +81,7 @@ LARGEST = 1_048_576
 _LIMIT_FLAG = "--max-file-size-bytes"
 
 
+@rule("OP401", Severity.WARNING, Severity.ERROR)
 def too_many_attachments(subject: Subject) -> Iterator[Problem]:
     """A question has at most three files: its reference and two neighbours.
 
@@ -112,6 +113,7 @@ def _fourth(call: ToolCall) -> Attachment:
     raise AssertionError(seen)
 
 
+@rule("OP402", Severity.WARNING, Severity.ERROR)
 def broad_glob(subject: Subject) -> Iterator[Problem]:
     """A pattern stands for a few files, not for a tree.
 
@@ -148,6 +150,7 @@ def _breadth(attachment: Attachment, subject: Subject) -> str | None:
     return None
 
 
+@rule("OP403", Severity.ERROR)
 def attachment_missing(subject: Subject) -> Iterator[Problem]:
     """An attached file exists, or an earlier command of the pack makes it.
 
@@ -174,6 +177,7 @@ def attachment_missing(subject: Subject) -> Iterator[Problem]:
         yield Problem(one.span, message, f"did you mean {near}?" if near else hint, step=one.step)
 
 
+@rule("OP404", Severity.WARNING, Severity.ERROR)
 def secret_attachment(subject: Subject) -> Iterator[Problem]:
     """No attached file looks as if it held a secret.
 
@@ -197,6 +201,7 @@ def secret_attachment(subject: Subject) -> Iterator[Problem]:
                 yield Problem(attachment.span, message, hint)
 
 
+@rule("OP405", Severity.WARNING, Severity.ERROR)
 def lost_attachment(subject: Subject) -> Iterator[Problem]:
     """Every file that is meant to be attached is given in a way that oracle takes.
 
@@ -251,6 +256,7 @@ def _split_problem(span: Span, pieces: list[str], subject: Subject) -> Problem |
     return Problem(span, message, hint)
 
 
+@rule("OP406", Severity.WARNING, Severity.ERROR)
 def too_big_attachment(subject: Subject) -> Iterator[Problem]:
     """An attached file is at most 1 MB.
 
@@ -275,6 +281,7 @@ def too_big_attachment(subject: Subject) -> Iterator[Problem]:
                 yield Problem(attachment.span, message, f"attach less, or pass {_LIMIT_FLAG}")
 
 
+@rule("OP407", Severity.WARNING, Severity.ERROR)
 def attachment_outside(subject: Subject) -> Iterator[Problem]:
     """An attached file lies in the project.
 
@@ -309,14 +316,3 @@ def _calls_at_root(pack: Pack) -> Iterator[ToolCall]:
 
 def _literal(call: ToolCall) -> Iterator[Attachment]:
     return (each for each in call.attachments if each.kind is AttachmentKind.LITERAL)
-
-
-RULES = (
-    Rule("OP401", "too-many-attachments", Severity.WARNING, Severity.ERROR, too_many_attachments),
-    Rule("OP402", "broad-glob", Severity.WARNING, Severity.ERROR, broad_glob),
-    Rule("OP403", "attachment-missing", Severity.ERROR, Severity.ERROR, attachment_missing),
-    Rule("OP404", "secret-attachment", Severity.WARNING, Severity.ERROR, secret_attachment),
-    Rule("OP405", "lost-attachment", Severity.WARNING, Severity.ERROR, lost_attachment),
-    Rule("OP406", "too-big-attachment", Severity.WARNING, Severity.ERROR, too_big_attachment),
-    Rule("OP407", "attachment-outside", Severity.WARNING, Severity.ERROR, attachment_outside),
-)

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from oraclepack.lint.facts import CheckStatus
 from oraclepack.lint.finding import Severity
-from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.pack.script import Span
 
 _COVERED_BY_OTHERS = frozenset({"SC2215"})
 """What shellcheck says of orphaned flags; OP201 says it with a fix."""
 
 
+@rule("OP201", Severity.ERROR)
 def orphaned_flag(subject: Subject) -> Iterator[Problem]:
     r"""A flag belongs to the command before it: no line begins a command with a flag.
 
@@ -40,6 +41,7 @@ def orphaned_flag(subject: Subject) -> Iterator[Problem]:
             yield Problem(flag.span, message, hint, fix)
 
 
+@rule("OP202", Severity.ERROR)
 def comment_in_wrapped_call(subject: Subject) -> Iterator[Problem]:
     r"""No comment is between the lines of a wrapped call.
 
@@ -67,6 +69,7 @@ def comment_in_wrapped_call(subject: Subject) -> Iterator[Problem]:
             yield Problem(comment.span, message, "move it above the call")
 
 
+@rule("OP203", Severity.ERROR)
 def bash_syntax(subject: Subject) -> Iterator[Problem]:
     """Bash can read the block.
 
@@ -95,6 +98,7 @@ def bash_syntax(subject: Subject) -> Iterator[Problem]:
         yield Problem(where, f"bash cannot read the block: {check.reason}".rstrip(": "), hint)
 
 
+@rule("OP204", Severity.ERROR)
 def crosses_step_boundary(subject: Subject) -> Iterator[Problem]:
     """Every loop, condition, function and group ends in the step in which it begins.
 
@@ -124,6 +128,7 @@ def crosses_step_boundary(subject: Subject) -> Iterator[Problem]:
         yield Problem(comment.span, message, hint)
 
 
+@rule("OP205", Severity.WARNING, Severity.ERROR)
 def shellcheck_error(subject: Subject) -> Iterator[Problem]:
     """Shellcheck finds no errors in the block.
 
@@ -143,6 +148,7 @@ def shellcheck_error(subject: Subject) -> Iterator[Problem]:
     yield from _shellcheck(subject, "error")
 
 
+@rule("OP209", Severity.WARNING)
 def shellcheck_warning(subject: Subject) -> Iterator[Problem]:
     """Shellcheck has no warnings about the block.
 
@@ -175,6 +181,7 @@ def _shellcheck(subject: Subject, level: str) -> Iterator[Problem]:
             )
 
 
+@rule("OP208", Severity.WARNING)
 def blank_after_backslash(subject: Subject) -> Iterator[Problem]:
     r"""Nothing, not even a blank, follows the backslash that continues a line.
 
@@ -197,22 +204,3 @@ def blank_after_backslash(subject: Subject) -> Iterator[Problem]:
             if comment is None:
                 message = "blanks after the backslash: the line is not continued"
                 yield Problem(Span.at(line, column), message, "remove the blanks")
-
-
-RULES = (
-    Rule("OP201", "orphaned-flag", Severity.ERROR, Severity.ERROR, orphaned_flag),
-    Rule(
-        "OP202",
-        "comment-in-wrapped-call",
-        Severity.ERROR,
-        Severity.ERROR,
-        comment_in_wrapped_call,
-    ),
-    Rule("OP203", "bash-syntax", Severity.ERROR, Severity.ERROR, bash_syntax),
-    Rule("OP204", "crosses-step-boundary", Severity.ERROR, Severity.ERROR, crosses_step_boundary),
-    Rule("OP205", "shellcheck-error", Severity.WARNING, Severity.ERROR, shellcheck_error),
-    Rule(
-        "OP208", "blank-after-backslash", Severity.WARNING, Severity.WARNING, blank_after_backslash
-    ),
-    Rule("OP209", "shellcheck-warning", Severity.WARNING, Severity.WARNING, shellcheck_warning),
-)

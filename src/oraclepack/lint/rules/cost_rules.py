@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from oraclepack.lint.finding import Severity
-from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.pack.questions import asking_calls
 from oraclepack.pack.tool_call import Attachment, AttachmentKind, ToolCall
 from oraclepack.tools.oracle_models import resolve_model
@@ -25,6 +25,7 @@ _OPEN = (
 )
 
 
+@rule("OP701", Severity.ADVICE)
 def sent_with_most_calls(subject: Subject) -> Iterator[Problem]:
     """No file is sent with more than half of the calls of a pack.
 
@@ -72,6 +73,7 @@ def sent_with_most_calls(subject: Subject) -> Iterator[Problem]:
             yield Problem(places[0].span, message, hint)
 
 
+@rule("OP702", Severity.ADVICE)
 def material_in_prompt(subject: Subject) -> Iterator[Problem]:
     """A prompt holds the question, and files hold the material.
 
@@ -139,6 +141,7 @@ def is_pro_for_yes_or_no(call: ToolCall) -> bool:
     )
 
 
+@rule("OP703", Severity.ADVICE)
 def pro_model_for_yes_or_no(subject: Subject) -> Iterator[Problem]:
     """A question that a yes or a no answers does not ask a Pro model.
 
@@ -159,16 +162,3 @@ def pro_model_for_yes_or_no(subject: Subject) -> Iterator[Problem]:
             if is_pro_for_yes_or_no(call) and call.prompt is not None:
                 message = "a Pro model is asked what a yes or a no answers"
                 yield Problem(call.prompt.span, message, "name a smaller model: -m gpt-5.2")
-
-
-RULES = (
-    Rule("OP701", "sent-with-most-calls", Severity.ADVICE, Severity.ADVICE, sent_with_most_calls),
-    Rule("OP702", "material-in-prompt", Severity.ADVICE, Severity.ADVICE, material_in_prompt),
-    Rule(
-        "OP703",
-        "pro-model-for-yes-or-no",
-        Severity.ADVICE,
-        Severity.ADVICE,
-        pro_model_for_yes_or_no,
-    ),
-)

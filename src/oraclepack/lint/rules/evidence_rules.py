@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.quoted_evidence import QuotedLine
-from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.pack.tool_call import AttachmentKind
 from oraclepack.system.printable import one_line
 
 _LONGEST = 80
 
 
+@rule("OP311", Severity.WARNING, Severity.ERROR)
 def false_evidence(subject: Subject) -> Iterator[Problem]:
     """Every quoted line is in its file, as it is quoted.
 
@@ -58,6 +59,7 @@ def _complaint(quote: QuotedLine, actual: str | None) -> str:
     return f"{quote.path}:{quote.line}{at} says something else: {shown or 'nothing'}"
 
 
+@rule("OP312", Severity.WARNING, Severity.ERROR)
 def evidence_not_attached(subject: Subject) -> Iterator[Problem]:
     """The files of quoted lines are attached to the question.
 
@@ -100,6 +102,7 @@ def evidence_not_attached(subject: Subject) -> Iterator[Problem]:
                 yield Problem(quote.span, message, f'add -f "{path}"', step=evidence.step.id)
 
 
+@rule("OP313", Severity.WARNING, Severity.ERROR)
 def no_evidence(subject: Subject) -> Iterator[Problem]:
     """A question quotes evidence where it announces it, or where most others do.
 
@@ -139,10 +142,3 @@ def no_evidence(subject: Subject) -> Iterator[Problem]:
         else:
             continue
         yield Problem(step.header.span, message, "quote lines as `- path:line  text`", step=step.id)
-
-
-RULES = (
-    Rule("OP311", "false-evidence", Severity.WARNING, Severity.ERROR, false_evidence),
-    Rule("OP312", "evidence-not-attached", Severity.WARNING, Severity.ERROR, evidence_not_attached),
-    Rule("OP313", "no-evidence", Severity.WARNING, Severity.ERROR, no_evidence),
-)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from oraclepack.errors import did_you_mean
 from oraclepack.lint.finding import Severity
-from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.pack.model import CATEGORIES, HEADER_FIELDS, META_OPENS, Attribute, Step
 from oraclepack.pack.questions import roi_disorder
 from oraclepack.pack.script import Span
@@ -14,6 +14,7 @@ _EXACT = 1e-9
 """Room for what binary fractions do to decimal ones."""
 
 
+@rule("OP301", Severity.WARNING, Severity.ERROR, only_strict=True)
 def missing_header_field(subject: Subject) -> Iterator[Problem]:
     """A step header gives ROI, impact, confidence, effort, horizon, category and reference.
 
@@ -36,6 +37,7 @@ def missing_header_field(subject: Subject) -> Iterator[Problem]:
             yield Problem(step.header.span, message, hint)
 
 
+@rule("OP302", Severity.WARNING, Severity.ERROR)
 def bad_number(subject: Subject) -> Iterator[Problem]:
     """ROI, impact, confidence and effort are plain numbers.
 
@@ -61,6 +63,7 @@ def bad_number(subject: Subject) -> Iterator[Problem]:
             yield Problem(wrong[0][1].span, message, "write numbers, such as confidence=0.8")
 
 
+@rule("OP303", Severity.WARNING, Severity.ERROR)
 def unknown_category(subject: Subject) -> Iterator[Problem]:
     """The category of a step is one of the ten fixed ones, spelled as they are.
 
@@ -84,6 +87,7 @@ def unknown_category(subject: Subject) -> Iterator[Problem]:
             yield Problem(attribute.span, message, hint)
 
 
+@rule("OP304", Severity.WARNING, Severity.ERROR)
 def roi_order(subject: Subject) -> Iterator[Problem]:
     """Steps stand by ROI, the highest first; of equal ones, the one with less effort first.
 
@@ -111,6 +115,7 @@ def roi_order(subject: Subject) -> Iterator[Problem]:
         )
 
 
+@rule("OP305", Severity.WARNING, Severity.ERROR)
 def roi_formula(subject: Subject) -> Iterator[Problem]:
     """ROI is impact × confidence ÷ effort, as far as the written decimals show.
 
@@ -174,6 +179,7 @@ def _decimals(number: Attribute) -> int:
     return len(decimals) if decimals.isdigit() else 0
 
 
+@rule("OP309", Severity.WARNING)
 def meta_disagrees(subject: Subject) -> Iterator[Problem]:
     """The metadata in a prompt names the same category and reference as the header.
 
@@ -219,20 +225,3 @@ def _meta_place(step: Step, name: str) -> Span:
                 return Span.at(place) if step.span.holds_line(place) else call.span
         return call.span
     return step.header.span
-
-
-RULES = (
-    Rule(
-        "OP301",
-        "missing-header-field",
-        Severity.WARNING,
-        Severity.ERROR,
-        missing_header_field,
-        only_strict=True,
-    ),
-    Rule("OP302", "bad-number", Severity.WARNING, Severity.ERROR, bad_number),
-    Rule("OP303", "unknown-category", Severity.WARNING, Severity.ERROR, unknown_category),
-    Rule("OP304", "roi-order", Severity.WARNING, Severity.ERROR, roi_order),
-    Rule("OP305", "roi-formula", Severity.WARNING, Severity.ERROR, roi_formula),
-    Rule("OP309", "meta-disagrees", Severity.WARNING, Severity.WARNING, meta_disagrees),
-)

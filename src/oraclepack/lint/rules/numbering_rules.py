@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from oraclepack.lint.finding import Edit, Fix, Severity
-from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.step_boundaries import HEADER
 from oraclepack.pack.script import Comment, Span
@@ -112,6 +112,7 @@ def _coverage_names_steps(pack: Pack) -> bool:
 STRICT_STEPS = 20
 
 
+@rule("OP105", Severity.ERROR)
 def no_steps(subject: Subject) -> Iterator[Problem]:
     """The bash block has at least one step.
 
@@ -131,6 +132,7 @@ def no_steps(subject: Subject) -> Iterator[Problem]:
         yield Problem(Span.at(block.span.line), message, "open each step with a line # 01) title")
 
 
+@rule("OP106", Severity.ERROR)
 def malformed_step_number(subject: Subject) -> Iterator[Problem]:
     """A step header is a comment on a line of its own, with a number of two digits.
 
@@ -154,6 +156,7 @@ def malformed_step_number(subject: Subject) -> Iterator[Problem]:
             yield Problem(header.span, message, hint, fix)
 
 
+@rule("OP107", Severity.ERROR)
 def step_out_of_order(subject: Subject) -> Iterator[Problem]:
     """Steps are numbered 01, 02, … in the order they are written.
 
@@ -183,6 +186,7 @@ def step_out_of_order(subject: Subject) -> Iterator[Problem]:
         expected = max(expected, header.number + 1)
 
 
+@rule("OP108", Severity.ERROR)
 def duplicate_step(subject: Subject) -> Iterator[Problem]:
     """Every step has a number of its own.
 
@@ -210,6 +214,7 @@ def duplicate_step(subject: Subject) -> Iterator[Problem]:
             yield Problem(header.span, message, "give it a number of its own", fix)
 
 
+@rule("OP109", Severity.ERROR)
 def too_many_steps(subject: Subject) -> Iterator[Problem]:
     """A pack has at most 99 steps.
 
@@ -231,6 +236,7 @@ def too_many_steps(subject: Subject) -> Iterator[Problem]:
         yield Problem(headers[MOST_STEPS].span, message, "split the pack into several")
 
 
+@rule("OP110", Severity.WARNING, Severity.ERROR, only_strict=True)
 def wrong_step_count(subject: Subject) -> Iterator[Problem]:
     """A strict pack has exactly 20 steps.
 
@@ -255,6 +261,7 @@ def wrong_step_count(subject: Subject) -> Iterator[Problem]:
         yield Problem(Span.at(block.span.line), message, "leave --strict out, or ask 20 questions")
 
 
+@rule("OP116", Severity.WARNING)
 def swallowed_header(subject: Subject) -> Iterator[Problem]:
     """A comment that looks like the next step header is one.
 
@@ -282,6 +289,7 @@ def swallowed_header(subject: Subject) -> Iterator[Problem]:
         yield Problem(merged.comment.span, message, hint)
 
 
+@rule("OP117", Severity.WARNING, Severity.ERROR)
 def header_outside_block(subject: Subject) -> Iterator[Problem]:
     """Step headers stand in the bash block only.
 
@@ -315,22 +323,3 @@ def header_outside_block(subject: Subject) -> Iterator[Problem]:
             span = Span(number, line.index("#") + 1, number, len(line) + 1)
             hint = "move the step into the bash block, or leave out the number"
             yield Problem(span, "this step header is outside of the bash block", hint)
-
-
-RULES = (
-    Rule("OP105", "no-steps", Severity.ERROR, Severity.ERROR, no_steps),
-    Rule("OP106", "malformed-step-number", Severity.ERROR, Severity.ERROR, malformed_step_number),
-    Rule("OP107", "step-out-of-order", Severity.ERROR, Severity.ERROR, step_out_of_order),
-    Rule("OP108", "duplicate-step", Severity.ERROR, Severity.ERROR, duplicate_step),
-    Rule("OP109", "too-many-steps", Severity.ERROR, Severity.ERROR, too_many_steps),
-    Rule(
-        "OP110",
-        "wrong-step-count",
-        Severity.WARNING,
-        Severity.ERROR,
-        wrong_step_count,
-        only_strict=True,
-    ),
-    Rule("OP116", "swallowed-header", Severity.WARNING, Severity.WARNING, swallowed_header),
-    Rule("OP117", "header-outside-block", Severity.WARNING, Severity.ERROR, header_outside_block),
-)

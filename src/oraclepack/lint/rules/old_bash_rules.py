@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from oraclepack.lint.finding import Severity
-from oraclepack.lint.rule import Problem, Rule, Subject, text_between
+from oraclepack.lint.rule import Problem, Subject, rule, text_between
 from oraclepack.lint.wrapped_calls import Stretch
 from oraclepack.pack.script import Span, Substitution
 
@@ -20,6 +20,7 @@ _DECLARERS = ("declare", "typeset", "local")
 _MAP = r"[ \t]*(?:declare|typeset|local)[ \t]+-[a-zA-Z]{0,9}A[a-zA-Z]*[ \t]+\w+(?:=\(|$)"
 
 
+@rule("OP206", Severity.ADVICE)
 def unclosed_quote_in_heredoc(subject: Subject) -> Iterator[Problem]:
     """The quotes of heredocs inside `$(…)` come in pairs, apostrophes among them.
 
@@ -69,6 +70,7 @@ def _unclosed_quote(substitution: Substitution, lines: list[str]) -> Span | None
     return Span.at(span.line + before.count("\n"), column)
 
 
+@rule("OP207", Severity.ADVICE)
 def needs_bash_4(subject: Subject) -> Iterator[Problem]:
     """The block does with bash 3.2.
 
@@ -140,15 +142,3 @@ def _maps(stretch: Stretch) -> Iterator[tuple[str, Span]]:
 
 def _declares(line: str) -> bool:
     return line.lstrip(" \t").startswith(_DECLARERS) and re.match(_MAP, line) is not None
-
-
-RULES = (
-    Rule(
-        "OP206",
-        "unclosed-quote-in-heredoc",
-        Severity.ADVICE,
-        Severity.ADVICE,
-        unclosed_quote_in_heredoc,
-    ),
-    Rule("OP207", "needs-bash-4", Severity.ADVICE, Severity.ADVICE, needs_bash_4),
-)

@@ -8,7 +8,7 @@ import msgspec
 from oraclepack.errors import did_you_mean
 from oraclepack.lint.facts import PathKind, output_words, stays_put
 from oraclepack.lint.finding import Severity
-from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.pack.contract import MARKERS, contradiction, requested_format
 from oraclepack.pack.model import CONTRACT, Step
 from oraclepack.pack.questions import asking_calls, destinations
@@ -30,6 +30,7 @@ class _KnownOutput(msgspec.Struct, frozen=True):
     span: Span
 
 
+@rule("OP501", Severity.WARNING, Severity.ERROR)
 def no_write_output(subject: Subject) -> Iterator[Problem]:
     """An oracle call says where its answer goes.
 
@@ -52,6 +53,7 @@ def no_write_output(subject: Subject) -> Iterator[Problem]:
             yield Problem(call.span, message, "add --write-output <path>", step=step.id)
 
 
+@rule("OP502", Severity.ERROR)
 def output_collision(subject: Subject) -> Iterator[Problem]:
     """No two calls write the same file.
 
@@ -107,6 +109,7 @@ def _one_of_two(before: _KnownOutput, after: _KnownOutput) -> bool:
     return bool((before.call.places | after.call.places) & uncertain)
 
 
+@rule("OP503", Severity.ERROR)
 def output_leaves_project(subject: Subject) -> Iterator[Problem]:
     """An output lies in the project, outside `.git/` and oraclepack's own records.
 
@@ -146,6 +149,7 @@ def _leaves(word: Word, subject: Subject) -> str | None:
     return "leads out of the project" if outside else None
 
 
+@rule("OP504", Severity.WARNING)
 def contradicted_contract(subject: Subject) -> Iterator[Problem]:
     """The prompt asks for the section that the output is named for.
 
@@ -196,6 +200,7 @@ def _prompt_line(call: ToolCall, step: Step, offset: int) -> Span:
     return place if step.span.holds_line(place.line) else call.span
 
 
+@rule("OP505", Severity.WARNING)
 def output_named_dash(subject: Subject) -> Iterator[Problem]:
     """`--write-output` names a file; `-` is not standard output there.
 
@@ -217,6 +222,7 @@ def output_named_dash(subject: Subject) -> Iterator[Problem]:
                     yield Problem(word.span, "this writes a file named -", "name a file")
 
 
+@rule("OP506", Severity.WARNING)
 def output_never_made(subject: Subject) -> Iterator[Problem]:
     """A call with one output asks one model.
 
@@ -246,6 +252,7 @@ def output_never_made(subject: Subject) -> Iterator[Problem]:
                 )
 
 
+@rule("OP507", Severity.ERROR)
 def unusable_output_path(subject: Subject) -> Iterator[Problem]:
     """An output path names a file that can be written.
 
@@ -271,16 +278,3 @@ def unusable_output_path(subject: Subject) -> Iterator[Problem]:
         if fault is not None:
             message = f"no answer can be written to {path!r}: {fault}"
             yield Problem(word.span, message, "write the path of a file", step=step.id)
-
-
-RULES = (
-    Rule("OP501", "no-write-output", Severity.WARNING, Severity.ERROR, no_write_output),
-    Rule("OP502", "output-collision", Severity.ERROR, Severity.ERROR, output_collision),
-    Rule("OP503", "output-leaves-project", Severity.ERROR, Severity.ERROR, output_leaves_project),
-    Rule(
-        "OP504", "contradicted-contract", Severity.WARNING, Severity.WARNING, contradicted_contract
-    ),
-    Rule("OP505", "output-named-dash", Severity.WARNING, Severity.WARNING, output_named_dash),
-    Rule("OP506", "output-never-made", Severity.WARNING, Severity.WARNING, output_never_made),
-    Rule("OP507", "unusable-output-path", Severity.ERROR, Severity.ERROR, unusable_output_path),
-)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from oraclepack.lint.finding import Edit, Fix, Severity
 from oraclepack.lint.prompt_texts import MEANT, PromptText, escapes
-from oraclepack.lint.rule import Problem, Rule, Subject, text_between
+from oraclepack.lint.rule import Problem, Subject, rule, text_between
 from oraclepack.pack.script import Expansion, ExpansionKind
 
 _LONGEST = 40
@@ -13,6 +13,7 @@ ABOUT_PROMPTS = frozenset({"OP203", "OP210", "OP211", "OP212"})
 others it is prose: an orphaned flag there, say, is none."""
 
 
+@rule("OP210", Severity.ERROR)
 def backquotes_in_prompt(subject: Subject) -> Iterator[Problem]:
     r"""No prompt holds backquotes that bash would run.
 
@@ -56,6 +57,7 @@ def _is_meant(subject: Subject, expansion: Expansion) -> bool:
     return bool(words) and words[0] in MEANT
 
 
+@rule("OP211", Severity.WARNING)
 def command_in_prompt(subject: Subject) -> Iterator[Problem]:
     r"""A `$(…)` in a prompt runs a command that is plainly meant.
 
@@ -99,6 +101,7 @@ def _is_plain(subject: Subject, expansion: Expansion) -> bool:
     )
 
 
+@rule("OP212", Severity.WARNING)
 def empty_variable_in_prompt(subject: Subject) -> Iterator[Problem]:
     r"""A variable in a prompt is set somewhere.
 
@@ -145,16 +148,3 @@ def _source_of(subject: Subject, expansion: Expansion) -> str:
     """The source of an expansion, on one line and cut where it is long."""
     text = " ".join(text_between(subject.lines, expansion.span).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-RULES = (
-    Rule("OP210", "backquotes-in-prompt", Severity.ERROR, Severity.ERROR, backquotes_in_prompt),
-    Rule("OP211", "command-in-prompt", Severity.WARNING, Severity.WARNING, command_in_prompt),
-    Rule(
-        "OP212",
-        "empty-variable-in-prompt",
-        Severity.WARNING,
-        Severity.WARNING,
-        empty_variable_in_prompt,
-    ),
-)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from oraclepack.errors import did_you_mean
 from oraclepack.lint.duplicates import duplicates
 from oraclepack.lint.finding import Severity
-from oraclepack.lint.rule import Problem, Rule, Subject
-from oraclepack.lint.rules import evidence_rules, header_rules
+from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.pack.model import CATEGORIES, PLACEHOLDER, Coverage, CoverageLine, Step
 from oraclepack.pack.questions import asking_calls
 
@@ -15,6 +14,7 @@ _VERDICT = re.compile(r"[\W_]*(?P<word>ok|missing)\b(?P<rest>.*)$", re.IGNORECAS
 _STEP_ID = re.compile(r"\b\d{2}\b")
 
 
+@rule("OP306", Severity.WARNING, Severity.ERROR)
 def duplicate_question(subject: Subject) -> Iterator[Problem]:
     """No two steps ask nearly the same question.
 
@@ -44,6 +44,7 @@ def duplicate_question(subject: Subject) -> Iterator[Problem]:
         yield Problem(pair.again.span, message, hint, step=again.id)
 
 
+@rule("OP307", Severity.WARNING, Severity.ERROR)
 def wrong_coverage_check(subject: Subject) -> Iterator[Problem]:
     """The coverage check names each of the ten categories once and agrees with the steps.
 
@@ -135,6 +136,7 @@ def _false_verdict(line: CoverageLine, category: str, steps: tuple[Step, ...]) -
             yield Problem(line.span, message, "write OK")
 
 
+@rule("OP308", Severity.WARNING, Severity.ERROR)
 def several_questions_in_step(subject: Subject) -> Iterator[Problem]:
     """A step asks one question.
 
@@ -160,6 +162,7 @@ def several_questions_in_step(subject: Subject) -> Iterator[Problem]:
             yield Problem(groups[1][0].span, message, hint, step=step.id)
 
 
+@rule("OP310", Severity.WARNING, Severity.ERROR, only_strict=True)
 def step_without_question(subject: Subject) -> Iterator[Problem]:
     """Under `--strict`, every step asks a question.
 
@@ -186,6 +189,7 @@ def step_without_question(subject: Subject) -> Iterator[Problem]:
         yield Problem(silent[0].header.span, message, hint)
 
 
+@rule("OP314", Severity.ERROR)
 def unwritten_question(subject: Subject) -> Iterator[Problem]:
     """No question of a template is left as it came.
 
@@ -206,40 +210,3 @@ def unwritten_question(subject: Subject) -> Iterator[Problem]:
                 hint = f"write your question in place of {PLACEHOLDER} …>"
                 message = f"step {step.id} asks the question of the template"
                 yield Problem(call.prompt.span, message, hint, step=step.id)
-
-
-RULES = tuple(
-    sorted(
-        (
-            *header_rules.RULES,
-            *evidence_rules.RULES,
-            Rule(
-                "OP306", "duplicate-question", Severity.WARNING, Severity.ERROR, duplicate_question
-            ),
-            Rule(
-                "OP307",
-                "wrong-coverage-check",
-                Severity.WARNING,
-                Severity.ERROR,
-                wrong_coverage_check,
-            ),
-            Rule(
-                "OP308",
-                "several-questions-in-step",
-                Severity.WARNING,
-                Severity.ERROR,
-                several_questions_in_step,
-            ),
-            Rule(
-                "OP310",
-                "step-without-question",
-                Severity.WARNING,
-                Severity.ERROR,
-                step_without_question,
-                only_strict=True,
-            ),
-            Rule("OP314", "unwritten-question", Severity.ERROR, Severity.ERROR, unwritten_question),
-        ),
-        key=lambda rule: rule.id,
-    )
-)

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.fix import LINE_ENDS
-from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.pack.model import Fence
 from oraclepack.pack.script import Span
 
 _SHELLS = frozenset({"sh", "shell", "zsh", "console", "shell-session", "bash-session", ""})
 
 
+@rule("OP101", Severity.ERROR)
 def no_bash_block(subject: Subject) -> Iterator[Problem]:
     """The file holds a fenced block whose info string is `bash`.
 
@@ -50,6 +51,7 @@ def _may_mean_bash(fence: Fence) -> bool:
     return bool(fence.marker) and (language == "bash" or language in _SHELLS)
 
 
+@rule("OP102", Severity.WARNING, Severity.ERROR)
 def several_bash_blocks(subject: Subject) -> Iterator[Problem]:
     """The file holds one bash block, not several.
 
@@ -81,6 +83,7 @@ def several_bash_blocks(subject: Subject) -> Iterator[Problem]:
         yield Problem(block.span, message, "move its steps into the first block")
 
 
+@rule("OP103", Severity.WARNING, Severity.ERROR)
 def other_fence(subject: Subject) -> Iterator[Problem]:
     """The bash block is the only fenced block of the file.
 
@@ -115,6 +118,7 @@ def other_fence(subject: Subject) -> Iterator[Problem]:
             yield Problem(fence.span, message, "indent its text by four spaces instead")
 
 
+@rule("OP104", Severity.ERROR)
 def unclosed_fence(subject: Subject) -> Iterator[Problem]:
     """Every fence is closed.
 
@@ -142,6 +146,7 @@ def unclosed_fence(subject: Subject) -> Iterator[Problem]:
             yield Problem(Span.at(fence.span.line), "this fence is never closed", hint)
 
 
+@rule("OP111", Severity.ADVICE)
 def foreign_line_ends(subject: Subject) -> Iterator[Problem]:
     """The file has LF line ends and no byte order mark.
 
@@ -170,12 +175,3 @@ def foreign_line_ends(subject: Subject) -> Iterator[Problem]:
     if faults:
         message = f"the file has {' and '.join(faults)}"
         yield Problem(Span.at(1), message, "validate --fix removes them", LINE_ENDS)
-
-
-RULES = (
-    Rule("OP101", "no-bash-block", Severity.ERROR, Severity.ERROR, no_bash_block),
-    Rule("OP102", "several-bash-blocks", Severity.WARNING, Severity.ERROR, several_bash_blocks),
-    Rule("OP103", "other-fence", Severity.WARNING, Severity.ERROR, other_fence),
-    Rule("OP104", "unclosed-fence", Severity.ERROR, Severity.ERROR, unclosed_fence),
-    Rule("OP111", "foreign-line-ends", Severity.ADVICE, Severity.ADVICE, foreign_line_ends),
-)

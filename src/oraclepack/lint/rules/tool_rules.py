@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.interactive import waiting
-from oraclepack.lint.rule import Problem, Rule, Subject
+from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.pack.questions import asking_calls
 from oraclepack.pack.script import Enclosure, SimpleCommand, Span
 from oraclepack.pack.tool_call import FlagProblem, ToolCall
@@ -23,6 +23,7 @@ _PLACEHOLDER = re.compile(r"\{\{\s*[\w.-]+\s*\}\}")
 _OPENED = re.compile(r"[\w.-]+\s*\}\}")
 
 
+@rule("OP601", Severity.WARNING, Severity.ERROR)
 def unguarded_tool(subject: Subject) -> Iterator[Problem]:
     """A step that uses codex, gemini or task-master checks first that it is installed.
 
@@ -55,6 +56,7 @@ def unguarded_tool(subject: Subject) -> Iterator[Problem]:
             yield Problem(call.span, message, hint, step=step.id)
 
 
+@rule("OP602", Severity.WARNING)
 def interactive_use(subject: Subject) -> Iterator[Problem]:
     """No command of a step waits for a person.
 
@@ -76,6 +78,7 @@ def interactive_use(subject: Subject) -> Iterator[Problem]:
             yield Problem(use.span, use.message, use.hint, step=step.id)
 
 
+@rule("OP603", Severity.WARNING)
 def not_interceptable(subject: Subject) -> Iterator[Problem]:
     """A tool is called in a way that oraclepack can intercept.
 
@@ -99,6 +102,7 @@ def not_interceptable(subject: Subject) -> Iterator[Problem]:
                 yield Problem(call.span, message, hint, step=step.id)
 
 
+@rule("OP604", Severity.WARNING)
 def refused_argument(subject: Subject) -> Iterator[Problem]:
     """A tool is given flags and words that it knows.
 
@@ -139,6 +143,7 @@ def _refusal(call: ToolCall, problem: FlagProblem) -> tuple[str, str]:
             return f"{name} does not take this value for {problem.spelled}", hint
 
 
+@rule("OP606", Severity.WARNING)
 def call_in_background(subject: Subject) -> Iterator[Problem]:
     """A step waits for the calls that it sends to the background.
 
@@ -164,6 +169,7 @@ def call_in_background(subject: Subject) -> Iterator[Problem]:
                 yield Problem(call.span, message, "remove the &, or end the step with wait")
 
 
+@rule("OP607", Severity.WARNING)
 def detached_call(subject: Subject) -> Iterator[Problem]:
     """An oracle call stays until its answer is there.
 
@@ -187,6 +193,7 @@ def detached_call(subject: Subject) -> Iterator[Problem]:
                 yield Problem(waits[-1].span, message, "remove --no-wait")
 
 
+@rule("OP608", Severity.WARNING)
 def closed_pipe(subject: Subject) -> Iterator[Problem]:
     """What reads from oracle reads to the end.
 
@@ -226,6 +233,7 @@ def _stops_early(command: SimpleCommand) -> bool:
     return flags is not None and (not flags or any(word.startswith(flags) for word in given))
 
 
+@rule("OP609", Severity.WARNING)
 def unrendered_placeholder(subject: Subject) -> Iterator[Problem]:
     """No `{{placeholder}}` of a template is where a command or its files should be.
 
@@ -257,21 +265,3 @@ def unrendered_placeholder(subject: Subject) -> Iterator[Problem]:
             if match is not None:
                 message = f"{match[0]} is a placeholder, not a path"
                 yield Problem(word.span, message, "fill in the template", step=step.id)
-
-
-RULES = (
-    Rule("OP601", "unguarded-tool", Severity.WARNING, Severity.ERROR, unguarded_tool),
-    Rule("OP602", "interactive-use", Severity.WARNING, Severity.WARNING, interactive_use),
-    Rule("OP603", "not-interceptable", Severity.WARNING, Severity.WARNING, not_interceptable),
-    Rule("OP604", "refused-argument", Severity.WARNING, Severity.WARNING, refused_argument),
-    Rule("OP606", "call-in-background", Severity.WARNING, Severity.WARNING, call_in_background),
-    Rule("OP607", "detached-call", Severity.WARNING, Severity.WARNING, detached_call),
-    Rule("OP608", "closed-pipe", Severity.WARNING, Severity.WARNING, closed_pipe),
-    Rule(
-        "OP609",
-        "unrendered-placeholder",
-        Severity.WARNING,
-        Severity.WARNING,
-        unrendered_placeholder,
-    ),
-)
