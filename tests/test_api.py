@@ -167,7 +167,7 @@ def test_one_pack_or_several_are_checked(pack: str) -> None:
     run_pack(pack)
 
     assert validate_packs(pack).ok
-    assert validate_packs([pack, pack]).checked[0].path == pack
+    assert validate_packs([pack, pack]).checked[0].report.path == pack
     assert verify_outputs(pack).totals.steps == 2
 
 

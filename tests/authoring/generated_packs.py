@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from oraclepack.authoring.generate import GenerateRequest, GenerateResult, generate
-from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import path_facts
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.finding import Finding, Severity
 from oraclepack.lint.rule import Subject
 from oraclepack.lint.rule_registry import RULES
+from oraclepack.lint.script_checks import check_syntax
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.pack.tool_call import AttachmentKind

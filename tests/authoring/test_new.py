@@ -21,12 +21,12 @@ def test_a_template_lacks_nothing_but_questions(
     assert got.code == 0
     checked = check_pack(path, Settings())
     asks = {"runbook": 0, "single": 2, "chunked": 1}[template]
-    assert [finding.rule for finding in checked.findings] == ["OP314"] * asks
+    assert [finding.rule for finding in checked.report.findings] == ["OP314"] * asks
     text = path.read_text()
     for question in ("Which timer fires twice after a reload?", "Who may void an invoice?"):
         text = re.sub("<your question: [^>]*>", question, text, count=1)
     path.write_text(text)
-    assert check_pack(path, Settings()).findings == ()
+    assert check_pack(path, Settings()).report.findings == ()
     assert checked.pack.text.startswith("# My pack\n")
     assert sum(line.startswith("# ") for line in checked.pack.text.splitlines()) > 6
 
@@ -40,7 +40,7 @@ def test_a_question_of_a_template_is_strict_but_for_the_count(
 
     checked = check_pack(path, Settings(values={STRICT.name: True}))
 
-    errors = [f.rule for f in checked.findings if f.severity is Severity.ERROR]
+    errors = [f.rule for f in checked.report.findings if f.severity is Severity.ERROR]
     assert set(errors) == {"OP110", "OP314"}
 
 

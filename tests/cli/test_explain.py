@@ -3,7 +3,7 @@
 import jsonschema
 import pytest
 
-from oraclepack.lint.rule_docs import rule_texts
+from oraclepack.lint.rule_docs import explain_rules
 from oraclepack.lint.rule_registry import RULES
 from oraclepack.view.report.schemas import schema_of
 from tests.cli.answers import answer
@@ -49,7 +49,7 @@ def test_the_data_keeps_its_schema(
 
 
 def test_sarif_lists_every_rule() -> None:
-    texts = rule_texts()
+    texts = explain_rules().rules
 
-    assert [text.id for text in texts] == [rule.id for rule in RULES]
-    assert all(text.summary and text.help for text in texts)
+    assert [text.rule for text in texts] == [rule.id for rule in RULES]
+    assert all(text.summary and text.text for text in texts)

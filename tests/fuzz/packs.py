@@ -11,7 +11,7 @@ from pathlib import Path
 
 from oraclepack.cli.finding_text import as_text
 from oraclepack.errors import InputError
-from oraclepack.lint.rule_docs import rule_texts, rules_named
+from oraclepack.lint.rule_docs import explain_rules
 from oraclepack.lint.validate import CheckedPack, check_pack
 from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import CWD, STRICT, Settings, SettingValue
@@ -40,7 +40,7 @@ class Passage:
 def sound_packs() -> tuple[bytes, ...]:
     """What the damage starts from: the examples, a strict pack, and each rule's own examples."""
     whole = [path.read_bytes() for path in sorted((ROOT / "examples").glob("*.md"))]
-    parts = [part for doc in rules_named(None) for part in (doc.bad, doc.good)]
+    parts = [part for doc in explain_rules().rules for part in (doc.bad, doc.good)]
     short = [f"# p\n\n```bash\n{part}\n```\n".encode() for part in parts]
     # Whole packs are few and short ones many: as many turns for both.
     long = [*whole, strict_text().encode(), b"".join(short[:6])]
@@ -57,11 +57,11 @@ def validate(file: Path) -> CheckedPack | None:
 
 def use(file: Path, checked: CheckedPack) -> None:
     """Print a judgement in every format, then let the fixes work."""
-    findings = {checked.path: checked.findings}
+    findings = {checked.report.path: checked.report.findings}
     as_text((checked,))
-    sarif(findings, rule_texts(), "0")
+    sarif(findings, explain_rules().rules, "0")
     annotations(findings)
-    if any(finding.fix for finding in checked.findings):
+    if any(finding.fix for finding in checked.report.findings):
         check_pack(file, _settings(file), fix=True)
 
 

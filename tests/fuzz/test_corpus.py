@@ -53,7 +53,7 @@ def test_what_broke_the_judge_is_judged(
     assert checked is not None
     pack = checked.pack
     assert (len(pack.steps), sum(len(step.calls) for step in pack.steps)) == (steps, calls)
-    assert rule is None or rule in {finding.rule for finding in checked.findings}
+    assert rule is None or rule in {finding.rule for finding in checked.report.findings}
     use(file, checked)
 
 

@@ -176,6 +176,6 @@ def test_only_errors_of_shellcheck_are_errors(strict: bool, expected: list[Sever
 def test_an_orphaned_flag_is_named_with_its_line_column_and_step() -> None:
     (finding,) = findings_of(pack_text("# 01) a\noracle\n  -p why"), select=("OP201",))
 
-    assert (finding.span.line, finding.span.column, finding.step) == (6, 3, "01")
+    assert (finding.span.line, finding.span.column, finding.step_id) == (6, 3, "01")
     assert finding.message == "orphaned flag -p: bash would run it as a command"
     assert finding.hint == "add a backslash at the end of line 5"

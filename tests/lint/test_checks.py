@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.lint.bash_syntax import check_syntax
-from oraclepack.lint.external_checks import complete, facts_for, nearest_files, path_facts
+from oraclepack.lint.external_checks import facts_for, nearest_files, path_facts
 from oraclepack.lint.facts import CheckStatus, PathFact, PathKind
-from oraclepack.lint.shellcheck import Shellcheck
+from oraclepack.lint.script_checks import Shellcheck, check_syntax
 from oraclepack.pack.parse.read_pack import parse_pack
-from oraclepack.shell.checker import Checker
+from oraclepack.shell.checker import Checker, complete
 from tests.packs import a_pack, a_strict_pack, some_steps
 
 Hide = Callable[..., Path]

@@ -36,7 +36,7 @@ def test_findings_stand_in_the_order_of_the_file_and_none_stands_twice() -> None
 
 
 def test_a_finding_belongs_to_the_step_of_its_line_unless_the_rule_names_one() -> None:
-    assert [finding.step for finding in lint(SUBJECT, TOY)] == ["02", None, "02"]
+    assert [finding.step_id for finding in lint(SUBJECT, TOY)] == ["02", None, "02"]
 
 
 @pytest.mark.parametrize(

@@ -204,8 +204,8 @@ def test_all_kinds_of_fixes_at_once(tmp_path: Path) -> None:
 
 
 def _finding(*edits: tuple[Span, str]) -> Finding:
-    fix = Fix("change it", tuple(Edit(span, text) for span, text in edits))
-    return Finding("OP901", "toy", Severity.WARNING, Span.at(1), "wrong", fix=fix)
+    fix = Fix("change it", tuple(Edit.of(span, text) for span, text in edits))
+    return Finding("OP901", "toy", Severity.WARNING, None, 1, 1, 1, 1, "wrong", fix=fix)
 
 
 ABC = "abc\ndef\n"
@@ -257,7 +257,7 @@ def test_edits(findings: list[Finding], expected: str) -> None:
 
 
 def test_line_ends_have_no_edits() -> None:
-    finding = Finding("OP111", "toy", Severity.ADVICE, Span.at(1), "CRLF", fix=LINE_ENDS)
+    finding = Finding("OP111", "toy", Severity.ADVICE, None, 1, 1, 1, 1, "CRLF", fix=LINE_ENDS)
 
     assert apply_fixes("\ufeffa\r\nb\rc\n", [finding]) == "a\nb\nc\n"
 

@@ -126,7 +126,7 @@ def test_outputs(body: str, expected: list[str]) -> None:
 def test_collisions(bodies: list[str], expected: list[str]) -> None:
     found = findings(some_steps(bodies), only("OP502"))
 
-    assert [each.step for each in found] == expected
+    assert [each.step_id for each in found] == expected
 
 
 def test_a_contradiction_is_shown_at_its_line() -> None:

@@ -350,7 +350,7 @@ def test_the_real_pack_has_one_finding_for_each_damaged_prompt(tmp_path: Path) -
 
     found = findings_of(text, select=("OP2", "OP6"))
 
-    assert [(each.step, each.span.line) for each in found] == damaged
+    assert [(each.step_id, each.span.line) for each in found] == damaged
     assert {each.rule for each in found} == {"OP210"}
     assert (len(prompts), len(damaged)) == (20, 19)
     after = fixed(text)

@@ -70,7 +70,7 @@ def test_missing_fields_are_named_at_the_header() -> None:
 
     (found,) = findings(bash, only("OP301"), strict=True)
 
-    assert (found.span.line, found.step) == (4, "01")
+    assert (found.span.line, found.step_id) == (4, "01")
     assert found.message == "the header of step 01 lacks horizon, category, reference"
 
 
@@ -94,7 +94,7 @@ def test_roi_order(scores: list[tuple[int, int]], expected: list[str]) -> None:
         f"# {n:02}) ROI={roi} effort={effort}\ntrue\n" for n, (roi, effort) in enumerate(scores, 1)
     )
 
-    assert [found.step for found in findings(steps, only("OP304"))] == expected
+    assert [found.step_id for found in findings(steps, only("OP304"))] == expected
 
 
 SHARED = "You are a careful reviewer.\nAnswer format: bullets\n"
@@ -152,7 +152,7 @@ def test_duplicates(prompts: list[str], expected: list[str]) -> None:
 
     found = findings(some_steps(bodies), only("OP306"))
 
-    assert [each.step for each in found] == expected
+    assert [each.step_id for each in found] == expected
 
 
 def test_the_same_words_about_other_files_are_the_same_question() -> None:
@@ -161,7 +161,7 @@ def test_the_same_words_about_other_files_are_the_same_question() -> None:
         for name in "abc"
     ]
 
-    assert [one.step for one in findings(some_steps(bodies), only("OP306"))] == ["02", "03"]
+    assert [one.step_id for one in findings(some_steps(bodies), only("OP306"))] == ["02", "03"]
 
 
 def test_chunks_of_a_step_are_not_duplicates() -> None:
@@ -237,7 +237,7 @@ def test_questions_in_a_step() -> None:
 
     found = findings(some_steps(["true", two, "oracle -p c"]), only("OP308", "OP31"), strict=True)
 
-    assert [(each.rule, each.step, each.message) for each in found] == [
+    assert [(each.rule, each.step_id, each.message) for each in found] == [
         ("OP310", "01", "no oracle question in 01"),
         ("OP308", "02", "step 02 asks 2 questions"),
     ]

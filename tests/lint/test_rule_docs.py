@@ -4,14 +4,13 @@ import re
 
 import pytest
 
-from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
 from oraclepack.lint.facts import Facts, PathFact, PathKind
 from oraclepack.lint.quoted_evidence import evidence_of
 from oraclepack.lint.rule import Rule, Subject
-from oraclepack.lint.rule_docs import ExampleKind, RuleDoc, doc_of, doc_text
+from oraclepack.lint.rule_docs import ExampleKind, RuleDoc, doc_of
 from oraclepack.lint.rule_registry import RULES
-from oraclepack.lint.shellcheck import Shellcheck
+from oraclepack.lint.script_checks import Shellcheck, check_syntax
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.pack.tool_call import AttachmentKind
@@ -89,7 +88,7 @@ def test_nothing_is_left_unsaid(doc: RuleDoc) -> None:
 
 @every_rule
 def test_the_text_tells_everything(doc: RuleDoc) -> None:
-    text = doc_text(doc)
+    text = doc.text
 
     weight = doc.strict_severity if doc.only_strict else doc.severity
     assert text.startswith(f"{doc.rule} {doc.name}: {weight}")

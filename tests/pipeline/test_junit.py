@@ -7,8 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from oraclepack.answers.verification import FailedOutput, Totals, VerifyReport
-from oraclepack.lint.finding import Severity
-from oraclepack.lint.validation import Fields, FindingReport, Ordering, Validation
+from oraclepack.lint.finding import Fields, Finding, Ordering, Severity, Validation
 from oraclepack.pack.questions import Counts, Disorder
 from oraclepack.pipeline.pipeline_exports import cases, junit
 from oraclepack.pipeline.pipeline_report import (
@@ -139,8 +138,8 @@ def test_an_output_that_misses_its_contract_fails_its_step() -> None:
     )
 
 
-def finding(rule: str, severity: Severity) -> FindingReport:
-    return FindingReport(rule, "", severity, "01", 5, 3, f"{rule} is wrong", "", None)
+def finding(rule: str, severity: Severity) -> Finding:
+    return Finding(rule, "", severity, "01", 5, 3, 5, 3, f"{rule} is wrong")
 
 
 INVALID = Validation(

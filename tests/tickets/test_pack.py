@@ -5,12 +5,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import facts_for
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.rule import Subject
 from oraclepack.lint.rule_registry import RULES
+from oraclepack.lint.script_checks import check_syntax
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.tickets.action_pack import pack_text

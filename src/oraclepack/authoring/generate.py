@@ -37,13 +37,13 @@ from oraclepack.authoring.question_selection import (
 )
 from oraclepack.authoring.survey import brief, survey_of
 from oraclepack.errors import AlreadyExistsError, InputError, UsageError
-from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import path_facts, quote_facts
 from oraclepack.lint.facts import Facts
 from oraclepack.lint.finding import Finding, Severity
 from oraclepack.lint.rule import Subject
 from oraclepack.lint.rule_registry import RULES
+from oraclepack.lint.script_checks import check_syntax
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.run.ask_model import AskedModel, ModelAsker
 from oraclepack.run.run_report import RunOutcome
@@ -189,7 +189,7 @@ def _valid_pack(
         questions = number_questions(selected)
         text = write_pack(project.survey, questions, style, project.commit)
         errors = _errors(text, target, len(questions), request.root) if questions else []
-        refused = {str(error.step): error for error in errors if error.step is not None}
+        refused = {str(error.step_id): error for error in errors if error.step_id is not None}
         if not errors:
             return questions, text
         if request.asker is None or not refused:

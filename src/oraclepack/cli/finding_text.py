@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from oraclepack.cli.reply import Styled
-from oraclepack.lint.finding import Finding, Severity
+from oraclepack.lint.finding import CheckRun, Finding, Severity, UnreadablePack
 from oraclepack.lint.validate import CheckedPack
-from oraclepack.lint.validation import CheckRun, UnreadablePack
 from oraclepack.system.printable import one_line, single_lines, visible
 
 _LOOKS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.ADVICE: "cyan"}
@@ -23,8 +22,8 @@ def as_text(
     pieces: list[str | Styled] = []
     for checked in packs:
         lines = checked.pack.text.split("\n")
-        for finding in checked.findings:
-            pieces += _finding(one_line(checked.path), single_lines(finding), lines)
+        for finding in checked.report.findings:
+            pieces += _finding(one_line(checked.report.path), single_lines(finding), lines)
     for checked in packs:
         pieces += _summary(checked)
     for broken in unreadable:
@@ -37,7 +36,7 @@ def as_text(
 
 def _finding(path: str, finding: Finding, lines: list[str]) -> Iterable[str | Styled]:
     span = finding.span
-    step = f" (step {finding.step})" if finding.step else ""
+    step = f" (step {finding.step_id})" if finding.step_id else ""
     yield Styled(f"{path}:{span.line}:{span.column}", "bold")
     yield " "
     yield Styled(finding.rule, _LOOKS[finding.severity])
@@ -80,12 +79,12 @@ def _cells(text: str) -> int:
 
 def _summary(checked: CheckedPack) -> Iterable[str | Styled]:
     counts = checked.report.counts
-    yield Styled(one_line(checked.path), "bold")
+    yield Styled(one_line(checked.report.path), "bold")
     yield (
         f": {_many(counts.steps, 'step')}, {_many(counts.oracle_questions, 'question')}, "
         f"{_many(counts.oracle_invocations, 'oracle call')}: "
     )
-    weights = [finding.severity for finding in checked.findings]
+    weights = [finding.severity for finding in checked.report.findings]
     severities = [
         _many(weights.count(severity), severity.value)
         for severity in Severity
@@ -103,7 +102,7 @@ def _summary(checked: CheckedPack) -> Iterable[str | Styled]:
 def fixed_line(checked: CheckedPack) -> str:
     """What `--fix` wrote: `3 fixes written to docs/pack.md`."""
     count = checked.report.fixed
-    return f"{count} {'fix' if count == 1 else 'fixes'} written to {one_line(checked.path)}"
+    return f"{count} {'fix' if count == 1 else 'fixes'} written to {one_line(checked.report.path)}"
 
 
 def _skipped(checks: Iterable[CheckRun]) -> Iterable[str]:

@@ -140,10 +140,13 @@ def _finding(rule: Rule, problem: Problem, subject: Subject, *, strict: bool) ->
         rule=rule.id,
         name=rule.name,
         severity=rule.strict if strict else rule.severity,
-        span=problem.span,
+        step_id=problem.step or _step_at(subject, problem.span.line),
+        line=problem.span.line,
+        column=problem.span.column,
+        end_line=problem.span.end_line,
+        end_column=problem.span.end_column,
         message=problem.message,
         hint=problem.hint,
-        step=problem.step or _step_at(subject, problem.span.line),
         fix=problem.fix,
     )
 

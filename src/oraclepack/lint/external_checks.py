@@ -8,16 +8,14 @@ from itertools import islice
 from pathlib import Path
 
 from oraclepack.errors import nearest
-from oraclepack.lint.bash_syntax import check_syntax, start_reading
 from oraclepack.lint.facts import CheckStatus, Facts, PathFact, PathKind
 from oraclepack.lint.quoted_evidence import evidence_of
 from oraclepack.lint.rules.attachment_rules import looks_secret
-from oraclepack.lint.shellcheck import Shellcheck
+from oraclepack.lint.script_checks import RunningChecks, check_syntax
 from oraclepack.pack.missing_files import literal_attachments
-from oraclepack.pack.model import Fence, Pack
+from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import is_searched
 from oraclepack.pack.tool_call import AttachmentKind
-from oraclepack.shell.checker import complete
 from oraclepack.system import files
 from oraclepack.system.environment import environment
 from oraclepack.system.git import Git, GitError
@@ -129,24 +127,6 @@ def _true_place(path: str, folder: Callable[[str], str]) -> str:
         return os.path.realpath(path)
     place = f"{folder(above).rstrip('/')}/{name}"
     return os.path.realpath(path) if os.path.islink(place) else place
-
-
-__all__ = ["RunningChecks", "complete", "facts_for"]
-
-
-class RunningChecks:
-    """Shellcheck and bash at work on a block, while its pack is still being read."""
-
-    def __init__(self, block: Fence | None) -> None:
-        # Shellcheck is the slow one: it starts first.
-        self.shellcheck = Shellcheck(block)
-        self.bash = start_reading(block) if block is not None else None
-
-    def stop(self) -> None:
-        """End both: the pack cannot be read, so their results are not needed."""
-        self.shellcheck.drop("the pack cannot be read")
-        if self.bash is not None:
-            self.bash.stop()
 
 
 def facts_for(pack: Pack, project_root: Path, *, started: RunningChecks | None = None) -> Facts:

@@ -1,10 +1,12 @@
-"""What a check reports about a place in a pack."""
+"""What a check reports about a place in a pack, and the reply of `validate` as programs read it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 import msgspec
 
+from oraclepack.lint.facts import CheckStatus
+from oraclepack.pack.questions import Counts, Disorder
 from oraclepack.pack.script import Span
 
 
@@ -16,11 +18,14 @@ class Severity(StrEnum):
     ADVICE = "advice"
 
 
-class Edit(msgspec.Struct, frozen=True):
+class Edit(Span, frozen=True):
     """Replace a stretch of the pack by another text."""
 
-    span: Span
     replacement: str
+
+    @classmethod
+    def of(cls, span: Span, replacement: str) -> "Edit":
+        return cls(span.line, span.column, span.end_line, span.end_column, replacement)
 
 
 class Fix(msgspec.Struct, frozen=True):
@@ -36,21 +41,79 @@ class Finding(msgspec.Struct, frozen=True):
     rule: str
     name: str
     severity: Severity
-    span: Span
+    step_id: str | None
+    line: int
+    column: int
+    end_line: int
+    end_column: int
     message: str
     hint: str = ""
-    step: str | None = None
     fix: Fix | None = None
 
     @property
-    def order(self) -> tuple[int, int, str, str]:
-        return (self.span.line, self.span.column, self.rule, self.message)
+    def span(self) -> Span:
+        return Span(self.line, self.column, self.end_line, self.end_column)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Findings as people read a file: by place, then by rule."""
-    return tuple(sorted(findings, key=lambda finding: finding.order))
+    return tuple(sorted(findings, key=lambda one: (one.line, one.column, one.rule, one.message)))
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:
     return any(finding.severity is Severity.ERROR for finding in findings)
+
+
+class Ordering(msgspec.Struct, frozen=True):
+    """ROI descending, ties by effort ascending."""
+
+    ok: bool
+    violations: tuple[Disorder, ...] = ()
+
+
+class Fields(msgspec.Struct, frozen=True):
+    """Which required header fields each step has."""
+
+    ok: bool
+    required: tuple[str, ...]
+    steps: Mapping[str, Mapping[str, bool]]
+
+
+class CheckRun(msgspec.Struct, frozen=True):
+    """An outside check and how it ended."""
+
+    name: str
+    status: CheckStatus
+    reason: str
+
+
+class Validation(msgspec.Struct, frozen=True):
+    """Everything validate says about one pack."""
+
+    path: str
+    ok: bool
+    strict: bool
+    pack_hash: str
+    counts: Counts
+    ordering: Ordering
+    fields: Fields
+    findings: tuple[Finding, ...]
+    checks: tuple[CheckRun, ...]
+    fixed: int = 0
+    """How many faults `--fix` has fixed in this call."""
+
+
+class UnreadablePack(msgspec.Struct, frozen=True):
+    """A pack among several that could not be read at all."""
+
+    path: str
+    ok: bool
+    error: str
+    suggestion: str
+
+
+class Validations(msgspec.Struct, frozen=True):
+    """What validate says about several packs."""
+
+    packs: tuple[Validation | UnreadablePack, ...]
+    totals: Mapping[str, int] = msgspec.field(default_factory=dict)

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from oraclepack.lint.finding import Edit, Finding, Fix
-from oraclepack.pack.script import Span
 
 BOM = "\ufeff"
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -62,9 +61,8 @@ def _change(edit: Edit, starts: list[int], ends: list[int]) -> _Change:
         index = min(max(line, 1), len(starts)) - 1
         return min(starts[index] + column - 1, ends[index])
 
-    span: Span = edit.span
-    start = offset(span.line, span.column)
-    return start, max(start, offset(span.end_line, span.end_column)), edit.replacement
+    start = offset(edit.line, edit.column)
+    return start, max(start, offset(edit.end_line, edit.end_column)), edit.replacement
 
 
 def _holds(accepted: list[_Change], change: _Change) -> bool:

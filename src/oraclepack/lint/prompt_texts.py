@@ -286,7 +286,7 @@ def escapes(text: PromptText, expansion: Expansion, lines: Sequence[str]) -> Ite
                 at += 2
                 continue
             if _is_special(text, expansion, line, at):
-                yield Edit(Span.at(number, at + 1), "\\")
+                yield Edit.of(Span.at(number, at + 1), "\\")
             at += 1
 
 

@@ -54,7 +54,18 @@ class RuleDoc(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The documentation for a terminal."""
-        return doc_text(self)
+        paragraphs = (("", self.summary), ("Why:  ", self.why), ("Fix: ", self.fix))
+        summary, why, fix = (
+            fill(label + text, 96, subsequent_indent=" " * len(label), break_on_hyphens=False)
+            for label, text in paragraphs
+        )
+        end = "Cannot be allowed by a comment: nothing runs while it is there."
+        if self.can_be_allowed:
+            end = f"To accept it in a step: # oraclepack: allow {self.rule} <reason>"
+        return (
+            f"{self.rule} {self.name}: {self.weight}\n\n{summary}\n\n{why}\n{fix}\n\n"
+            f"Bad:\n{_indented(self.bad)}\n\nGood:\n{_indented(self.good)}\n\n{end}\n"
+        )
 
 
 class RuleExplanation(Paged, frozen=True):
@@ -104,74 +115,17 @@ def _flowing(text: str) -> str:
     return " ".join(text.split())
 
 
-def doc_text(doc: RuleDoc) -> str:
-    """The documentation of one rule for a terminal."""
-    return "\n".join(
-        [
-            f"{doc.rule} {doc.name}: {doc.weight}",
-            "",
-            _wrapped("", doc.summary),
-            "",
-            _wrapped("Why:  ", doc.why),
-            _wrapped("Fix: ", doc.fix),
-            "",
-            "Bad:",
-            _indented(doc.bad),
-            "",
-            "Good:",
-            _indented(doc.good),
-            "",
-            _allowing(doc),
-            "",
-        ]
-    )
-
-
-def _wrapped(label: str, text: str) -> str:
-    return fill(label + text, 96, subsequent_indent=" " * len(label), break_on_hyphens=False)
-
-
 def _indented(text: str) -> str:
     return "\n".join(f"    {line}" if line else "" for line in text.splitlines())
 
 
-def _allowing(doc: RuleDoc) -> str:
-    if not doc.can_be_allowed:
-        return "Cannot be allowed by a comment: nothing runs while it is there."
-    return f"To accept it in a step: # oraclepack: allow {doc.rule} <reason>"
-
-
-class RuleText(msgspec.Struct, frozen=True):
-    """The fields of a rule in SARIF."""
-
-    id: str
-    name: str
-    severity: Severity
-    summary: str
-    help: str
-
-
-def rules_named(word: str | None) -> tuple[RuleDoc, ...]:
-    """The rule with an id or name; without one, every rule."""
+def explain_rules(word: str | None = None) -> RuleExplanation:
+    """The documentation of a rule, by id or name, or of all rules."""
     if word is None:
-        return tuple(doc_of(rule) for rule in RULES)
-    known = by_word(RULES)
-    rule = known.get(word.strip().lower())
+        return RuleExplanation(tuple(map(doc_of, RULES)))
+    rule = by_word(RULES).get(word.strip().lower())
     if rule is None:
         hint = did_you_mean(word, [name for each in RULES for name in (each.id, each.name)])
         hint = hint or "`oraclepack explain` lists the rules"
         raise NotFoundError(f"there is no rule {word!r}", hint=hint)
-    return (doc_of(rule),)
-
-
-def explain_rules(word: str | None = None) -> RuleExplanation:
-    """The documentation of a rule, by id or name, or of all rules."""
-    return RuleExplanation(rules_named(word))
-
-
-def rule_texts() -> tuple[RuleText, ...]:
-    """The fields of every rule in SARIF."""
-    return tuple(
-        RuleText(doc.rule, doc.name, doc.severity, doc.summary, doc_text(doc))
-        for doc in rules_named(None)
-    )
+    return RuleExplanation((doc_of(rule),))

@@ -9,7 +9,6 @@ from oraclepack.lint.rules import (
     evidence_rules,
     header_rules,
     numbering_rules,
-    old_bash_rules,
     output_rules,
     prompt_rules,
     question_rules,
@@ -19,7 +18,7 @@ from oraclepack.lint.rules import (
 
 _FAMILIES = (
     *(structure_rules, numbering_rules, comment_rules, bash_rules, prompt_rules),
-    *(old_bash_rules, question_rules, header_rules, evidence_rules, attachment_rules),
+    *(question_rules, header_rules, evidence_rules, attachment_rules),
     *(output_rules, tool_rules, cost_rules),
 )
 

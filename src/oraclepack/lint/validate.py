@@ -6,24 +6,25 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.errors import InputError, UsageError
-from oraclepack.lint.bash_syntax import check_syntax
 from oraclepack.lint.engine import lint, unknown_words
-from oraclepack.lint.external_checks import RunningChecks, facts_for, path_facts, quote_facts
+from oraclepack.lint.external_checks import facts_for, path_facts, quote_facts
 from oraclepack.lint.facts import Facts
-from oraclepack.lint.finding import Finding, Severity, has_errors, in_order
-from oraclepack.lint.fix import apply_fixes
-from oraclepack.lint.rule import Subject
-from oraclepack.lint.rule_registry import BINDING, RULES
-from oraclepack.lint.shellcheck import Shellcheck
-from oraclepack.lint.validation import (
+from oraclepack.lint.finding import (
+    CheckRun,
     Fields,
+    Finding,
     Ordering,
+    Severity,
     UnreadablePack,
     Validation,
     Validations,
-    check_run,
-    finding_report,
+    has_errors,
+    in_order,
 )
+from oraclepack.lint.fix import apply_fixes
+from oraclepack.lint.rule import Subject
+from oraclepack.lint.rule_registry import BINDING, RULES
+from oraclepack.lint.script_checks import RunningChecks, Shellcheck, check_syntax
 from oraclepack.pack.model import HEADER_FIELDS, Pack
 from oraclepack.pack.pack_files import find_packs, read_pack_text
 from oraclepack.pack.parse.read_pack import parse_pack
@@ -84,9 +85,7 @@ _MOST_PASSES = 8
 class CheckedPack(msgspec.Struct, frozen=True):
     """A pack with everything that was found in it."""
 
-    path: str
     pack: Pack
-    findings: tuple[Finding, ...]
     report: Validation
 
 
@@ -128,7 +127,7 @@ def validate_packs(
     totals = {
         "packs": len(reports),
         "ok": sum(pack.ok for pack in reports),
-        "findings": sum(len(pack.findings) for pack in checked),
+        "findings": sum(len(pack.report.findings) for pack in checked),
     }
     return ValidateResult(tuple(checked), tuple(unreadable), Validations(tuple(reports), totals))
 
@@ -183,7 +182,7 @@ def _fixed(
         text = after
         pack, facts, findings = _check(text, path, root, settings)
     report = _report(path, pack, facts, findings, settings, fixed)
-    return text, CheckedPack(path, pack, findings, report)
+    return text, CheckedPack(pack, report)
 
 
 def _write(file: Path, text: str, cwd: str) -> None:
@@ -226,8 +225,11 @@ def _report(
         counts=count(pack),
         ordering=Ordering(not disorder, disorder),
         fields=_fields(pack),
-        findings=tuple(finding_report(finding) for finding in findings),
-        checks=(check_run(facts.syntax), check_run(facts.shellcheck)),
+        findings=findings,
+        checks=tuple(
+            CheckRun(check.name, check.status, check.reason)
+            for check in (facts.syntax, facts.shellcheck)
+        ),
         fixed=fixed,
     )
 

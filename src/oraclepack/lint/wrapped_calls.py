@@ -161,7 +161,7 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
         if _BLANK.match(rest) is None:
             return None
         span = Span(before, end[1], before, end[1] + len(rest))
-        return Fix(f"add a backslash at the end of line {before}", (Edit(span, " \\"),))
+        return Fix(f"add a backslash at the end of line {before}", (Edit.of(span, " \\"),))
 
     def _continues(self, line: int) -> bool:
         """The line ends in a backslash that is neither escaped nor part of a comment."""
@@ -179,7 +179,7 @@ class Stretch(msgspec.Struct, frozen=True, dict=True):
         if not is_continued or not _FLAG.match(orphan.words[0].source):
             return None
         return Fix(
-            "remove the blank line before it", (Edit(Span(first, 1, orphan.span.line, 1), ""),)
+            "remove the blank line before it", (Edit.of(Span(first, 1, orphan.span.line, 1), ""),)
         )
 
     def comment_before(self, orphan: SimpleCommand) -> Comment | None:

@@ -249,7 +249,7 @@ def annotations_for_github(
     variables = environment()
     if variables.get(_ON_GITHUB) != "true":
         return ""
-    findings = [*(checked.findings if checked else ()), *_faults(report, pack)]
+    findings = [*(checked.report.findings if checked else ()), *_faults(report, pack)]
     return Redactor.of(variables).clean(annotations({report.pack: findings}))
 
 
@@ -271,7 +271,8 @@ def _faults(report: PipelineReport, pack: Pack | None) -> Iterator[Finding]:
 
 
 def _fault(name: str, span: Span, message: str, step: str | None) -> Finding:
-    return Finding("oraclepack", name, Severity.ERROR, span, message, step=step)
+    where = (span.line, span.column, span.end_line, span.end_column)
+    return Finding("oraclepack", name, Severity.ERROR, step, *where, message)
 
 
 def _tails(report: PipelineReport, root: Path) -> Iterator[tuple[str, str]]:

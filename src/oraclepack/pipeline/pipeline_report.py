@@ -8,7 +8,7 @@ import msgspec
 from oraclepack.answers.verification import VerifyReport
 from oraclepack.errors import ExitCode
 from oraclepack.journal.statuses import RollbackStatus
-from oraclepack.lint.validation import Validation
+from oraclepack.lint.finding import Validation
 from oraclepack.run.policy import YieldReport, weigh, yield_of
 from oraclepack.run.run_report import CompletionReport, RunReport
 from oraclepack.system.printable import quantity

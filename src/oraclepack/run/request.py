@@ -22,7 +22,7 @@ from oraclepack.errors import InputError, Refusal, UsageError, did_you_mean
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir, is_rehearsal
 from oraclepack.journal.run_state import Ask, RunState
-from oraclepack.lint.bash_syntax import start_reading
+from oraclepack.lint.script_checks import start_reading
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import RedirectedPack, directed, read_pack

@@ -74,7 +74,7 @@ class FindingsScreen(PackScreen):
 
     def _show(self, checked: CheckedPack) -> None:
         self._checked = checked
-        findings = checked.findings
+        findings = checked.report.findings
         errors = sum(one.severity is Severity.ERROR for one in findings)
         fixable = sum(one.fix is not None for one in findings)
         word = f"{figures.count(errors, 'error')}: run refuses this pack" if errors else "valid"
@@ -87,7 +87,7 @@ class FindingsScreen(PackScreen):
                 severity = cell(one.severity, STATE_STYLES.get(one.severity, ""))
                 table.add_row(
                     number_cell(one.span.line),
-                    cell(one.step or "-"),
+                    cell(one.step_id or "-"),
                     severity,
                     cell(f"{one.rule}{' ✎' if one.fix else ''}"),
                     cell(one.message),
@@ -101,7 +101,7 @@ class FindingsScreen(PackScreen):
 
     def _current(self) -> Finding | None:
         row = self.query_one("#findings", DataTable).cursor_row
-        findings = self._checked.findings if self._checked else ()
+        findings = self._checked.report.findings if self._checked else ()
         return findings[row] if 0 <= row < len(findings) else None
 
     def _show_detail(self) -> None:
@@ -136,7 +136,7 @@ class FindingsScreen(PackScreen):
         if not preview.diff:
             self.say("no finding here has an automatic fix")
             return
-        left = len(preview.checked.findings)
+        left = len(preview.checked.report.findings)
         question = f"Change {Path(self.pack).name}? {figures.count(left, 'finding')} would be left."
         if await self.app.push_screen_wait(ConfirmDialog(question, diff_text(preview.diff), "Fix")):
             settings = self.program.load_settings(self.pack)

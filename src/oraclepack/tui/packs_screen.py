@@ -175,7 +175,7 @@ class PacksScreen(PackScreen):
         if isinstance(result, str):
             parts += ["\n", cell(result, "bold red")]
         elif result is not None:
-            parts += ["\n", findings_text(result.checked[0].findings)]
+            parts += ["\n", findings_text(result.checked[0].report.findings)]
         pane.show(joined(parts))
 
     def _current(self) -> PackEntry | None:

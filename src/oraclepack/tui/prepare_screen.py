@@ -247,7 +247,7 @@ def confirmation(pack: str, settings: Settings, arguments: RunArguments) -> Conf
     """Validate, then forecast: what `validate` or the plan refuses is never started."""
     found = Confirmation(settings, arguments)
     checked = validate_packs(pack, settings).checked[0]
-    errors = [one for one in checked.findings if one.severity is Severity.ERROR]
+    errors = [one for one in checked.report.findings if one.severity is Severity.ERROR]
     if errors:
         first = errors[0]
         found.refusal = (

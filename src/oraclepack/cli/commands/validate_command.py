@@ -47,7 +47,7 @@ def validate(packs: tuple[str, ...], form: str | None, *, fix: bool, settings: S
         changed = "".join(f"{fixed_line(one)}\n" for one in outcome.checked if one.report.fixed)
         from oraclepack.view.report import github, sarif
 
-        findings = {checked.path: checked.findings for checked in outcome.checked}
+        findings = {checked.report.path: checked.report.findings for checked in outcome.checked}
         as_github = form == "github"
         bare = github.annotations(findings) if as_github else sarif.sarif_of_rules(findings)
         return Reply(bare=bare, exit_code=code, error=_unread(outcome), talk=changed)
@@ -71,7 +71,7 @@ def _unread(outcome: ValidateResult) -> ReplyError | None:
 
 
 def _failure(outcome: ValidateResult) -> ReplyError:
-    broken = [checked.path for checked in outcome.checked if not checked.report.ok]
+    broken = [checked.report.path for checked in outcome.checked if not checked.report.ok]
     broken += [pack.path for pack in outcome.unreadable]
     fixed = [fixed_line(checked) for checked in outcome.checked if checked.report.fixed]
     return ReplyError(

@@ -7,7 +7,7 @@ from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.lint.wrapped_calls import losses
 from oraclepack.pack.missing_files import missing_files
-from oraclepack.pack.model import Pack, Step
+from oraclepack.pack.model import Pack
 from oraclepack.pack.script import Span
 from oraclepack.pack.tool_call import Attachment, AttachmentKind, ToolCall
 from oraclepack.system.path_jail import inside
@@ -15,32 +15,13 @@ from oraclepack.tools.argv import Loss, LostValue
 
 _NAMES = frozenset(
     {
-        ".env",
-        ".envrc",
-        "id_rsa",
-        "id_dsa",
-        "id_ecdsa",
-        "id_ed25519",
-        ".netrc",
-        ".npmrc",
-        ".pypirc",
-        ".pgpass",
-        ".htpasswd",
-        ".git-credentials",
-        "kubeconfig",
+        *(".env", ".envrc", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", ".npmrc"),
+        *(".pypirc", ".pgpass", ".htpasswd", ".git-credentials", "kubeconfig"),
     }
 )
 _BEGINNING = ".env."
 _ENDINGS = (
-    ".env",
-    ".pem",
-    ".key",
-    ".p12",
-    ".pfx",
-    ".jks",
-    ".keystore",
-    ".kdbx",
-    ".ovpn",
+    *(".env", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ovpn"),
     ".tfstate",
 )
 _SECRET_PARTS = ("credential", "secret", "password")
@@ -96,21 +77,12 @@ def too_many_attachments(subject: Subject) -> Iterator[Problem]:
         # 01) three files
         oracle -p "Why?" -f a.py -f b.py -f c.py --write-output a.md
     """
-    for _, call in _calls(subject.pack):
-        files = dict.fromkeys(each.value for each in _literal(call))
-        if len(files) > MOST_FILES:
-            message = f"{len(files)} files are attached, at most {MOST_FILES} should be"
-            hint = "keep the reference and two neighbours"
-            yield Problem(_fourth(call).span, message, hint)
-
-
-def _fourth(call: ToolCall) -> Attachment:
-    seen: set[str] = set()
-    for attachment in _literal(call):
-        seen.add(attachment.value)
-        if len(seen) > MOST_FILES:
-            return attachment
-    raise AssertionError(seen)
+    for call in _calls(subject.pack):
+        first = {each.value: each.span for each in reversed([*_literal(call)])}
+        spans = sorted(first.values())
+        if len(spans) > MOST_FILES:
+            message = f"{len(spans)} files are attached, at most {MOST_FILES} should be"
+            yield Problem(spans[MOST_FILES], message, "keep the reference and two neighbours")
 
 
 @rule("OP402", Severity.WARNING, Severity.ERROR)
@@ -128,7 +100,7 @@ def broad_glob(subject: Subject) -> Iterator[Problem]:
         # 01) one directory
         oracle -p "Why?" -f "src/shop/*_rules.py" --write-output a.md
     """
-    for _, call in _calls(subject.pack):
+    for call in _calls(subject.pack):
         for attachment in call.attachments:
             reason = _breadth(attachment, subject)
             if reason:
@@ -192,7 +164,7 @@ def secret_attachment(subject: Subject) -> Iterator[Problem]:
         # 01) an example file
         oracle -p "Why?" -f .env.example --write-output a.md
     """
-    for _, call in _calls(subject.pack):
+    for call in _calls(subject.pack):
         for attachment in call.attachments:
             is_written_out = attachment.kind in {AttachmentKind.LITERAL, AttachmentKind.GLOB}
             if is_written_out and looks_secret(attachment.value):
@@ -217,7 +189,7 @@ def lost_attachment(subject: Subject) -> Iterator[Problem]:
         # 01) one by one
         oracle -p "Why?" -f "src/*.ts" -f "src/*.tsx" --write-output a.md
     """
-    for _, call in _calls(subject.pack):
+    for call in _calls(subject.pack):
         pieces: dict[Span, list[str]] = {}
         for attachment in call.attachments:
             pieces.setdefault(attachment.span, []).append(attachment.value)
@@ -305,8 +277,8 @@ def attachment_outside(subject: Subject) -> Iterator[Problem]:
                 yield Problem(attachment.span, message, "copy what is needed into the project")
 
 
-def _calls(pack: Pack) -> Iterator[tuple[Step, ToolCall]]:
-    return ((step, call) for step in pack.steps for call in step.oracle_calls)
+def _calls(pack: Pack) -> Iterator[ToolCall]:
+    return (call for step in pack.steps for call in step.oracle_calls)
 
 
 def _calls_at_root(pack: Pack) -> Iterator[ToolCall]:

@@ -36,7 +36,7 @@ class Allowance(msgspec.Struct, frozen=True):
     def covers(self, finding: Finding) -> bool:
         if self.lines is None:
             return True
-        return self.lines.holds_line(finding.span.line) or finding.step == self.step
+        return self.lines.holds_line(finding.line) or finding.step_id == self.step
 
 
 def allowances(pack: Pack) -> tuple[Allowance, ...]:

@@ -97,7 +97,7 @@ def renumbering(pack: Pack) -> Fix | None:
     if next(merged_headers(pack), None) is not None:
         return None
     edits = tuple(
-        Edit(header.digits_span, f"{position:02}")
+        Edit.of(header.digits_span, f"{position:02}")
         for position, header in enumerate(headers, start=1)
         if header.digits != f"{position:02}"
     )

@@ -204,9 +204,7 @@ def _notices(view: RunView) -> Iterator[str]:
 def _findings(pack: Pack | None) -> tuple[ReportFinding, ...]:
     """What the rules say of the text of the pack; nothing outside of it is asked."""
     findings = lint(Subject(pack, Facts()), RULES) if pack is not None else ()
-    return tuple(
-        shaped(ReportFinding, one, line=one.span.line, step_id=one.step) for one in findings
-    )
+    return tuple(shaped(ReportFinding, one) for one in findings)
 
 
 class _Steps:

@@ -81,7 +81,7 @@ def _annotation(path: str, finding: Finding) -> str:
         "title": f"{finding.rule} {finding.name}",
     }
     properties = ",".join(f"{key}={_property(str(value))}" for key, value in where.items())
-    step = f"step {finding.step}: " if finding.step else ""
+    step = f"step {finding.step_id}: " if finding.step_id else ""
     text = f"{step}{finding.message}" + (f" ({finding.hint})" if finding.hint else "")
     return f"::{_COMMANDS[finding.severity]} {properties}::{_message(text)}\n"
 

@@ -5,16 +5,14 @@ from urllib.parse import quote
 
 from oraclepack import __version__
 from oraclepack.lint.finding import Edit, Finding, Severity
-from oraclepack.lint.rule_docs import RuleText, rule_texts
+from oraclepack.lint.rule_docs import RuleDoc, explain_rules
 from oraclepack.system.digests import canonical_file
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.ADVICE: "note"}
 
 
-def sarif(
-    findings: Mapping[str, Iterable[Finding]], rules: Iterable[RuleText], version: str
-) -> str:
+def sarif(findings: Mapping[str, Iterable[Finding]], rules: Iterable[RuleDoc], version: str) -> str:
     """One SARIF log: the findings of each file, by its path."""
     described = [_rule(rule) for rule in rules]
     index = {rule["id"]: number for number, rule in enumerate(described)}
@@ -33,15 +31,15 @@ def sarif(
 
 def sarif_of_rules(findings: Mapping[str, Iterable[Finding]]) -> str:
     """The same with every rule of this version."""
-    return sarif(findings, rule_texts(), __version__)
+    return sarif(findings, explain_rules().rules, __version__)
 
 
-def _rule(rule: RuleText) -> dict[str, object]:
+def _rule(rule: RuleDoc) -> dict[str, object]:
     return {
-        "id": rule.id,
+        "id": rule.rule,
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": rule.summary},
-        "help": {"text": rule.help},
+        "help": {"text": rule.text},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
 
@@ -56,8 +54,8 @@ def _result(path: str, finding: Finding, index: Mapping[object, int]) -> dict[st
     }
     if finding.rule in index:
         result["ruleIndex"] = index[finding.rule]
-    if finding.step is not None:
-        result["properties"] = {"step": finding.step}
+    if finding.step_id is not None:
+        result["properties"] = {"step": finding.step_id}
     if finding.fix is not None and finding.fix.edits:
         replacements = [_replacement(edit) for edit in finding.fix.edits]
         change = _place(path) | {"replacements": replacements}
@@ -81,11 +79,10 @@ def _region(finding: Finding) -> dict[str, int]:
 
 
 def _replacement(edit: Edit) -> dict[str, object]:
-    span = edit.span
     deleted = {
-        "startLine": span.line,
-        "startColumn": span.column,
-        "endLine": span.end_line,
-        "endColumn": span.end_column,
+        "startLine": edit.line,
+        "startColumn": edit.column,
+        "endLine": edit.end_line,
+        "endColumn": edit.end_column,
     }
     return {"deletedRegion": deleted, "insertedContent": {"text": edit.replacement}}

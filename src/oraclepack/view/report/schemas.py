@@ -165,7 +165,7 @@ def _one_of(*places: str) -> dict[str, Any]:
 def _validation() -> dict[str, Any]:
     """One pack, or several under `packs`."""
     described = _one_of(
-        "oraclepack.lint.validation:Validation", "oraclepack.lint.validation:UnreadablePack"
+        "oraclepack.lint.finding:Validation", "oraclepack.lint.finding:UnreadablePack"
     )
     one, unreadable = described["anyOf"]
     several = {
