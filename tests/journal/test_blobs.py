@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from oraclepack.journal import events as j
 from oraclepack.journal.blobs import back_up, read_backup
 from oraclepack.system import disk
 from oraclepack.system.digests import sha256_bytes
@@ -33,14 +36,21 @@ def test_a_copy_of_the_previous_version_is_read_with_its_own_mode_and_time(tmp_p
     copy.parent.mkdir(parents=True)
     copy.write_bytes(b"old")
     copy.chmod(0o640)
-    name = copy.relative_to(tmp_path).as_posix()
+    before = j.OutputBackedUp(
+        step="01",
+        attempt=1,
+        path="out/a.md",
+        backup="backups/01.1/out/a.md",
+        sha256=sha256_bytes(b"old"),
+        bytes=3,
+    )
 
-    kept = read_backup(tmp_path, name, sha256_bytes(b"old"), None, None)
+    kept = read_backup(tmp_path, before)
 
     assert kept is not None
     assert (kept.content, kept.mode, kept.modified_ns) == (b"old", 0o640, copy.stat().st_mtime_ns)
-    assert read_backup(tmp_path, name, sha256_bytes(b"other"), None, None) is None
-    assert read_backup(tmp_path, "outputs/a.md", sha256_bytes(b"old"), None, None) is None
+    assert read_backup(tmp_path, replace(before, sha256=sha256_bytes(b"other"))) is None
+    assert read_backup(tmp_path, replace(before, backup="outputs/a.md")) is None
 
 
 def test_where_there_is_no_file_nothing_is_kept(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ def test_two_new_runs_of_the_same_moment_do_not_become_one(tmp_path: Path) -> No
     pack, clock, asked = read_pack(tmp_path / "pack.md"), SystemClock(), RunArguments(new_run=True)
     mine, theirs = (find_run(tmp_path, pack, asked, clock) for _ in range(2))
 
-    with opened(theirs, pack, clock, "run", is_new=True) as record:
-        record.append(created("01"))
+    with opened(theirs, pack, clock, "run", is_new=True) as run:
+        run.record.append(created("01"))
     with pytest.raises(LockedError, match=r"began run .* at the same moment"):
         opened(mine, pack, clock, "run", is_new=True).__enter__()
 

@@ -11,7 +11,6 @@ from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.run.rollback import (
     UndoAction,
     UndoList,
-    UnrestoredPath,
     has_failed,
     is_unfinished,
     protected,
@@ -43,12 +42,18 @@ def after(*events: j.Event) -> RunState:
 
 
 def undos(state: RunState) -> tuple[UndoAction, ...]:
-    """What is taken back; when and what the command wrote last is not compared."""
+    """What is taken back; when that was recorded is not compared."""
     return tuple(
-        msgspec.structs.replace(undo, written=None, at="") for undo in undo_list(state).undos
+        msgspec.structs.replace(
+            undo, before=undo.before and msgspec.structs.replace(undo.before, seq=0, at="")
+        )
+        for undo in undo_list(state).undos
     )
 
 
+IN_RECORD = j.OutputBackedUp(
+    step="01", attempt=1, path="a.md", backup="backups/a", sha256="old-01", bytes=0
+)
 REPLACED = made("01", "a.md", created=False, replaced_sha256="old-01", backup="backups/a")
 
 
@@ -59,17 +64,17 @@ REPLACED = made("01", "a.md", created=False, replaced_sha256="old-01", backup="b
         pytest.param([made("01", "a.md")], [UndoAction("01", 1, "a.md")], id="a new file"),
         pytest.param(
             [aside("01", "a.md"), REPLACED],
-            [UndoAction("01", 1, "a.md", "backups/01.1/a.md", "old-01", 0o640)],
+            [UndoAction("01", 1, "a.md", aside("01", "a.md"))],
             id="a replaced file",
         ),
         pytest.param(
             [REPLACED],
-            [UndoAction("01", 1, "a.md", "backups/a", "old-01")],
+            [UndoAction("01", 1, "a.md", IN_RECORD)],
             id="a replaced file that only its record tells of",
         ),
         pytest.param(
             [aside("01", "a.md")],
-            [UndoAction("01", 1, "a.md", "backups/01.1/a.md", "old-01", 0o640)],
+            [UndoAction("01", 1, "a.md", aside("01", "a.md"))],
             id="a file the step may or may not have replaced",
         ),
         pytest.param(
@@ -84,7 +89,7 @@ REPLACED = made("01", "a.md", created=False, replaced_sha256="old-01", backup="b
         ),
         pytest.param(
             [aside("01", "a.md"), REPLACED, aside("01", "a.md", 2), made("01", "a.md", attempt=2)],
-            [UndoAction("01", 2, "a.md", "backups/01.1/a.md", "old-01", 0o640)],
+            [UndoAction("01", 2, "a.md", aside("01", "a.md"))],
             id="two attempts: the file before the first one counts",
         ),
         pytest.param(
@@ -114,11 +119,10 @@ def test_what_is_taken_back(events: Iterable[j.Event], expected: list[UndoAction
         pytest.param("./pack.state.json", "it records the state of the run", id="the state file"),
         pytest.param("pack.report.json", "it records the state of the run", id="the report file"),
         pytest.param("other.report.json", None, id="the report of another pack"),
-        pytest.param("mine/x.md", "it is to be left alone", id="what the caller names"),
     ],
 )
 def test_what_is_never_touched(path: str, reason: str | None) -> None:
-    assert protected(path, "docs/pack.md", ["./mine/x.md"]) == reason
+    assert protected(path, "docs/pack.md") == reason
 
 
 def test_a_state_file_needs_the_name_of_a_pack() -> None:
@@ -126,14 +130,14 @@ def test_a_state_file_needs_the_name_of_a_pack() -> None:
 
 
 def test_protected_and_lost_files_are_kept_and_reported() -> None:
-    state = after(made("01", "prd.md"), made("02", "a.md", created=False), made("03", "b.md"))
+    state = after(made("01", "prd.md"), made("02", "a.md", created=False))
+    lost = "a.md stays: no copy of the file it replaced was kept"
 
-    assert undo_list(state, failed=["03"], also=["b.md"]) == UndoList(
+    assert undo_list(state, failed=["03"]) == UndoList(
         undos=(),
         unrestored=(
-            UnrestoredPath("03", "b.md", "it is to be left alone"),
-            UnrestoredPath("02", "a.md", "no copy of the file it replaced was kept"),
-            UnrestoredPath("01", "prd.md", "it is the PRD"),
+            j.WarningRecorded(step="02", message=lost),
+            j.WarningRecorded(step="01", message="prd.md stays: it is the PRD"),
         ),
         steps=("03",),
     )

@@ -53,14 +53,21 @@ def back_up(
     )
 
 
-def read_backup(
-    run_dir: Path, backup: str, sha256: str | None, mode: int | None, modified_ns: int | None
-) -> PreviousFile | None:
+def read_backup(run_dir: Path, before: j.OutputBackedUp) -> PreviousFile | None:
     """The file that was kept, if the run has it whole, among its blobs or its copies."""
-    is_ours = backup.startswith((f"{FOLDER}/", f"{BACKUPS}/"))
-    place = plain_file(run_dir, backup) if is_ours else None
+    is_ours = before.backup.startswith((f"{FOLDER}/", f"{BACKUPS}/"))
+    place = plain_file(run_dir, before.backup) if is_ours else None
     kept = read_previous(place) if place is not None else None
-    if kept is None or sha256_bytes(kept.content) != sha256:
+    if kept is None or sha256_bytes(kept.content) != before.sha256:
         return None
-    moment = kept.modified_ns if modified_ns is None else modified_ns
-    return PreviousFile(kept.content, kept.mode if mode is None else mode, moment, moment)
+    moment = kept.modified_ns if before.modified_ns is None else before.modified_ns
+    mode = kept.mode if before.mode is None else before.mode
+    return PreviousFile(kept.content, mode, moment, moment)
+
+
+def read_output(run_dir: Path, output: j.OutputRecorded) -> bytes | None:
+    """A recorded output, from its blob or its visible copy; None where neither is whole."""
+    data = read_blob(run_dir, output.sha256)
+    place = plain_place(run_dir, output.path) if data is None else None
+    copy = read_content(place).data if place is not None else None
+    return copy if copy is not None and sha256_bytes(copy) == output.sha256 else data

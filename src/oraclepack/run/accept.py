@@ -12,20 +12,20 @@ from oraclepack.calls.publication import publishing
 from oraclepack.errors import InputError, NotFoundError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import is_rehearsal
+from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Status
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.answer_sections import is_rehearsed
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.files import LockedRun
 from oraclepack.run.open_run import SelectedRun, find_run, opened
 from oraclepack.run.planning.planner import is_complete
 from oraclepack.run.planning.selection import RunArguments
-from oraclepack.run.recorder import Recorder
 from oraclepack.run.revise import (
-    RunFiles,
     accepted_in,
     checked,
-    finish,
+    finish_again,
     revise,
     share_revision,
 )
@@ -88,16 +88,15 @@ def accept_outputs(
         raise NotFoundError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
     selected = _run_of(root, pack, run_id)
     legacy = selected.state.has_legacy_files
-    with opened(selected, pack, SystemClock(), "accept", legacy_files=legacy) as record:
-        _refuse_unready(record, known)
-        where = RunFiles(root, selected.run, record)
+    with opened(selected, pack, SystemClock(), "accept", legacy_files=legacy) as run:
+        _refuse_unready(run.state, known)
         options = verify_options(settings)
-        chosen = _chosen(list(_candidates(where, known, options)), outputs, pack_path, known)
+        chosen = _chosen(list(_candidates(run, known, options)), outputs, pack_path, known)
         for one in chosen:
             with publishing(root):
-                revise(where, known, one.path, accepted=True, reason=reason, missing=one.missing)
-            share_revision(where, known, one.path, accepted=reason)
-        return _report(where, pack, known, options, [one.path for one in chosen])
+                revise(run, known, one.path, accepted=True, reason=reason, missing=one.missing)
+            share_revision(run, known, one.path, accepted=reason)
+        return _report(run, pack, known, options, [one.path for one in chosen])
 
 
 def _run_of(root: Path, pack: Pack, run_id: str | None) -> SelectedRun:
@@ -118,9 +117,9 @@ def _run_of(root: Path, pack: Pack, run_id: str | None) -> SelectedRun:
     return selected
 
 
-def _refuse_unready(record: Recorder, step: Step) -> None:
-    state = record.state.step(step.id)
-    if is_unfinished(record.state):
+def _refuse_unready(run: RunState, step: Step) -> None:
+    state = run.step(step.id)
+    if is_unfinished(run):
         raise InputError("a rollback of this run was cut off", hint="`oraclepack run` finishes it")
     if state.status in {Status.RUNNING, Status.SKIPPED} or not state.attempts:
         words = {Status.RUNNING: "was cut off", Status.SKIPPED: "was skipped"}
@@ -130,14 +129,14 @@ def _refuse_unready(record: Recorder, step: Step) -> None:
         )
 
 
-def _candidates(where: RunFiles, step: Step, options: VerifyOptions) -> Iterator[_Candidate]:
-    state = where.record.state.step(step.id)
+def _candidates(run: LockedRun, step: Step, options: VerifyOptions) -> Iterator[_Candidate]:
+    state = run.state.step(step.id)
     recorded = {out.declared_path: out.sha256 for out in state.outputs if out.declared_path}
     paths = tuple(dict.fromkeys((*declared_paths(step), *recorded, *_called(state))))
-    checked = verify_step(step, lambda path: content_at(where.root, path), options, paths)
+    checked = verify_step(step, lambda path: content_at(run.root, path), options, paths)
     missing = {one.path: one.missing_sections for one in checked.failures}
     for path in paths:
-        content = content_at(where.root, path)
+        content = content_at(run.root, path)
         digest = sha256_bytes(content.data) if content.data is not None else None
         acceptance = accepted_in(state).get(path)
         yield _Candidate(
@@ -204,18 +203,20 @@ def _refuse_no_answer(one: _Candidate, pack: str) -> None:
 
 
 def _report(
-    where: RunFiles, pack: Pack, step: Step, options: VerifyOptions, paths: Sequence[str]
+    run: LockedRun, pack: Pack, step: Step, options: VerifyOptions, paths: Sequence[str]
 ) -> AcceptReport:
     """Finish the step if nothing else of it is left to do, and report its status."""
-    state = where.record.state.step(step.id)
-    verification, now = checked(where.root, where.run, step, state, options)
+    state = run.state.step(step.id)
+    verification, now = checked(run.root, run.dir, step, state, options)
     if now.passed and is_complete(step, state):
-        finish(where, step, verification)
-        _finish_run(where.record, pack)
-    state = where.record.state.step(step.id)
+        finish_again(run, step, verification)
+        settled = all(run.state.step(one.id).status.is_settled for one in pack.steps)
+        if settled and run.state.finished_at is None:
+            run.record.append(j.RunFinished(ok=True))
+    state = run.state.step(step.id)
     return AcceptReport(
         step_id=step.id,
-        run_id=where.run.run_id,
+        run_id=run.dir.run_id,
         outputs=tuple(_accepted(one) for one in state.accepted if one.declared_path in paths),
         status=state.word,
         failures=tuple(
@@ -230,12 +231,6 @@ def _report(
             for one in verification.failures
         ),
     )
-
-
-def _finish_run(record: Recorder, pack: Pack) -> None:
-    settled = all(record.state.step(step.id).status.is_settled for step in pack.steps)
-    if settled and record.state.finished_at is None:
-        record.append(j.RunFinished(ok=True))
 
 
 def _accepted(one: j.OutputRevised) -> AcceptedOutput:

@@ -15,7 +15,7 @@ from oraclepack.journal import events as j
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import Pack, Step, command_hash
 from oraclepack.run.planning.plan import Decision, Plan
-from oraclepack.run.revise import RunFiles, revise
+from oraclepack.run.revise import revise
 from oraclepack.run.step_outputs import attached_hashes, record_outputs, verify_outputs
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
@@ -120,13 +120,12 @@ def adopt_answers(run: Run, planned: Plan) -> None:
     They are taken by their paths: nothing proves which question they answer, so that none of
     them goes to a cache.
     """
-    where = RunFiles(run.root, run.dir, run.record)
     for one in planned.steps:
         step = run.pack.step(one.step_id)
         if step is None or not one.adopts:
             continue
         for path in one.adopts:
-            revise(where, step, path, accepted=True, adopted=True, reason="it was there before")
+            revise(run, step, path, accepted=True, adopted=True, reason="it was there before")
         if one.decision is Decision.ADOPT:
             run.record.append(
                 j.StepFinished(

@@ -29,7 +29,9 @@ from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import check_name
 from oraclepack.pack.tree_policy import mutates
+from oraclepack.run.files import LockedRun
 from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Observer, Recorder
 from oraclepack.run.recover import sweep
 from oraclepack.system import environment, git, locks
@@ -179,7 +181,7 @@ def opened(
     is_new: bool = False,
     legacy_files: bool = True,
     observers: Sequence[Observer] = (),
-) -> Iterator[Recorder]:
+) -> Iterator[LockedRun]:
     """Lock the run and open its journal; both are released at the end.
 
     With `is_new` no run of another command will do, even one that began at the same moment.
@@ -214,7 +216,8 @@ def opened(
         recorder = Recorder(file, selected.run, pack, legacy=legacy, observers=observers)
         try:
             with recorder:
-                yield recorder
+                folder = failed_folder(selected.run.root, pack.out_dir, selected.run.path)
+                yield LockedRun(selected.run.root, selected.run, recorder, folder)
         except (MachineError, OSError) as trouble:
             exhaustion = trouble if isinstance(trouble, MachineError) else exhausted(trouble)
             if exhaustion is None:

@@ -14,6 +14,7 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import directed
+from oraclepack.run.files import LockedRun
 from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorder import Recorder
 from oraclepack.run.recover import recover, sweep
@@ -134,7 +135,7 @@ def _recovered(root: Path, run: RunDir, pack: Pack | None, state: RunState) -> R
     file = JournalFile(run.journal, clock, Redactor.of(environment.environment()))
     with Recorder(file, run, pack, legacy=None) as record:
         folder = failed_folder(root, pack.out_dir if pack else None, run.path)
-        recover(root, run, record, folder)
+        recover(LockedRun(root, run, record, folder))
         return record.state
 
 

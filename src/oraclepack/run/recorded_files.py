@@ -237,11 +237,18 @@ def present_outputs(
 ) -> dict[str, str]:
     """The hashes of the files at outputs of a run, by path.
 
-    Left out is what can be overwritten: a file that holds nothing, as a power cut leaves it, and
-    one that another run recorded and keeps.
+    Left out is what can be overwritten: a file that holds nothing, as a power cut leaves it, one
+    that another run recorded and keeps, and an answer as a call of the run published it, which is
+    no edit: a power cut took what its step had added.
     """
     recorded = {pair for step_id in state.steps for pair in _outputs(state, step_id)}
     recorded |= {(o.declared_path, o.sha256) for step in state.steps.values() for o in step.edited}
+    published = {
+        (call.outcome.output_path, call.outcome.sha256)
+        for step in state.steps.values()
+        for call in step.invocations
+        if call.outcome is not None
+    }
     hashes: dict[str, str] = {}
     unknown: dict[str, str] = {}
     for path in paths:
@@ -249,11 +256,12 @@ def present_outputs(
         if data is None:
             continue
         hashes[path] = sha256_bytes(data)
+        place = _place(root, path)
         if (path, hashes[path]) in recorded:
             continue
-        if not data.strip(b"\0 \t\r\n"):
+        if not data.strip(b"\0 \t\r\n") or (place, hashes[path]) in published:
             del hashes[path]
-        elif (place := _place(root, path)) is not None:
+        elif place is not None:
             unknown[place] = hashes[path]
     others = {place for recorder, _, place in _recorders(root, unknown) if recorder != run_id}
     return {path: sha for path, sha in hashes.items() if _place(root, path) not in others}

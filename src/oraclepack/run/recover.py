@@ -1,4 +1,4 @@
-"""What a command does because an earlier one was killed: everything stands in `REPAIRS`.
+"""What a command does because an earlier one was killed: everything stands in `recover`.
 
 `run` recovers before it plans, `runs repair` before it computes files. Beyond this, any
 command that opens a run removes what was half written (`sweep`), calls without an end are looked
@@ -6,23 +6,20 @@ for when their question is asked again (`calls/interrupted.py`), and `undo` goes
 that was cut off.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-
-import msgspec
 
 from oraclepack.calls.call_folder import sweep_folders
 from oraclepack.calls.file_store import answer_caches
-from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
-from oraclepack.journal.statuses import RollbackStatus, Status
+from oraclepack.journal.statuses import Status
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Pack
+from oraclepack.run.files import LockedRun
 from oraclepack.run.quarantine import failed_folder
-from oraclepack.run.recorder import Recorder
-from oraclepack.run.rollback import finish_rollback, is_unfinished, roll_back
-from oraclepack.run.tree_guard import recover_change
+from oraclepack.run.rollback import finish_rollback
+from oraclepack.run.tree_guard import record_killed_changes
 from oraclepack.shell.attempt import ProcessIdentity, StartedProcess
 from oraclepack.shell.orphans import OrphanTimeouts, end_leftovers
 from oraclepack.shell.processes import has_proc
@@ -32,82 +29,19 @@ from oraclepack.system.path_jail import AllowedPath, jail, stays_inside
 from oraclepack.tools.tool_names import ORACLE
 
 
-class KilledRun(msgspec.Struct, frozen=True):
-    """A run that is locked by us, and on which a command may have been killed."""
-
-    root: Path
-    run: RunDir
-    record: Recorder
-    quarantine: Path
-    retry_rollback: bool
-
-    @property
-    def state(self) -> RunState:
-        return self.record.state
-
-    def warn(self, code: str, message: str, step: str | None = None) -> None:
-        self.record.append(j.WarningRecorded(step=step, code=code, message=message))
-
-
-def _end_processes(killed: KilledRun) -> bool:
-    """End processes of steps and of tools; calls of oracle go on, they are paid for."""
-    if killed.state.is_open:
-        for step_id, names in end_processes(killed.state):
-            killed.warn("orphans", f"left over from a killed command and ended: {names}", step_id)
-    return False
-
-
-def _record_changes(killed: KilledRun) -> bool:
-    """Record what a mutating step had changed in the work tree."""
-    if killed.state.is_open:
-        recover_change(killed.root, killed.run, killed.record)
-    return False
-
-
-def _remove_call_folders(killed: KilledRun) -> bool:
-    """Remove the folders of calls that ended; answers of the others may lie in theirs."""
-    if killed.state.is_open:
-        sweep_folders(killed.run.path, killed.root, _open_folders(killed.state))
-    return False
-
-
-def _remove_private_directory(killed: KilledRun) -> bool:
-    """Remove the command's private directory; it may have been killed on its way out."""
-    if killed.state.sessions:
-        environment.forget_private(killed.state.sessions[-1].started.private or "")
-    return False
-
-
-def _finish_rollback(killed: KilledRun) -> bool:
-    """Finish a rollback that was cut off; try one again that failed, where that is wanted."""
-    root, run, record, folder = killed.root, killed.run, killed.record, killed.quarantine
-    changed = killed.state.is_open and is_unfinished(killed.state)
-    if changed:
-        status = roll_back(root, run, record, folder)
-        killed.warn("rollback", f"the rollback of an earlier command was interrupted; now {status}")
-    last = killed.state.rollback
-    if killed.retry_rollback and last is not None and last.status is RollbackStatus.FAILED:
-        changed |= finish_rollback(root, run, record, folder)
-    return changed
-
-
-REPAIRS: tuple[Callable[[KilledRun], bool], ...] = (
-    _end_processes,
-    _record_changes,
-    _remove_call_folders,
-    _remove_private_directory,
-    _finish_rollback,
-)
-"""In this order; each returns whether it changed files of the project."""
-
-
-def recover(
-    root: Path, run: RunDir, record: Recorder, quarantine: Path, *, retry_rollback: bool = False
-) -> bool:
+def recover(run: LockedRun, *, retry_rollback: bool = False) -> bool:
     """Clean up after a killed command, before the next one plans; whether files were changed."""
-    killed = KilledRun(root, run, record, quarantine, retry_rollback)
-    results = [repair(killed) for repair in REPAIRS]
-    return any(results)
+    if run.state.is_open:
+        # Calls of oracle go on, they are paid for.
+        for step_id, names in end_processes(run.state):
+            run.warn(f"left over from a killed command and ended: {names}", "orphans", step_id)
+        record_killed_changes(run)
+        # Those of calls that ended; answers of the others may lie in theirs.
+        sweep_folders(run.dir.path, run.root, _open_folders(run.state))
+    if run.state.sessions:
+        # Also of a command that has ended: it may have been killed on its way out.
+        environment.forget_private(run.state.sessions[-1].started.private or "")
+    return finish_rollback(run, retry=retry_rollback)
 
 
 def sweep(run: RunDir, pack: Pack, state: RunState) -> None:

@@ -1,6 +1,5 @@
 """Recorded outputs and the files that people changed since: restored, checked again, accepted."""
 
-import os
 import stat
 from pathlib import Path
 
@@ -11,10 +10,10 @@ from oraclepack.answers.verify_pack import VerifyOptions, verify_step
 from oraclepack.calls.file_store import answer_caches
 from oraclepack.calls.publication import is_of_another_run, publishing
 from oraclepack.calls.unmet_answers import replace_unmet
-from oraclepack.errors import InputError, Refusal, StepError
+from oraclepack.errors import InputError, StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.blobs import FOLDER as BLOBS
-from oraclepack.journal.blobs import keep_blob
+from oraclepack.journal.blobs import keep_blob, read_output
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Status, Verification
 from oraclepack.journal.step_state import StepState
@@ -22,9 +21,9 @@ from oraclepack.pack.contract import by_suffix
 from oraclepack.pack.model import Step
 from oraclepack.pack.output_names import output_names
 from oraclepack.pack.questions import title_of
+from oraclepack.run.files import LockedRun
 from oraclepack.run.planning.planner import CheckedOutputs, edited_outputs, edited_ways
 from oraclepack.run.recorded_files import present_outputs
-from oraclepack.run.recorder import Recorder
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.files import Content
@@ -39,93 +38,63 @@ from oraclepack.system.path_jail import (
 )
 
 
-class RunFiles(msgspec.Struct, frozen=True):
-    """A run that is locked, and where its files and those of the project lie."""
+def restore_outputs(run: LockedRun, step_id: str) -> None:
+    """Put back the outputs of a step that are gone, as far as the run has them.
 
-    root: Path
-    run: RunDir
-    record: Recorder
-
-
-def restore_outputs(where: RunFiles, step_id: str) -> tuple[str, ...]:
-    """Put back the outputs of a step that went well and are gone, as far as a copy is left.
-
-    A copy that is gone is made again from the file. What a person or a later step changed stays.
-    Every change is in the journal before it is made or can be made again, so a kill at any point
-    loses nothing. The paths put back.
+    A visible copy that is gone is made again. What a person or a later step changed stays. Every
+    change can be made again, so a kill at any point loses nothing.
     """
-    replaced = where.record.state.replaced_outputs()
-    return tuple(
-        output.declared_path
-        for output in where.record.state.step(step_id).outputs
-        if output.declared_path is not None
-        and (step_id, output.path) not in replaced
-        and _is_restored(where, output, output.declared_path)
-    )
-
-
-def _is_restored(where: RunFiles, output: j.OutputRecorded, path: str) -> bool:
-    copy = plain_place(where.run.path, output.path)
-    # Before anything moves: both ends are places that an output may have.
-    if copy is None or judge_entry(where.root, path) is not None:
-        return False
-    there, copied = _present(where, path), read_content(copy).data
-    is_copied = copied is not None and sha256_bytes(copied) == output.sha256
-    if there == output.sha256 and not is_copied:
-        data = read_content(where.root / path).data
-        if data is not None and sha256_bytes(data) == output.sha256:
+    replaced = run.state.replaced_outputs()
+    for output in run.state.step(step_id).outputs:
+        path, copy = output.declared_path, plain_place(run.dir.path, output.path)
+        # Before anything moves: both ends are places that an output may have.
+        if path is None or copy is None or judge_entry(run.root, path) is not None:
+            continue
+        if (step_id, output.path) in replaced:
+            continue
+        there = present_outputs(run.root, run.dir.run_id, run.state, [path]).get(path)
+        data = read_output(run.dir.path, output)
+        if there == output.sha256 and data is None:
+            data = read_content(run.root / path).data
+        if data is None or sha256_bytes(data) != output.sha256:
+            continue
+        if sha256_bytes(read_content(copy).data or b"") != output.sha256:
+            files.make_private(copy.parent)
             files.write_atomic(copy, data, mode=files.PRIVATE_FILE)
-            _record_moves(where, output, to_run=True)
-    if there is not None or copied is None or not is_copied:
-        return False
-    with publishing(where.root):
-        put_in_place(where.root, path, copied, output.mode)
-        _record_moves(where, output, to_run=False)
-    return True
+            _record_restored(run, output, path, to_run=True)
+        if there is None:
+            with publishing(run.root):
+                run.write(path, data, output.mode)
+                _record_restored(run, output, path)
 
 
-def _present(where: RunFiles, path: str) -> str | None:
-    """The hash of the file at an output's path; None where it can be overwritten."""
-    return present_outputs(where.root, where.run.run_id, where.record.state, [path]).get(path)
-
-
-def record_edits(where: RunFiles, step_id: str) -> None:
+def record_edits(run: LockedRun, step_id: str) -> None:
     """Write down which outputs of a step a person changed, and which are as recorded again."""
-    state = where.record.state
+    state = run.state
     step = state.step(step_id)
     known = {one.declared_path: one.sha256 for one in step.edited}
     paths = [output.declared_path for output in step.outputs if output.declared_path is not None]
-    present = present_outputs(where.root, where.run.run_id, state, paths)
+    present = present_outputs(run.root, run.dir.run_id, state, paths)
     edited = edited_outputs(state, step_id, present)
     for output in step.outputs:
         path = output.declared_path
         now = edited.get(path or "", output.sha256)
         if path is not None and now != known.get(path, output.sha256):
-            where.record.append(j.OutputEdited(step=step_id, declared_path=path, sha256=now))
+            run.record.append(j.OutputEdited(step=step_id, declared_path=path, sha256=now))
 
 
-def _record_moves(where: RunFiles, output: j.OutputRecorded, *, to_run: bool) -> None:
-    where.record.append(
+def _record_restored(
+    run: LockedRun, output: j.OutputRecorded, path: str, *, to_run: bool = False
+) -> None:
+    run.record.append(
         j.OutputRestored(
             step=output.step,
             path=output.path,
-            declared_path=output.declared_path or "",
+            declared_path=path,
             sha256=output.sha256,
             to_run=to_run,
         )
     )
-
-
-def put_in_place(root: Path, path: str, data: bytes, mode: int | None) -> None:
-    """Write an output where the pack wants it."""
-    verdict = jail(root, path)
-    if isinstance(verdict, Refusal):
-        raise InputError(
-            f"{path} cannot be put back: {verdict.reason}",
-            hint="move away what is there, and run the command again",
-        )
-    files.make_directories(verdict.path.parent)
-    files.write_atomic(verdict.path, data, mode=mode)
 
 
 def checked(
@@ -141,19 +110,20 @@ def checked(
 
     Where a file is gone, or another run wrote to it since, the run's copy of it counts.
     """
-    copies = {out.declared_path: out for out in state.outputs if out.declared_path}
+    recorded = {out.declared_path: out for out in state.outputs if out.declared_path}
 
     def read(path: str) -> Content:
-        now = content_at(root, path)
-        copy = copies.get(path)
-        if copy is None or (now.data is not None and not _is_replaced(root, run, copy, now.data)):
+        now, output = content_at(root, path), recorded.get(path)
+        if output is None or (
+            now.data is not None and not _is_replaced(root, run, output, now.data)
+        ):
             return now
-        content = read_content(run.path / copy.path)
-        if content.data is not None and sha256_bytes(content.data) == copy.sha256:
-            return content
+        data = read_output(run.path, output)
+        if data is not None:
+            return Content(data)
         return now if now.data is None else Content(trouble="another run wrote it")
 
-    verification = verify_step(step, read, options, copies, accepted_in(state))
+    verification = verify_step(step, read, options, recorded, accepted_in(state))
     unmet = tuple(one for one in verification.failures if one.missing_sections)
     unreadable = [one for one in verification.failures if one.io_error]
     if not verify:
@@ -178,54 +148,54 @@ def accepted_in(state: StepState) -> dict[str, j.OutputRevised]:
     return {one.declared_path: one for one in state.accepted}
 
 
-def recheck(where: RunFiles, step: Step, options: VerifyOptions, *, verify: bool) -> bool:
-    """Record a step whose answer meets its contract now as ok; whether it does."""
-    with publishing(where.root):
-        return _is_rechecked(where, step, options, verify=verify)
+def recheck(run: LockedRun, step: Step, options: VerifyOptions, *, verify: bool) -> None:
+    """Record a step whose answer meets its contract now as ok."""
+    restore_outputs(run, step.id)
+    with publishing(run.root):
+        state = run.state.step(step.id)
+        verification, now = checked(run.root, run.dir, step, state, options, verify=verify)
+        if not now.passed:
+            return
+        edited = {one.declared_path for one in state.edited}
+        for output in state.outputs:
+            path = output.declared_path
+            there = None if path is None else content_at(run.root, path).data
+            if path is None or there is None or _is_replaced(run.root, run.dir, output, there):
+                continue
+            if path not in edited:
+                revise(run, step, path)
+            share_revision(run, step, path)
+        finish_again(run, step, verification if verify else None)
 
 
-def _is_rechecked(where: RunFiles, step: Step, options: VerifyOptions, *, verify: bool) -> bool:
-    restore_copies(where, step)
-    state = where.record.state.step(step.id)
-    verification, now = checked(where.root, where.run, step, state, options, verify=verify)
-    if not now.passed:
-        return False
-    edited = {one.declared_path for one in state.edited}
-    for output in state.outputs:
-        path = output.declared_path
-        there = None if path is None else content_at(where.root, path).data
-        if path is None or there is None or _is_replaced(where.root, where.run, output, there):
-            continue
-        if path not in edited:
-            revise(where, step, path)
-        share_revision(where, step, path)
-    finish(where, step, verification if verify else None)
-    return True
-
-
-def hold_failed(where: RunFiles, step: Step, options: VerifyOptions) -> None:
+def hold_failed(run: LockedRun, step: Step, options: VerifyOptions) -> None:
     """Keep a step failed whose answer misses its contract, with what it lacks by now."""
-    with publishing(where.root):
-        _hold_failed(where, step, options)
+    restore_outputs(run, step.id)
+    with publishing(run.root):
+        state = run.state.step(step.id)
+        verification, now = checked(run.root, run.dir, step, state, options)
+        if verification == state.verification or now.passed:
+            return
+        lacks = now.lacks or (state.error.message if state.error else "")
+        if state.status is Status.OK or state.edited:
+            lacks = f"{lacks}, {edited_ways(step.id)}"
+        error = state.error or StepError(code="OUTPUT_CONTRACT", message=lacks)
+        error = msgspec.structs.replace(error, message=lacks)
+        finish_again(run, step, verification, error)
 
 
-def _hold_failed(where: RunFiles, step: Step, options: VerifyOptions) -> None:
-    restore_copies(where, step)
-    state = where.record.state.step(step.id)
-    verification, now = checked(where.root, where.run, step, state, options)
-    if verification == state.verification or now.passed:
-        return
-    lacks = now.lacks or (state.error.message if state.error else "")
-    if state.status is Status.OK or state.edited:
-        lacks = f"{lacks}, {edited_ways(step.id)}"
-    error = state.error or StepError(code="OUTPUT_CONTRACT", message=lacks)
-    where.record.append(
+def finish_again(
+    run: LockedRun, step: Step, verification: Verification | None, error: StepError | None = None
+) -> None:
+    """The step is ok by now, or has failed for another reason, though nothing of it ran again."""
+    state = run.state.step(step.id)
+    run.record.append(
         j.StepFinished(
             step=step.id,
             attempt=state.attempts,
-            status=Status.FAILED,
+            status=Status.OK if error is None else Status.FAILED,
             exit_code=state.exit_code,
-            error=msgspec.structs.replace(error, message=lacks),
+            error=error,
             verification=verification,
             duration_ms=state.duration_ms,
             attached=dict(state.attached),
@@ -233,20 +203,8 @@ def _hold_failed(where: RunFiles, step: Step, options: VerifyOptions) -> None:
     )
 
 
-def restore_copies(where: RunFiles, step: Step) -> None:
-    """Put back the answers that a failed step left and that are gone: people are to edit them."""
-    for output in where.record.state.step(step.id).outputs:
-        path = output.declared_path
-        if path is None or os.path.lexists(where.root / path):
-            continue
-        copied = read_content(where.run.path / output.path).data
-        if copied is not None and sha256_bytes(copied) == output.sha256:
-            put_in_place(where.root, path, copied, output.mode)
-            _record_moves(where, output, to_run=False)
-
-
 def revise(
-    where: RunFiles,
+    run: LockedRun,
     step: Step,
     path: str,
     *,
@@ -260,11 +218,11 @@ def revise(
     First the recorded copy is backed up, then the event is appended, then the run's copy is
     replaced: killed in between, the next run makes that copy again from the file.
     """
-    state = where.record.state.step(step.id)
+    state = run.state.step(step.id)
     known = {out.declared_path: out.path for out in state.outputs if out.declared_path}
     recorded = next((out for out in state.outputs if out.declared_path == path), None)
     name = output_names(step.id, title_of(step), [path], known)[path]
-    place, content = where.root / path, content_at(where.root, path)
+    place, content = run.root / path, content_at(run.root, path)
     if content.data is None:
         raise InputError(f"{path}: {content.trouble or 'missing'}", hint="there is nothing to take")
     digest = sha256_bytes(content.data)
@@ -280,48 +238,30 @@ def revise(
         bytes=len(content.data),
         mode=stat.S_IMODE(place.stat().st_mode),
         replaced_sha256=recorded.sha256 if recorded else None,
-        backup=_kept_copy(where, recorded, digest),
+        backup=_kept_copy(run, recorded, digest),
         accepted=accepted,
         adopted=adopted,
         reason=reason,
         missing_sections=missing,
     )
-    where.record.append(event)
-    files.write_atomic(where.run.path / name, content.data, mode=files.PRIVATE_FILE)
+    run.record.append(event)
+    files.write_atomic(run.dir.path / name, content.data, mode=files.PRIVATE_FILE)
     return event
 
 
-def _kept_copy(where: RunFiles, recorded: j.OutputRecorded | None, digest: str) -> str | None:
+def _kept_copy(run: LockedRun, recorded: j.OutputRecorded | None, digest: str) -> str | None:
     """Keep the output that was recorded, as it was paid for; where, relative to the run."""
     if recorded is None or recorded.sha256 == digest:
         return None
-    data = read_content(where.run.path / recorded.path).data
-    if data is None or sha256_bytes(data) != recorded.sha256:
-        return None
-    return f"{BLOBS}/{keep_blob(where.run.path, data)}"
+    data = read_output(run.dir.path, recorded)
+    return None if data is None else f"{BLOBS}/{keep_blob(run.dir.path, data)}"
 
 
-def share_revision(where: RunFiles, step: Step, path: str, *, accepted: str | None = None) -> None:
+def share_revision(run: LockedRun, step: Step, path: str, *, accepted: str | None = None) -> None:
     """Let other runs that ask the same question take what a person has made of its answer."""
-    place, data = jail(where.root, path), content_at(where.root, path).data
+    place, data = jail(run.root, path), content_at(run.root, path).data
     relative = place.relative if isinstance(place, AllowedPath) else path
-    outcomes = [call.outcome for call in where.record.state.step(step.id).invocations]
+    outcomes = [call.outcome for call in run.state.step(step.id).invocations]
     keys = [call.key for call in outcomes if call and call.output_path == relative and call.key]
     if keys and data is not None:
-        replace_unmet(answer_caches(where.root, user=True), keys[-1], data, accepted)
-
-
-def finish(where: RunFiles, step: Step, verification: Verification | None) -> None:
-    """The step is ok, though no further attempt was made."""
-    state = where.record.state.step(step.id)
-    where.record.append(
-        j.StepFinished(
-            step=step.id,
-            attempt=state.attempts,
-            status=Status.OK,
-            exit_code=state.exit_code,
-            verification=verification,
-            duration_ms=state.duration_ms,
-            attached=dict(state.attached),
-        )
-    )
+        replace_unmet(answer_caches(run.root, user=True), keys[-1], data, accepted)

@@ -23,15 +23,14 @@ from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.pack.questions import short_title
 from oraclepack.pack.tree_policy import mutates
 from oraclepack.run import revise
+from oraclepack.run.files import LockedRun
 from oraclepack.run.import_state import ImportedState, adopt_answers, import_state
 from oraclepack.run.open_run import SelectedRun, opened, path_in_project
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
 from oraclepack.run.planning.selection import Existing
 from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
 from oraclepack.run.preview import expected_cost, imported_state, plan_run, preview_run
-from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.recorded_files import existing_text
-from oraclepack.run.recorder import Recorder
 from oraclepack.run.recover import recover
 from oraclepack.run.rehearsing import enter_workplace, plan_workplace
 from oraclepack.run.request import FollowUpResult, RunRequest, lanes_with, store_of
@@ -93,7 +92,7 @@ def run_pack(
     with ExitStack() as stack:
         # Lock the run, create it, recover from what an earlier command left.
         stop = stop or stack.enter_context(Stop())
-        record = stack.enter_context(
+        locked = stack.enter_context(
             opened(
                 selected,
                 request.pack,
@@ -104,10 +103,11 @@ def run_pack(
                 observers=() if request.display is None else (request.display.event,),
             )
         )
-        run = Run(request, selected, record, clock, stop)
-        changed = record.state.last_seq != selected.state.last_seq
+        run = Run(request, selected, locked, clock, stop)
+        changed = run.state.last_seq != selected.state.last_seq
         run.create()
-        changed |= run.recover()
+        again = request.settings[rs.ROLLBACK_ON_FAILURE]
+        changed |= recover(run, retry_rollback=again)
         # Before the command begins, so that its rollback leaves what it found.
         changed |= run.take_earlier(planned, imported)
         run.refuse_dirty_rerun(planned)
@@ -120,13 +120,13 @@ def run_pack(
             from oraclepack.run.execute import open_control
 
             stack.enter_context(open_control(run))
-        changed |= wait_for_end(record, stop, awaited)
+        changed |= wait_for_end(run.record, stop, awaited)
         if request.is_rehearsal:
             enter_workplace(run, copied)
 
         # Plan again where something has changed, and execute.
         if changed:
-            planned = plan_run(request, run.dir, record.state)
+            planned = plan_run(request, run.dir, run.state)
             if planned.refusal is not None:
                 raise planned.refusal.error()
         run.record_plan(planned)
@@ -137,30 +137,25 @@ def run_pack(
         return run.conclude(planned)
 
 
-class Run:
+class Run(LockedRun):
     """One command at work on one run."""
 
     def __init__(
         self,
         request: RunRequest,
         selected: SelectedRun,
-        record: Recorder,
+        locked: LockedRun,
         clock: Clock,
         stop: Stop,
     ) -> None:
+        super().__init__(locked.root, locked.dir, locked.record, locked.failed)
         self.request = request
         self.settings = request.settings
         self.pack = request.pack
         self.selected = selected
-        self.dir = selected.run
-        self.record = record
         self.clock = clock
         self.stop = stop
-        self.root = request.root
-        """Where the steps run: the project, or the copy of a rehearsal."""
         self.environment: Mapping[str, str] = _environment(request)
-        self.failed = failed_folder(request.root, request.pack.out_dir, selected.run.path)
-        """The quarantine."""
         self.private = Path(environment.private_name())
         """A directory only we can read, gone at the end: bodies, the prelude's snapshot."""
         self.tree_status = TreeStatus(clock)
@@ -178,14 +173,6 @@ class Run:
         self.control: RunControl | None = None
         """Requests of other processes to the command, while steps run."""
         self._began = clock.monotonic_ns()
-
-    @property
-    def state(self) -> RunState:
-        return self.record.state
-
-    def warn(self, message: str, code: str | None = None, step: str | None = None) -> None:
-        """Record something a reader should know."""
-        self.record.append(j.WarningRecorded(message=message, code=code, step=step))
 
     def token(self, step: str, attempt: int) -> str:
         """The mark of an attempt's processes, unique on this machine."""
@@ -219,11 +206,6 @@ class Run:
             )
         )
 
-    def recover(self) -> bool:
-        """Clean up after a killed command; whether files were changed."""
-        again = self.settings[rs.ROLLBACK_ON_FAILURE]
-        return recover(self.root, self.dir, self.record, self.failed, retry_rollback=again)
-
     def take_earlier(self, planned: Plan, imported: ImportedState | None) -> bool:
         """Take what was done before the run, by a state file or by files alone; whether any was."""
         if imported is not None:
@@ -238,9 +220,9 @@ class Run:
         if not self.dir.has_changes:
             return
         argv = self.request.argv
-        refuse_half_undone(self.pack, self.dir, self.state, argv)
+        refuse_half_undone(self, self.pack, argv)
         if not self.settings[rs.ALLOW_DIRTY_RERUN]:
-            refuse_dirty_rerun(self.root, self.pack, self.dir, self.record, planned, argv)
+            refuse_dirty_rerun(self, self.pack, planned, argv)
 
     @contextmanager
     def notified(self) -> Iterator[None]:
@@ -318,19 +300,18 @@ class Run:
     def _keep_answers(self, planned: Plan) -> None:
         """Put outputs back, record answers that meet their contracts by now, before steps run."""
         kinds = (Decision.RESTORE, Decision.RECHECK, Decision.HELD)
-        where = revise.RunFiles(self.root, self.dir, self.record)
         options, verify = self.request.verify_options, self.settings[rs.OUTPUT_VERIFY]
         for one in planned.steps:
             step = self.pack.step(one.step_id)
             assert step is not None
             if one.is_edited and one.decision in {*kinds, Decision.DONE}:
-                revise.record_edits(where, one.step_id)
+                revise.record_edits(self, one.step_id)
             if one.decision is Decision.RESTORE:
-                revise.restore_outputs(where, one.step_id)
+                revise.restore_outputs(self, one.step_id)
             elif one.decision is Decision.HELD:
-                revise.hold_failed(where, step, options)
+                revise.hold_failed(self, step, options)
             elif one.decision is Decision.RECHECK:
-                revise.recheck(where, step, options, verify=verify)
+                revise.recheck(self, step, options, verify=verify)
 
     def conclude(self, planned: Plan) -> RunResult:
         """The stages that follow, the rollback where one is wanted, the end of the command."""
@@ -344,7 +325,7 @@ class Run:
             result = RunResult(self.selected, planned, before, answer, figures, code, self.root)
             after = request.then(result)
         if after.failed and self.settings[rs.ROLLBACK_ON_FAILURE]:
-            roll_back(self.root, self.dir, record, self.failed, answer.unfinished_steps)
+            roll_back(self, answer.unfinished_steps)
             answer = reply(planned, before, record.state)
         settled = [record.state.step(step.id).status.is_settled for step in self.pack.steps]
         if all(settled) and record.state.finished_at is None:

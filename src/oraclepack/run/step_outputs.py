@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from oraclepack.answers.verify_pack import verify_step
 from oraclepack.calls.publication import is_of_another_run
 from oraclepack.errors import Refusal
 from oraclepack.journal import events as j
-from oraclepack.journal.blobs import back_up, read_backup, read_blob
+from oraclepack.journal.blobs import back_up, read_blob
 from oraclepack.journal.statuses import CRASHED, UNMET, Cache, Verification
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.contract import OutputContract, by_suffix, contracts_of
@@ -52,20 +51,8 @@ def found_before(run: Run, step: Step) -> dict[str, j.OutputBackedUp]:
 def restore_removed(run: Run, step: Step) -> None:
     """After a failed attempt: a file that the step has removed is there again."""
     for path, before in found_before(run, step).items():
-        if path not in declared_paths(step):
-            continue
-        try:
-            if before.link is not None and not os.path.lexists(run.root / path):
-                file_moves.make_link(before.link, run.root / path)
-        except OSError as trouble:
-            raise files.cannot("put back", run.root / path, trouble) from trouble
-        place = _judged(run, path)
-        kept = read_backup(
-            run.dir.path, before.backup, before.sha256, before.mode, before.modified_ns
-        )
-        if place is not None and not place.exists() and kept is not None:
-            files.make_directories(place.parent)
-            file_moves.put_back(place, kept)
+        if path in declared_paths(step):
+            run.put_back_removed(before)
 
 
 def produced_paths(run: Run, step: Step, attempt: int) -> tuple[str, ...]:

@@ -18,9 +18,9 @@ from oraclepack.journal.run_state import RunState
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.tree_policy import TreePolicy, TreePolicyResult, disallowed
+from oraclepack.run.files import LockedRun
 from oraclepack.run.patch_undo import is_begun, remove_left_over
 from oraclepack.run.planning.plan import Plan
-from oraclepack.run.recorder import Recorder
 from oraclepack.run.step_outputs import declared_paths
 from oraclepack.run.worktree import FileStates, Worktree, WorktreeError
 from oraclepack.system import environment, files, git
@@ -93,11 +93,11 @@ def patch_of(run: RunDir, change: j.TreeChanged) -> Path | None:
     return patch if is_same else None
 
 
-def refuse_half_undone(pack: Pack, run: RunDir, state: RunState, argv: Sequence[str] = ()) -> None:
+def refuse_half_undone(run: LockedRun, pack: Pack, argv: Sequence[str] = ()) -> None:
     """Refuse while an undo is half applied; no flag overrides this."""
-    remove_left_over(run.path, recorded_patches(state))
-    for step_id, step in sorted(state.steps.items()):
-        if any(one.patch and is_begun(run.path / one.patch) for one in step.changes):
+    remove_left_over(run.dir.path, recorded_patches(run.state))
+    for step_id, step in sorted(run.state.steps.items()):
+        if any(one.patch and is_begun(run.dir.path / one.patch) for one in step.changes):
             raise DirtyRerunError(
                 f"an undo of step {step_id} was cut off: it may have taken back half of the files",
                 hint=f"{_undo(pack, step_id, argv)} takes back the rest",
@@ -110,23 +110,21 @@ def recorded_patches(state: RunState) -> frozenset[str]:
     return frozenset(one.patch for one in changes if one.patch)
 
 
-def refuse_dirty_rerun(
-    root: Path, pack: Pack, run: RunDir, record: Recorder, planned: Plan, argv: Sequence[str] = ()
-) -> None:
+def refuse_dirty_rerun(run: LockedRun, pack: Pack, planned: Plan, argv: Sequence[str] = ()) -> None:
     """A step must not run over what its failed attempt left in the tree."""
     for one in planned.to_run:
-        state, step = record.state.step(one.step_id), pack.step(one.step_id)
+        state, step = run.state.step(one.step_id), pack.step(one.step_id)
         failed = state.has_bad_attempt or state.rolled_back
         if step is None or state.change is None or not failed:
             continue
-        tree = work_tree(root, run, one.step_id, record.state)
-        left = leftover(tree, run, step, state) if tree is not None else None
+        tree = work_tree(run.root, run.dir, one.step_id, run.state)
+        left = leftover(tree, run.dir, step, state) if tree is not None else None
         # Outputs alone are quarantined before the step runs again.
         if left is not None and set(left.files) - set(left.outputs):
             undo = _undo(pack, one.step_id, argv)
             raise DirtyRerunError(
                 f"changes of an earlier attempt at step {one.step_id} are still in the work tree: "
-                f"{run.relative}/{state.change.patch}",
+                f"{run.dir.relative}/{state.change.patch}",
                 hint=f"{undo} takes them back, --allow-dirty-rerun runs the step over them",
             )
 
@@ -185,21 +183,20 @@ def recorded_change(
     )
 
 
-def recover_change(root: Path, run: RunDir, record: Recorder) -> None:
+def record_killed_changes(run: LockedRun) -> None:
     """Record the change of a mutating step whose runner was killed before it could do so."""
-    for step_id, state in sorted(record.state.steps.items()):
+    for step_id, state in sorted(run.state.steps.items()):
         if state.tree_before is None:
             continue
-        tree = work_tree(root, run, step_id, record.state)
+        tree = work_tree(run.root, run.dir, step_id, run.state)
         if tree is None:
             continue
         try:
-            change = recorded_change(run, tree, state.tree_before, step_id, state.attempts)
+            change = recorded_change(run.dir, tree, state.tree_before, step_id, state.attempts)
         except WorktreeError as trouble:
-            message = f"the changes of the killed attempt are unknown: {trouble}"
-            record.append(j.WarningRecorded(step=step_id, code="tree", message=message))
+            run.warn(f"the changes of the killed attempt are unknown: {trouble}", "tree", step_id)
             change = j.TreeChanged(step=step_id, attempt=state.attempts, files=())
-        record.append(change)
+        run.record.append(change)
         tree.remove_objects()
 
 

@@ -60,8 +60,8 @@ def undo_step(
             hint="`oraclepack runs show` lists the files of each step; --run-id names another run",
         )
     legacy = selected.state.has_legacy_files
-    with opened(selected, pack, clock, "undo", legacy_files=legacy) as record:
-        tree = work_tree(root, selected.run, step_id, record.state)
+    with opened(selected, pack, clock, "undo", legacy_files=legacy) as run:
+        tree = work_tree(root, selected.run, step_id, run.state)
         patch = patch_of(selected.run, change)
         if tree is None or patch is None:
             raise InputError(
@@ -69,12 +69,12 @@ def undo_step(
                 "or its repository is gone",
                 hint="nothing was changed",
             )
-        remove_left_over(selected.run.path, recorded_patches(record.state))
+        remove_left_over(selected.run.path, recorded_patches(run.state))
         reversal = PatchUndo(tree, patch)
         if not is_begun(reversal.patch):
-            _begin(reversal, selected.run, known, record.state.step(step_id))
+            _begin(reversal, selected.run, known, run.state.step(step_id))
         files = _finish(reversal, selected.run)
-        record.append(j.ChangeUndone(step=step_id, attempt=change.attempt, patch=change.patch))
+        run.record.append(j.ChangeUndone(step=step_id, attempt=change.attempt, patch=change.patch))
         reversal.forget()
     return UndoReport(step_id=step_id, run_id=selected.run.run_id, patch=change.patch, files=files)
 

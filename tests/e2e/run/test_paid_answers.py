@@ -556,6 +556,21 @@ def test_a_file_that_holds_nothing_is_replaced_by_the_recorded_answer(
     assert "edited" not in ran.err
 
 
+def test_an_answer_without_what_its_step_added_is_no_edit(tmp_path: Path, zygote: Zygote) -> None:
+    """As a power cut leaves it: bash does not sync what it appends."""
+    project = a_project(tmp_path, zygote, one_step(WHOLE, f"echo '## Notes' >>{ANSWER}"))
+    assert project.run().code == 0
+    file = project.root / ANSWER
+    whole = file.read_text()
+    file.write_text(whole.removesuffix("## Notes\n"))
+
+    ran = project.run()
+
+    assert (ran.code, len(project.oracle.calls)) == (0, 1)
+    assert data(ran)["steps"][0]["decision"] == "restore"
+    assert file.read_text() == whole
+
+
 def test_accept_makes_the_edited_version_the_recorded_one(tmp_path: Path, zygote: Zygote) -> None:
     project = an_answered_project(tmp_path, zygote)
     answer = (project.root / ANSWER).read_bytes()
