@@ -10,14 +10,6 @@ from pathlib import Path
 import pytest
 
 import oraclepack
-from oraclepack.authoring.blank import TEMPLATES
-from oraclepack.authoring.skills import AGENTS, SKILLS
-from oraclepack.cli.commands import (
-    authoring_commands,
-    skills_commands,
-    ticketify_command,
-    tickets_commands,
-)
 from oraclepack.errors import ExitCode, UsageError
 from oraclepack.journal import events
 from oraclepack.journal.events import KnownEvent
@@ -36,8 +28,6 @@ from oraclepack.run.run_display import RunPreview
 from oraclepack.run.verify_outputs import verify_outputs
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.stop import Stop
-from oraclepack.tickets import steps_support, ticketify
-from oraclepack.tickets.ticket import MOST_TICKETS, AgentStage, TicketMode
 from tests.packs import pack_text
 
 ROOT = Path(__file__).parent.parent
@@ -218,20 +208,3 @@ def test_uuid_and_decimal_encode_after_a_command(pack: str, tmp_path: Path) -> N
 
     assert Path(pack).exists()
     assert done.stdout.decode() == '["00000000-0000-0000-0000-000000000001","1.50"]\n'
-
-
-@pytest.mark.parametrize(
-    ("offered", "known"),
-    [
-        pytest.param(authoring_commands.TEMPLATES, TEMPLATES, id="templates of new"),
-        pytest.param(skills_commands.NAMES.choices, tuple(AGENTS), id="agents"),
-        pytest.param(skills_commands.SKILLS.choices, tuple(SKILLS), id="skills"),
-        pytest.param(ticketify_command.MODES, tuple(TicketMode), id="modes of ticketify"),
-        pytest.param(ticketify_command.PARTS, ticketify.PARTS, id="parts of ticketify"),
-        pytest.param(ticketify_command.REPORTS, tuple(steps_support.REPORTS), id="its reports"),
-        pytest.param(ticketify_command.MOST_TICKETS, MOST_TICKETS, id="most tickets"),
-        pytest.param(tickets_commands.STAGES, tuple(AgentStage), id="stages of an agent"),
-    ],
-)
-def test_the_command_line_offers_what_the_program_knows(offered: object, known: object) -> None:
-    assert offered == known

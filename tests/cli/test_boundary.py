@@ -7,8 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from oraclepack.cli.commands import config_commands
-from oraclepack.cli.commands import config_commands as schema_command
+from oraclepack.cli.commands import config
 from oraclepack.cli.error_boundary import TerminatedError, run
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.errors import ExitCode, InputError, MachineError, UsageError
@@ -124,7 +123,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, ending: BaseException) -> None:
     def fail() -> None:
         raise ending
 
-    monkeypatch.setattr(config_commands, "schema_names", fail)
+    monkeypatch.setattr(config, "schema_names", fail)
 
 
 @pytest.mark.parametrize(("ending", "code", "word", "phase"), ENDINGS)
@@ -194,7 +193,7 @@ def test_a_crash_is_reported_even_where_no_log_can_be_written(
 
 
 def replying(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> None:
-    monkeypatch.setattr(schema_command.schema, "callback", lambda **_: reply)
+    monkeypatch.setattr(config.schema, "callback", lambda **_: reply)
 
 
 def test_data_that_cannot_be_encoded_is_a_crash_not_a_traceback(

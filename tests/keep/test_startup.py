@@ -158,4 +158,4 @@ def test_no_command_loads_another(tmp_path: Path) -> None:
     loaded = imported(tmp_path, "config", "schema")
 
     commands = {name for name in loaded if name.startswith("oraclepack.cli.commands.")}
-    assert commands == {"oraclepack.cli.commands.config_commands"}
+    assert commands == {"oraclepack.cli.commands.config"}

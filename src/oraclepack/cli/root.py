@@ -11,94 +11,88 @@ _PLACE = "oraclepack.cli.commands"
 SECTIONS = {
     "Packs": {
         "validate": LazyCommand(
-            f"{_PLACE}.validate_command:validate",
+            f"{_PLACE}.packs:validate",
             "Check packs against every rule, without running them.",
         ),
         "explain": LazyCommand(
-            f"{_PLACE}.explain_command:explain",
+            f"{_PLACE}.packs:explain",
             "Explain RULE (an id or a name), with a bad and a good example.",
         ),
         "list": LazyCommand(
-            f"{_PLACE}.list_command:list_steps", "List the questions of PACK and their status."
+            f"{_PLACE}.packs:list_steps", "List the questions of PACK and their status."
         ),
         "new": LazyCommand(
-            f"{_PLACE}.authoring_commands:new",
+            f"{_PLACE}.authoring:new",
             "Write a new pack: a template, or what a run left open.",
         ),
         "generate": LazyCommand(
-            f"{_PLACE}.generate_command:generate",
+            f"{_PLACE}.authoring:generate",
             "Write a pack of questions about this repository.",
         ),
         "survey": LazyCommand(
-            f"{_PLACE}.generate_command:survey",
+            f"{_PLACE}.authoring:survey",
             "Show what a writer of questions needs to know of it.",
         ),
         "upgrade": LazyCommand(
-            f"{_PLACE}.authoring_commands:upgrade",
+            f"{_PLACE}.authoring:upgrade",
             "Propose the strict form of an old pack, with a proof.",
         ),
     },
     "Run": {
         "plan": LazyCommand(
-            f"{_PLACE}.plan_command:plan", "Forecast the calls, tokens, cost and time of a run."
+            f"{_PLACE}.run:plan", "Forecast the calls, tokens, cost and time of a run."
         ),
-        "run": LazyCommand(f"{_PLACE}.run_command:run", "Run a pack, or continue its run."),
-        "ask": LazyCommand(f"{_PLACE}.ask_command:ask", "Ask one question without a pack."),
+        "run": LazyCommand(f"{_PLACE}.run:run", "Run a pack, or continue its run."),
+        "ask": LazyCommand(f"{_PLACE}.run:ask", "Ask one question without a pack."),
         "pipeline": LazyCommand(
-            f"{_PLACE}.pipeline_command:pipeline",
+            f"{_PLACE}.run:pipeline",
             "Validate, run, verify and actionize a pack in one go.",
         ),
         "tui": LazyCommand(
-            f"{_PLACE}.tui_command:tui", "Browse, prepare, run, watch and read packs on the screen."
+            f"{_PLACE}.run:tui", "Browse, prepare, run, watch and read packs on the screen."
         ),
     },
     "Work": {
         "verify-outputs": LazyCommand(
-            f"{_PLACE}.verify_command:verify",
+            f"{_PLACE}.work:verify",
             "Check outputs against their contract. Starts no process.",
         ),
         "actionize": LazyCommand(
-            f"{_PLACE}.actionize_command:actionize",
+            f"{_PLACE}.work:actionize",
             "Turn answers into a backlog, a change plan and tracker files.",
         ),
         "report": LazyCommand(
-            f"{_PLACE}.report_command:report",
+            f"{_PLACE}.work:report",
             "Write a run, its answers and its work into one file.",
         ),
-        "publish": LazyCommand(
-            f"{_PLACE}.publish_commands:publish", "Publish the work of a run to a tracker."
-        ),
+        "publish": LazyCommand(f"{_PLACE}.work:publish", "Publish the work of a run to a tracker."),
         "tickets": LazyCommand(
-            f"{_PLACE}.tickets_commands:tickets", "Turn tickets into a pack that works them off."
+            f"{_PLACE}.tickets:tickets", "Turn tickets into a pack that works them off."
         ),
     },
     "Runs": {
         "runs": LazyCommand(
-            f"{_PLACE}.runs_commands:runs", "List, watch, control, compare and repair runs."
+            f"{_PLACE}.runs:runs", "List, watch, control, compare and repair runs."
         ),
-        "step": LazyCommand(
-            f"{_PLACE}.step_commands:step", "Explain, accept, undo and restore steps."
-        ),
-        "cache": LazyCommand(
-            f"{_PLACE}.cache_commands:cache", "List, explain and remove cached answers."
-        ),
+        "step": LazyCommand(f"{_PLACE}.steps:step", "Explain, accept, undo and restore steps."),
+        "cache": LazyCommand(f"{_PLACE}.steps:cache", "List, explain and remove cached answers."),
     },
     "Setup": {
         "doctor": LazyCommand(
-            f"{_PLACE}.doctor_command:doctor", "Check what is installed and what would not work."
+            f"{_PLACE}.setup:doctor", "Check what is installed and what would not work."
         ),
         "config": LazyCommand(
-            f"{_PLACE}.config_commands:config", "Show settings, prices, schemas; completion."
+            f"{_PLACE}.config:config", "Show settings, prices, schemas; completion."
         ),
         "skills": LazyCommand(
-            f"{_PLACE}.skills_commands:skills",
+            f"{_PLACE}.setup:skills",
             "The prompts for agents that write packs and run them.",
         ),
         "mcp": LazyCommand(
-            f"{_PLACE}.mcp_command:mcp", "Serve coding agents by the Model Context Protocol."
+            f"{_PLACE}.setup:mcp", "Serve coding agents by the Model Context Protocol."
         ),
         "fleet": LazyCommand(
-            f"{_PLACE}.fleet_commands:fleet", "Run and manage many packs on many machines."
+            f"{_PLACE}.fleet:fleet", "Run and manage many packs on many machines."
         ),
     },
 }
@@ -121,6 +115,7 @@ ALIASES: dict[tuple[str, ...], tuple[str, ...]] = {
     ("schema",): ("config", "schema"),
     ("manifest",): ("config", "manifest"),
     ("completion",): ("config", "completion"),
+    ("doctor", "--rebuild"): ("runs", "repair"),
 }
 """The names of 0.2 and what they are called now; the longest match counts."""
 

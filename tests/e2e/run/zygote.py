@@ -20,7 +20,7 @@ from typing import Any
 
 import oraclepack
 from oraclepack.cli import error_boundary
-from oraclepack.cli.commands.run_command import run
+from oraclepack.cli.commands.run import run
 from oraclepack.run import execute, request, run_report
 from oraclepack.system import disk
 from tests.packs import findings_of, pack_text

@@ -1,16 +1,21 @@
-"""`validate`: check packs against every rule."""
+"""`validate`, `explain` and `list`: what is in a pack."""
 
 from __future__ import annotations
 
 import click
 
-from oraclepack.cli.command import command
+from oraclepack.cli.command import command, paged
 from oraclepack.cli.finding_text import as_text, fixed_line
 from oraclepack.cli.reply import Reply, ReplyError
-from oraclepack.cli.value_completion import pack_files
-from oraclepack.errors import ExitCode
+from oraclepack.cli.text import columns
+from oraclepack.cli.value_completion import pack_files, rule_ids
+from oraclepack.errors import ExitCode, InputError
+from oraclepack.lint.rule_docs import explain_rules
 from oraclepack.lint.validate import ValidateResult, validate_packs
 from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
+from oraclepack.system.paging import page
+from oraclepack.view import step_listing
+from oraclepack.view.step_listing import ListedStep
 
 FORMATS = ("text", "json", "sarif", "github")
 
@@ -81,3 +86,90 @@ def _failure(outcome: ValidateResult) -> ReplyError:
         phase="validate",
         suggestion="fix the findings of severity error; see `oraclepack explain RULE`",
     )
+
+
+@command(
+    "explain",
+    data="rule-explanation",
+    examples=("oraclepack explain OP201", "oraclepack explain orphaned-flag --json"),
+)
+@click.argument("rule", required=False, shell_complete=rule_ids)
+@paged
+def explain(rule: str | None, limit: int | None, cursor: str | None) -> Reply:
+    """Explain RULE (an id or a name), with a bad and a good example.
+
+    Without RULE, list all rules with their severity by default and under --strict.
+    """
+    rules = page(explain_rules(rule), "rules", lambda doc: doc.rule, limit, cursor)
+    docs = rules.rules
+    if rule is not None:
+        return Reply(data=rules, text=docs[0].text)
+    rows = [(doc.rule, doc.name, doc.severity, doc.strict_severity, doc.summary) for doc in docs]
+    head = ("rule", "name", "default", "strict", "requires")
+    return Reply(data=rules, text=columns(head, rows))
+
+
+@command(
+    "list",
+    data="listing",
+    examples=("oraclepack list pack.md", "oraclepack list --json pack.md"),
+)
+@click.argument("pack", shell_complete=pack_files)
+@click.option("--contracts", is_flag=True, help="Show which sections each output must have.")
+@paged
+def list_steps(
+    pack: str,
+    limit: int | None,
+    cursor: str | None,
+    *,
+    settings: Settings,
+    contracts: bool,
+) -> Reply:
+    """List the questions of PACK and their status.
+
+    The status of a step is the one in the run that `oraclepack run PACK` would continue. With
+    --json each step also has its attributes as written, since `# Impact: High` is not a number.
+    """
+    steps = step_listing.list_steps(pack, settings)
+    if not steps.steps:
+        raise InputError(f"{pack}: no steps found", hint=f"see oraclepack validate {pack}")
+    steps = page(steps, "steps", lambda step: step.step_id, limit, cursor)
+    text = _contracts_text(steps.steps) if contracts else _steps_text(steps.steps)
+    return Reply(data=steps, text=text)
+
+
+def _steps_text(steps: tuple[ListedStep, ...]) -> str:
+    """The question first: what is asked decides what a reader looks for."""
+    heads = ("step", "status", "question", "output")
+    rows = [
+        (
+            step.step_id,
+            step.status or "-",
+            step.title or step.reference or "-",
+            _output_paths(step),
+        )
+        for step in steps
+    ]
+    return columns(heads, rows)
+
+
+def _output_paths(step: ListedStep) -> str:
+    first = step.outputs[0].path if step.outputs else "-"
+    return first if len(step.outputs) < 2 else f"{first} (+{len(step.outputs) - 1})"
+
+
+def _contracts_text(steps: tuple[ListedStep, ...]) -> str:
+    heads = ("step", "output", "contract", "sections", "reason", "line")
+    rows = [
+        (
+            step.step_id,
+            output.path,
+            output.contract,
+            ", ".join(output.sections) or "-",
+            output.reason,
+            "-" if output.line is None else str(output.line),
+        )
+        for step in steps
+        for output in step.outputs
+    ]
+    return columns(heads, rows)
