@@ -29,7 +29,7 @@ TEXT = pack_text(some_steps(["true", "false"]))
 
 
 def rebuild(capsys: pytest.CaptureFixture[str], root: Path, *args: str) -> Ran:
-    got = answer(capsys, "doctor", "--rebuild", "--cwd", str(root), *args)
+    got = answer(capsys, "runs", "repair", "--cwd", str(root), *args)
     if "--json" in args:
         jsonschema.validate(got.envelope["data"], schema_of("doctor"))
     return got

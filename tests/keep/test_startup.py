@@ -108,7 +108,7 @@ def test_a_command_that_runs_nothing_loads_nothing_of_runs(
 @pytest.mark.parametrize(
     ("command", "unused"),
     [
-        ("validate", {"oraclepack.journal.events", "oraclepack.run.run", "tomllib"}),
+        ("validate", {"oraclepack.run.run", "tomllib"}),
         ("list", {"oraclepack.answers.verify_pack", "oraclepack.run.run", "tomllib"}),
     ],
 )

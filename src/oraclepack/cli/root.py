@@ -15,7 +15,7 @@ SECTIONS = {
             "Check packs against every rule, without running them.",
         ),
         "explain": LazyCommand(
-            f"{_PLACE}.packs:explain",
+            f"{_PLACE}.config:explain",
             "Explain RULE (an id or a name), with a bad and a good example.",
         ),
         "list": LazyCommand(

@@ -1,4 +1,4 @@
-"""`config`: settings and their origin, prices, schemas, the manifest and completion."""
+"""`explain` and `config`: rules, settings, prices, schemas, the manifest and completion."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from oraclepack.cli.confirm import agree
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.root import root
 from oraclepack.cli.text import columns
+from oraclepack.cli.value_completion import rule_ids
+from oraclepack.lint.rule_docs import explain_rules
 from oraclepack.settings import call_settings
 from oraclepack.settings.loading import COMPLETION_VARIABLE, trust_settings
-from oraclepack.settings.registry import Settings, config_report
+from oraclepack.settings.registry import (
+    Settings,
+    config_report,
+)
 from oraclepack.settings.trusted_files import find_untrusted
 from oraclepack.system.digests import canonical_file, canonical_reply
 from oraclepack.system.paging import page
@@ -241,3 +246,24 @@ def schema(name: str | None) -> Reply:
 
     document = schema_of(name)
     return Reply(data=document, text=canonical_file(document).decode())
+
+
+@command(
+    "explain",
+    data="rule-explanation",
+    examples=("oraclepack explain OP201", "oraclepack explain orphaned-flag --json"),
+)
+@click.argument("rule", required=False, shell_complete=rule_ids)
+@paged
+def explain(rule: str | None, limit: int | None, cursor: str | None) -> Reply:
+    """Explain RULE (an id or a name), with a bad and a good example.
+
+    Without RULE, list all rules with their severity by default and under --strict.
+    """
+    rules = page(explain_rules(rule), "rules", lambda doc: doc.rule, limit, cursor)
+    docs = rules.rules
+    if rule is not None:
+        return Reply(data=rules, text=docs[0].text)
+    rows = [(doc.rule, doc.name, doc.severity, doc.strict_severity, doc.summary) for doc in docs]
+    head = ("rule", "name", "default", "strict", "requires")
+    return Reply(data=rules, text=columns(head, rows))

@@ -1,4 +1,4 @@
-"""`validate`, `explain` and `list`: what is in a pack."""
+"""`validate` and `list`: what is in a pack."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from oraclepack.cli.command import command, paged
 from oraclepack.cli.finding_text import as_text, fixed_line
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.cli.text import columns
-from oraclepack.cli.value_completion import pack_files, rule_ids
+from oraclepack.cli.value_completion import pack_files
 from oraclepack.errors import ExitCode, InputError
-from oraclepack.lint.rule_docs import explain_rules
 from oraclepack.lint.validate import ValidateResult, validate_packs
 from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, OUTPUT, STRICT, Settings
 from oraclepack.system.paging import page
@@ -86,27 +85,6 @@ def _failure(outcome: ValidateResult) -> ReplyError:
         phase="validate",
         suggestion="fix the findings of severity error; see `oraclepack explain RULE`",
     )
-
-
-@command(
-    "explain",
-    data="rule-explanation",
-    examples=("oraclepack explain OP201", "oraclepack explain orphaned-flag --json"),
-)
-@click.argument("rule", required=False, shell_complete=rule_ids)
-@paged
-def explain(rule: str | None, limit: int | None, cursor: str | None) -> Reply:
-    """Explain RULE (an id or a name), with a bad and a good example.
-
-    Without RULE, list all rules with their severity by default and under --strict.
-    """
-    rules = page(explain_rules(rule), "rules", lambda doc: doc.rule, limit, cursor)
-    docs = rules.rules
-    if rule is not None:
-        return Reply(data=rules, text=docs[0].text)
-    rows = [(doc.rule, doc.name, doc.severity, doc.strict_severity, doc.summary) for doc in docs]
-    head = ("rule", "name", "default", "strict", "requires")
-    return Reply(data=rules, text=columns(head, rows))
 
 
 @command(

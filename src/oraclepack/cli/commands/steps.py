@@ -1,4 +1,4 @@
-"""`step` and `cache`: what became of a step and of its questions."""
+"""`step` and `cache`: what became of steps and of their questions."""
 
 from __future__ import annotations
 
