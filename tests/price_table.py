@@ -65,7 +65,14 @@ def token_price(priced: Any) -> TokenPrice | None:
         PriceTier(start, _rate(per_input, start + 1), _rate(per_output, start + 1))
         for start in starts
     )
-    return TokenPrice(_rate(per_input, 0), _rate(per_output, 0), tuple(tiers))
+    cached, written = (
+        None if side is None else _rate(side, 0)
+        for side in (
+            getattr(priced, "cache_read_mtok", None),
+            getattr(priced, "cache_write_mtok", None),
+        )
+    )
+    return TokenPrice(_rate(per_input, 0), _rate(per_output, 0), tuple(tiers), cached, written)
 
 
 def _rate(side: Any, tokens: int) -> Decimal:

@@ -1,7 +1,8 @@
 """A provider of answers on loopback: speaks chat completions, and fails on request.
 
-It also computes responses in the background, as OpenAI and Azure do for Pro models: a POST to
-`…/responses` is answered with an id, and the response can be asked for with it, or cancelled.
+It answers Anthropic's `/messages` and Gemini's `:generateContent` too. It also computes responses
+in the background, as OpenAI and Azure do for Pro models: a POST to `…/responses` is answered with
+an id, and the response can be asked for with it, or cancelled.
 
 A prompt names its own fault, `[[fault=rate_limit first=3]]`: the first three requests with that
 prompt, or all of them without `first`. Or a test adds a `Rule`. The client library repeats many
@@ -97,6 +98,10 @@ class Provider:
     """The ids that were cancelled."""
     keys: set[str] = field(default_factory=set)
     """The keys that came with the requests."""
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    """What was sent, as it was."""
+    serves_chat_only: bool = False
+    """`/responses` is not served, as by most local servers."""
     refused_models: set[str] = field(default_factory=set)
     """Models that this provider does not have."""
     background_seconds: float = 0.0
@@ -221,10 +226,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._cancel(self.path.split("/")[-2])
             return
         body = json.loads(data)
-        asked = body["messages"] if "messages" in body else body["input"]
-        said = [one["content"] for one in asked if one["role"] == "user"]
+        if self.path.endswith("/responses") and self.provider.serves_chat_only:
+            self._send(404, b'{"error": {"message": "No such path."}}')
+            return
+        asked = body.get("messages") or body.get("input") or body["contents"]
+        said = [one.get("content") or one["parts"] for one in asked if one["role"] == "user"]
+        model = body.get("model") or self.path.rpartition("/")[2].partition(":")[0]
         retry = int(self.headers.get("x-stainless-retry-count") or 0)
-        request = self.provider.begin("\n\n".join(map(_text, said)), body["model"], retry)
+        request = self.provider.begin("\n\n".join(map(_text, said)), model, retry)
+        self.provider.bodies.append(body)
         try:
             if body.get("background") and request.fault not in REFUSALS:
                 self._schedule(request)
@@ -328,9 +338,19 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, json.dumps({"error": error}).encode())
 
     def _whole(self, request: Request, text: str) -> None:
-        message = {"role": "assistant", "content": text}
-        choice = {"index": 0, "message": message, "finish_reason": _finish(request)}
-        whole = _chunk(request, choice) | {"object": "chat.completion", "usage": _usage(text)}
+        if self.path.endswith("/messages"):
+            whole = _anthropic(request, text)
+        elif self.path.endswith(":generateContent"):
+            whole = _gemini(request, text)
+        elif self.path.endswith("/responses"):
+            part = {"type": "output_text", "text": text.rstrip("\n")}
+            message: dict[str, Any] = {"type": "message", "content": [part]}
+            usage = {"input_tokens": 10, "output_tokens": len(text) // 4}
+            whole = {"id": "resp_now", "status": "completed", "output": [message], "usage": usage}
+        else:
+            message = {"role": "assistant", "content": text}
+            choice = {"index": 0, "message": message, "finish_reason": _finish(request)}
+            whole = _chunk(request, choice) | {"object": "chat.completion", "usage": _usage(text)}
         self._send(200, json.dumps(whole).encode())
         request.answered = bool(text)
 
@@ -416,3 +436,17 @@ def _chunk(request: Request, choice: dict[str, Any]) -> dict[str, Any]:
 def _usage(text: str) -> dict[str, int]:
     completion = len(text) // 4
     return {"prompt_tokens": 10, "completion_tokens": completion, "total_tokens": 10 + completion}
+
+
+def _anthropic(request: Request, text: str) -> dict[str, Any]:
+    usage = {"input_tokens": 4, "cache_read_input_tokens": 6, "output_tokens": len(text) // 4}
+    reason = "max_tokens" if request.fault == "length" else "end_turn"
+    content = [{"type": "text", "text": text}]
+    return {"id": "msg_1", "content": content, "stop_reason": reason, "usage": usage}
+
+
+def _gemini(request: Request, text: str) -> dict[str, Any]:
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": len(text) // 4}
+    reason = "MAX_TOKENS" if request.fault == "length" else "STOP"
+    candidate = {"content": {"parts": [{"text": text}]}, "finishReason": reason}
+    return {"candidates": [candidate], "usageMetadata": usage}

@@ -128,7 +128,7 @@ def test_cancelling_says_what_became_of_it() -> None:
         provider.requests.append(Request("why?", "m", "thinking", 0, (), response="resp_1"))
         found = cancel(address(provider))
 
-    assert found == Response(ResponseState.CANCELLED)
+    assert found == Response(ResponseState.CANCELLED, id="resp_1")
     assert provider.cancelled == ["resp_1"]
 
 

@@ -362,5 +362,6 @@ def test_every_pattern_of_the_table_is_needed_by_a_row() -> None:
     assert codes - {str(values.values[2]) for values in ROWS} == {
         "BAD_ATTACHMENT",
         "OUTPUT_PATH",
+        "UNDECIDED",
         "VALIDATION",
     }

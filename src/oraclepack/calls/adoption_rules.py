@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
-from oraclepack.tools.oracle_sessions import SessionRecord
+from oraclepack.tools.oracle_sessions import UNKNOWN, SessionRecord
 
 _SESSION_LINE = re.compile(r"^Session: (?P<id>\S+)\s*$", re.MULTILINE)
 _COST_LINE = re.compile(r"^\d[\d.]*(?:ms|s|m)?.* · .*\bsid=(?P<id>\S+)\s*$", re.MULTILINE)
@@ -69,7 +69,7 @@ def adoption(
     match record.status if record else None:
         case "completed":
             return Adoption.HARVEST
-        case _ if processes.caller:
+        case status if processes.caller or status == UNKNOWN:
             return Adoption.UNKNOWN
         case "running" | "pending" if record:
             decision = _unfinished(record, processes)

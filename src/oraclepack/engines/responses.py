@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from oraclepack.engines import http
 from oraclepack.system.printable import readable
@@ -54,6 +55,7 @@ class Response(msgspec.Struct, frozen=True):
     usage: Usage | None = None
     detail: str = ""
     """Why it has no answer."""
+    id: str = ""
 
 
 class UnknownResponse(msgspec.Struct, frozen=True):
@@ -97,8 +99,10 @@ def read_response(data: bytes) -> Response | None:
     if state is None:
         return None
     is_completed = state is ResponseState.COMPLETED
+    named = found.get("id")
     return Response(
         state,
+        id=named if isinstance(named, str) and _ID.fullmatch(named) else "",
         text=_text(found) if is_completed else "",
         usage=_usage(found.get("usage")),
         detail="" if is_completed else _detail(found),
@@ -153,9 +157,11 @@ def _is_text(part: object) -> bool:
 def _usage(found: object) -> Usage | None:
     if not isinstance(found, dict):
         return None
-    details = found.get("output_tokens_details")
+    details, read = found.get("output_tokens_details"), found.get("input_tokens_details")
+    cached = read.get("cached_tokens") if isinstance(read, dict) else None
     return Usage(
         input_tokens=_count(found.get("input_tokens")),
+        cached_tokens=_count(cached) or UNSET,
         output_tokens=_count(found.get("output_tokens")),
         reasoning_tokens=_count(
             details.get("reasoning_tokens") if isinstance(details, dict) else None

@@ -15,6 +15,8 @@ from oraclepack.tools.usage import Usage
 
 UNFINISHED = frozenset({"running", "pending"})
 """The statuses of sessions that are at work, or whose process died."""
+UNKNOWN = "unknown"
+"""The status of a session that sent its question and lost the reply; `--engine direct` has it."""
 
 
 class _Options(msgspec.Struct, frozen=True, rename="camel"):
@@ -30,6 +32,8 @@ class _Lifecycle(msgspec.Struct, frozen=True, rename="camel"):
 
 class _Usage(msgspec.Struct, frozen=True, rename="camel"):
     input_tokens: int | None = None
+    cached_tokens: int | msgspec.UnsetType = msgspec.UNSET
+    cache_write_tokens: int | msgspec.UnsetType = msgspec.UNSET
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
     total_tokens: int | None = None
@@ -149,6 +153,8 @@ def _usage(usage: _Usage | None) -> Usage | None:
         return None
     return Usage(
         input_tokens=usage.input_tokens,
+        cached_tokens=usage.cached_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
         output_tokens=usage.output_tokens,
         reasoning_tokens=usage.reasoning_tokens,
         total_tokens=usage.total_tokens,

@@ -18,6 +18,9 @@ MILLION = 1_000_000
 CENT_FRACTION = Decimal("0.000001")
 """Amounts are kept to a millionth of a dollar."""
 
+BATCH_PART = Decimal("0.5")
+"""What OpenAI, Anthropic and Google take for a question in a batch, as published in 2026-11."""
+
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$")
 """The day of a release at the end of a model's name. It does not change the price."""
 
@@ -38,6 +41,10 @@ class TokenPrice(msgspec.Struct, frozen=True):
     """Of all output tokens; those of reasoning are among them."""
     tiers: tuple[PriceTier, ...] = ()
     """Ordered by size."""
+    cached: Decimal | None = None
+    """Of input that was read shortly before; None where it is billed as other input."""
+    cache_write: Decimal | None = None
+    """Of input that it keeps for that; None where it is billed as other input."""
 
     def __str__(self) -> str:
         return f"{self.input}/{self.output}"
@@ -47,11 +54,28 @@ class TokenPrice(msgspec.Struct, frozen=True):
         reached = [tier for tier in self.tiers if input_tokens > tier.above]
         return (reached[-1].input, reached[-1].output) if reached else (self.input, self.output)
 
-    def cost(self, input_tokens: int, output_tokens: int) -> Decimal:
-        """What a call costs, to a millionth of a dollar."""
+    def cost(
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        cached: int = 0,
+        written: int = 0,
+        *,
+        in_batch: bool = False,
+    ) -> Decimal:
+        """What a call costs, to a millionth of a dollar.
+
+        `cached` and `written` are parts of the input; a tier raises them alike.
+        """
         per_input, per_output = self.rates(input_tokens)
-        amount = (per_input * input_tokens + per_output * output_tokens) / MILLION
-        return amount.quantize(CENT_FRACTION)
+        plain = Decimal(input_tokens - cached - written)
+        weighed = plain + cached * self._part(self.cached) + written * self._part(self.cache_write)
+        amount = (per_input * weighed + per_output * output_tokens) / MILLION
+        return (amount * BATCH_PART if in_batch else amount).quantize(CENT_FRACTION)
+
+    def _part(self, rate: Decimal | None) -> Decimal:
+        """A rate as a part of that of other input."""
+        return Decimal(1) if rate is None or not self.input else rate / self.input
 
 
 class ModelPrice(msgspec.Struct, frozen=True):

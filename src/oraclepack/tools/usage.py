@@ -31,6 +31,13 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens and money of a call, as far as they are known. What is not known is null, never 0."""
 
     input_tokens: int | None = None
+    """All of them, cached ones too."""
+    cached_tokens: int | msgspec.UnsetType = msgspec.UNSET
+    """Input that the provider had read before, and bills at less."""
+    cache_write_tokens: int | msgspec.UnsetType = msgspec.UNSET
+    """Input that it keeps for later questions, and bills at more."""
+    batch: bool | msgspec.UnsetType = msgspec.UNSET
+    """Asked in a batch, for which providers take half."""
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
     total_tokens: int | None = None
@@ -47,6 +54,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
         """The sum; unknown parts stay unknown."""
         return Usage(
             input_tokens=add_known(self.input_tokens, other.input_tokens),
+            cached_tokens=_add_given(self.cached_tokens, other.cached_tokens),
+            cache_write_tokens=_add_given(self.cache_write_tokens, other.cache_write_tokens),
             output_tokens=add_known(self.output_tokens, other.output_tokens),
             reasoning_tokens=add_known(self.reasoning_tokens, other.reasoning_tokens),
             total_tokens=add_known(self.total_tokens, other.total_tokens),
@@ -65,6 +74,12 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     def counts_tokens(self) -> bool:
         """The tool counted: after a stream that was cut off oracle records 0 and 0."""
         return self.output_tokens is not None and bool(self.input_tokens)
+
+
+def _add_given(
+    one: int | msgspec.UnsetType, other: int | msgspec.UnsetType
+) -> int | msgspec.UnsetType:
+    return add_known(one or None, other or None) or msgspec.UNSET
 
 
 def add_known(one: Number | None, other: Number | None) -> Number | None:
@@ -88,7 +103,13 @@ def priced(usage: Usage | None, price: ModelPrice | None) -> Usage | None:
     if usage is None or usage.cost is not None:
         return usage
     if usage.counts_tokens and price is not None:
-        cost = price.price.cost(usage.input_tokens or 0, usage.output_tokens or 0)
+        cost = price.price.cost(
+            usage.input_tokens or 0,
+            usage.output_tokens or 0,
+            usage.cached_tokens or 0,
+            usage.cache_write_tokens or 0,
+            in_batch=usage.batch is True,
+        )
         by = f"{price.source}, {price.date}" if price.date else price.source
         return replace(usage, cost=cost, cost_source=FigureSource.COMPUTED, price_source=by)
     if usage.cost_usd is not None and (usage.cost_usd > 0 or usage.counts_tokens):
