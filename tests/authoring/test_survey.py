@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.authoring.survey import SECTIONS, SurveyReport, brief, survey
-from oraclepack.tools.token_estimate import text_tokens
+from oraclepack.tools.usage import text_tokens
 from tests.authoring.fixture_repositories import build, commit, repository
 from tests.authoring.repositories import write
 

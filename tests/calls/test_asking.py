@@ -12,7 +12,7 @@ from oraclepack.calls.overrides import read_overrides
 from oraclepack.calls.retry import RetryPolicy
 from oraclepack.journal.statuses import Cache, CallIdentity, CallWait
 from oraclepack.store.limits import Limit
-from oraclepack.tools.argv import table_of
+from oraclepack.tools.flag_tables import table_of
 from tests.calls.office import (
     ANSWER,
     ASK,

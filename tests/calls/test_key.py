@@ -4,7 +4,8 @@ import pytest
 
 from oraclepack.calls.key import InvocationKey, differences, key_of
 from oraclepack.errors import Refusal
-from oraclepack.tools.argv import parse_argv, table_of
+from oraclepack.tools.argv import parse_argv
+from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.oracle_config import OracleContext, oracle_context
 from oraclepack.tools.oracle_question import OracleQuestion, read_question
 from oraclepack.tools.providers import engine_of, limit_name, model_of, provider_of

@@ -10,7 +10,8 @@ from oraclepack.calls.overrides import (
     redacted_argv,
 )
 from oraclepack.errors import UsageError
-from oraclepack.tools.argv import parse_argv, table_of
+from oraclepack.tools.argv import parse_argv
+from oraclepack.tools.flag_tables import table_of
 
 ORACLE = table_of("oracle")
 STEPS = ("01", "03", "07")

@@ -19,7 +19,8 @@ from oraclepack.pack.answer_sections import (
     missing_sections,
     sections_present,
 )
-from oraclepack.tools.argv import parse_argv, table_of
+from oraclepack.tools.argv import parse_argv
+from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.oracle_failures import FailureClass, classify
 from oraclepack.tools.oracle_question import OracleQuestion, read_question
 

@@ -14,8 +14,7 @@ from oraclepack.engines.dialects import Dialect, Layout
 from oraclepack.engines.direct import KEY_VARIABLE, REQUEST, DirectRequest, SentFile, direct_argv
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.tools.oracle_failures import FailureClass, classify
-from oraclepack.tools.oracle_sessions import OracleSessions
-from oraclepack.tools.printed_ids import printed_ids
+from oraclepack.tools.oracle_sessions import OracleSessions, printed_ids
 from tests.provider import Provider, Rule, answer_to, serving
 
 FILES = {"b.py": b"y = 2\n", "a.md": b"one\n\ntwo  \n"}

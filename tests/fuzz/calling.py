@@ -16,8 +16,7 @@ from tests.fuzz import texts
 from tests.fuzz.target import Target, says_why
 
 _SPELLINGS = {
-    tool: sorted({*table_of(tool).root.by_spelling, *table_of(tool).root.commands})
-    for tool in TOOLS
+    tool: sorted({*table_of(tool).root.by_spelling, *table_of(tool).root.below}) for tool in TOOLS
 }
 _ODD = ("", "-", "--", "---", "--=", "-=", "--no-", "-1", "-1.5e3", "x", "a,b", "-vp", "--x=y", "é")
 

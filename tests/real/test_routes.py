@@ -9,7 +9,7 @@ from typing import Any
 
 from oraclepack.tools.oracle_config import oracle_context
 from oraclepack.tools.oracle_question import OracleQuestion
-from oraclepack.tools.oracle_routes import api_route
+from oraclepack.tools.providers import api_route
 
 MODELS = (
     "gpt-5.5-pro",

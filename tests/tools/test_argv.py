@@ -2,7 +2,8 @@
 
 import pytest
 
-from oraclepack.tools.argv import PartialWord, parse_argv, table_of
+from oraclepack.tools.argv import PartialWord, parse_argv
+from oraclepack.tools.flag_tables import table_of
 
 ORACLE = table_of("oracle")
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from oraclepack.tools.argv import nearest_flag, parse_argv, table_of
+from oraclepack.tools.argv import nearest_flag, parse_argv
+from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.tool_names import FlagFault
 
 ORACLE = table_of("oracle")

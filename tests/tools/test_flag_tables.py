@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.tools.argv import Effect, Role, table_of
+from oraclepack.tools.flag_tables import Effect, Role, table_of
 from oraclepack.tools.tool_names import TOOLS
 
 ORACLE = table_of("oracle")
@@ -48,7 +48,7 @@ def test_oracles_table_has_every_root_option() -> None:
 )
 def test_which_flags_name_what(tool: str, command: str | None, role: Role, names: set[str]) -> None:
     root = table_of(tool).root
-    spec = root.commands[command] if command else root
+    spec = root.below[command] if command else root
 
     assert {flag.name for flag in spec.flags if flag.role is role} == names
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oraclepack.tools.argv import ArgvWord, PartialWord, lost_values, parse_argv, table_of
+from oraclepack.tools.argv import ArgvWord, PartialWord, lost_values, parse_argv
+from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.tool_names import TOOLS
 
 ORACLE = table_of("oracle")

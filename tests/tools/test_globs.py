@@ -2,8 +2,7 @@
 
 import pytest
 
-from oraclepack.tools.oracle_attachments import FileListing
-from oraclepack.tools.oracle_globs import base_of, choose, glob
+from oraclepack.tools.oracle_attachments import FileListing, base_of, choose, glob
 
 FILES = (
     ".env.sample",

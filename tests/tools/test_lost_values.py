@@ -2,7 +2,8 @@
 
 import pytest
 
-from oraclepack.tools.argv import Loss, lost_values, parse_argv, split_list, table_of
+from oraclepack.tools.argv import Loss, lost_values, parse_argv, split_list
+from oraclepack.tools.flag_tables import table_of
 
 ORACLE = table_of("oracle")
 

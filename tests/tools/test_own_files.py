@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.tools.own_files import RECORDS, OwnFiles, exclusions
+from oraclepack.tools.oracle_attachments import RECORDS, OwnFiles, exclusions
 
 OWN = OwnFiles(
     folders=(*RECORDS, "answers/_failed"),

@@ -10,7 +10,7 @@ from oraclepack.tools.prices import (
     PriceTable,
     PriceTier,
     TokenPrice,
-    all_prices,
+    list_prices,
     price_of,
     shipped_prices,
 )
@@ -91,11 +91,11 @@ def test_the_shipped_table_knows_every_model_of_oracle() -> None:
 
     assert unknown == []
     assert shipped_prices().source.startswith("genai-prices ")
-    assert all(row.price.input > 0 for row in all_prices({}))
+    assert all(row.price.input > 0 for row in list_prices({}).models)
 
 
 def test_a_provider_s_own_name_is_listed_at_its_own_price() -> None:
-    listed = {row.model: row for row in all_prices({"mine": OWN})}
+    listed = {row.model: row for row in list_prices({"mine": OWN}).models}
 
     assert listed["gpt-5"].billed_as == "gpt-5"
     assert listed["mine"].source == "settings"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.tools.printed_ids import PrintedIds, printed_ids
+from oraclepack.tools.oracle_sessions import PrintedIds, printed_ids
 
 HEAD = "🧿 oracle 0.21.2 — a tagline\nSession: five-short-words\n"
 SCHEDULED = "API scheduled background response resp_68ab_1 (status=queued). Monitoring up to 60 m"

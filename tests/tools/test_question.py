@@ -2,7 +2,8 @@
 
 import pytest
 
-from oraclepack.tools.argv import parse_argv, table_of
+from oraclepack.tools.argv import parse_argv
+from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.oracle_question import (
     OracleQuestion,
     asks_a_model,

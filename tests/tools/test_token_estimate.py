@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.tools.token_estimate import numbered_tokens, text_tokens
+from oraclepack.tools.usage import numbered_tokens, text_tokens
 
 TICKET = "- [ ] `src/i7.py:41` -- drop `price`; see #12, #13 (v1.2.3)\n"
 TABLE = "| 01 | 12,345 | 0.75 |\n| 02 | 23,456 | 0.25 |\n| 03 | 34,567 | 1.00 |\n"

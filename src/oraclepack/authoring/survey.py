@@ -21,7 +21,7 @@ from oraclepack.authoring.repository_survey import SurveyedFile
 from oraclepack.errors import InputError
 from oraclepack.system.printable import quantity
 from oraclepack.tickets.read_tickets import find_tickets_dir, list_files, read_ticket
-from oraclepack.tools.token_estimate import text_tokens
+from oraclepack.tools.usage import text_tokens
 
 MOST_TOKENS = 12_000
 _LONGEST = 160

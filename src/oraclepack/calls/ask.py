@@ -57,15 +57,17 @@ from oraclepack.journal.statuses import (
 )
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.store.history import AnswerFigures, project_mark
-from oraclepack.tools.argv import parse_argv, table_of
+from oraclepack.tools.argv import parse_argv
+from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.oracle_config import KEYS, oracle_home
 from oraclepack.tools.oracle_failures import Failure, FailureClass
 from oraclepack.tools.oracle_models import resolve_model
 from oraclepack.tools.oracle_sessions import (
     OracleSessions,
+    PrintedIds,
     SessionRecord,
+    printed_ids,
 )
-from oraclepack.tools.printed_ids import PrintedIds, printed_ids
 from oraclepack.tools.providers import BROWSER, chosen_engine
 
 _POLL_SECONDS = 0.5

@@ -23,8 +23,8 @@ from oraclepack.store.limits import Limit
 from oraclepack.store.runner import command_name
 from oraclepack.system.clock import Clock
 from oraclepack.system.secrets import NOTHING_SECRET, Redactor
+from oraclepack.tools.oracle_attachments import OwnFiles
 from oraclepack.tools.oracle_failures import Failure
-from oraclepack.tools.own_files import OwnFiles
 from oraclepack.tools.prices import TokenPrice
 
 

@@ -54,7 +54,8 @@ from oraclepack.store.claims import Claim
 from oraclepack.store.database import StoreError
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.path_jail import AllowedPath, leads_out
-from oraclepack.tools.argv import parse_argv, table_of
+from oraclepack.tools.argv import parse_argv
+from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.oracle_attachments import literal_part
 from oraclepack.tools.oracle_config import OracleContext, steering_of
 from oraclepack.tools.oracle_question import (

@@ -43,15 +43,15 @@ from oraclepack.system.machine import ProcessLocation, process_location, this_ma
 from oraclepack.system.path_jail import AllowedPath, jail, read_content
 from oraclepack.tools.oracle_config import oracle_home
 from oraclepack.tools.oracle_failures import Failure, FailureClass, classify
-from oraclepack.tools.oracle_routes import environment_of
 from oraclepack.tools.oracle_sessions import (
     UNFINISHED,
     OracleSessions,
     SessionRecord,
     is_alive,
+    printed_ids,
     worker_is_alive,
 )
-from oraclepack.tools.printed_ids import printed_ids
+from oraclepack.tools.providers import environment_of
 from oraclepack.tools.tool_names import ORACLE
 
 RESPONSE_CANCELLED = "RESPONSE_CANCELLED"

@@ -27,10 +27,10 @@ from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.store.claims import Claim
 from oraclepack.system.digests import sha256_bytes
-from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
-from oraclepack.tools.oracle_sessions import SessionRecord
+from oraclepack.tools.argv import ParsedArgv, parse_argv
+from oraclepack.tools.flag_tables import table_of
+from oraclepack.tools.oracle_sessions import PrintedIds, SessionRecord
 from oraclepack.tools.prices import price_of
-from oraclepack.tools.printed_ids import PrintedIds
 from oraclepack.tools.providers import BROWSER
 from oraclepack.tools.usage import Usage, priced
 

@@ -24,8 +24,8 @@ from oraclepack.system import files
 from oraclepack.system.path_jail import AllowedPath, jail, read_content
 from oraclepack.system.printable import readable
 from oraclepack.system.secrets import Redactor
-from oraclepack.tools.argv import ParsedArgv, parse_argv, table_of
-from oraclepack.tools.flag_tables import Role
+from oraclepack.tools.argv import ParsedArgv, parse_argv
+from oraclepack.tools.flag_tables import Role, table_of
 from oraclepack.tools.oracle_failures import last_words
 from oraclepack.tools.providers import OF_TOOL
 

@@ -18,6 +18,7 @@ from oraclepack.tools.argv import ParsedArgv
 from oraclepack.tools.oracle_attachments import (
     AttachedFile,
     FileArgumentKind,
+    exclusions,
     kind_of,
     only_plain,
     read_attached,
@@ -27,9 +28,15 @@ from oraclepack.tools.oracle_attachments import (
 from oraclepack.tools.oracle_config import OracleContext, around_call
 from oraclepack.tools.oracle_models import resolve_model
 from oraclepack.tools.oracle_question import OracleQuestion, written_paths
-from oraclepack.tools.oracle_routes import ApiRoute, api_route, environment_of
-from oraclepack.tools.own_files import exclusions
-from oraclepack.tools.providers import BROWSER, limit_name, model_of, provider_of
+from oraclepack.tools.providers import (
+    BROWSER,
+    ApiRoute,
+    api_route,
+    environment_of,
+    limit_name,
+    model_of,
+    provider_of,
+)
 
 _RENDER_PATIENCE = 120.0
 _FRESH_NS = 3_000_000_000

@@ -20,11 +20,13 @@ from oraclepack.system import files
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.path_jail import AllowedPath
 from oraclepack.system.printable import quantity
-from oraclepack.tools.argv import ArgvProblem, Effect, ParsedArgv, Role, parse_argv, table_of
-from oraclepack.tools.flag_tables import FlagSpec, FlagTable
+from oraclepack.tools.argv import ArgvProblem, ParsedArgv, parse_argv
+from oraclepack.tools.flag_tables import Effect, FlagSpec, FlagTable, Role, table_of
 from oraclepack.tools.oracle_attachments import (
     AttachedFile,
     FileArgumentKind,
+    base_of,
+    choose,
     is_plain,
     kind_of,
     list_files,
@@ -33,10 +35,9 @@ from oraclepack.tools.oracle_attachments import (
 )
 from oraclepack.tools.oracle_config import OracleContext
 from oraclepack.tools.oracle_failures import classify
-from oraclepack.tools.oracle_globs import base_of, choose
 from oraclepack.tools.oracle_question import OracleQuestion
-from oraclepack.tools.token_estimate import numbered_tokens, text_tokens
 from oraclepack.tools.tool_names import FlagFault
+from oraclepack.tools.usage import numbered_tokens, text_tokens
 
 LARGEST_FILE = 1_048_576
 _MOST_CITED = 4

@@ -19,7 +19,8 @@ from oraclepack.errors import Refusal
 from oraclepack.system.clock import rfc3339
 from oraclepack.system.digests import canonical_file
 from oraclepack.system.path_jail import jail
-from oraclepack.tools.argv import parse_argv, table_of
+from oraclepack.tools.argv import parse_argv
+from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.oracle_question import OracleQuestion, model_output, read_question
 from oraclepack.tools.tool_names import ORACLE
 

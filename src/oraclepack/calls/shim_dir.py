@@ -12,7 +12,7 @@ from oraclepack.errors import MachineError
 from oraclepack.system import disk
 from oraclepack.system.environment import TRUST_KEY_VARIABLE
 from oraclepack.system.files import cannot
-from oraclepack.tools.provider_access import PREFIXES
+from oraclepack.tools.oracle_config import PREFIXES
 from oraclepack.tools.tool_names import ORACLE, SPELLINGS
 from oraclepack.tools.wrappers import PACKAGE_RUNNERS
 

@@ -24,7 +24,7 @@ from oraclepack.shell.bash import exit_fd
 from oraclepack.shell.stop import KILL_PATIENCE, Stop, Termination, signal_group
 from oraclepack.system.environment import MARKER_VARIABLE
 from oraclepack.system.machine import this_machine
-from oraclepack.tools.printed_ids import HEAD_BYTES
+from oraclepack.tools.oracle_sessions import HEAD_BYTES
 
 
 class RealTool(msgspec.Struct, frozen=True):

@@ -12,8 +12,8 @@ from oraclepack.lint.finding import Edit, Fix
 from oraclepack.pack.model import Pack
 from oraclepack.pack.script import Comment, Script, SimpleCommand, Span, Word
 from oraclepack.pack.tool_call import ToolCall
-from oraclepack.tools.argv import LostValue, lost_values, parse_argv, table_of
-from oraclepack.tools.flag_tables import Role
+from oraclepack.tools.argv import LostValue, lost_values, parse_argv
+from oraclepack.tools.flag_tables import Role, table_of
 from oraclepack.tools.tool_names import ORACLE, SPELLINGS
 
 

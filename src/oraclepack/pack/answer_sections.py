@@ -215,12 +215,6 @@ def section_of_heading(text: str) -> Section | None:
     return _titles(any_language=False).get(normalise(plain))
 
 
-def begins_section(folded: str) -> Section | None:
-    """The section whose name, in whatever language, a normalised heading begins with."""
-    padded, titles = f"{folded} ", _titles(any_language=True).items()
-    return next((section for title, section in titles if padded.startswith(f"{title} ")), None)
-
-
 class _Line(msgspec.Struct, frozen=True):
     """A heading or a label: a line that may begin with the name of a section."""
 

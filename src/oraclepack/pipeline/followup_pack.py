@@ -12,8 +12,7 @@ from oraclepack.authoring.pack_writing import ORACLE_FLAGS, quoted
 from oraclepack.lint.rules.attachment_rules import LARGEST, looks_secret
 from oraclepack.pack.model import CATEGORIES
 from oraclepack.pack.output_names import slug
-from oraclepack.tools.oracle_attachments import names_one_file
-from oraclepack.tools.oracle_globs import IGNORED_DIRECTORIES, glob
+from oraclepack.tools.oracle_attachments import IGNORED_DIRECTORIES, glob, names_one_file
 from oraclepack.work.backlog import Issue, PackAnswers, Record, WorkStatus
 
 MOST_FILES = 6

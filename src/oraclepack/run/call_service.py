@@ -23,7 +23,7 @@ from oraclepack.shell.attempt import StopLevel
 from oraclepack.store.database import missing_driver
 from oraclepack.system.clock import draw
 from oraclepack.system.secrets import Redactor
-from oraclepack.tools.own_files import RECORDS, OwnFiles
+from oraclepack.tools.oracle_attachments import RECORDS, OwnFiles
 from oraclepack.tools.providers import BROWSER
 from oraclepack.tools.tool_names import ORACLE
 from oraclepack.view.legacy_files import all_file_names

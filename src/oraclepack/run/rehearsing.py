@@ -22,8 +22,7 @@ from oraclepack.run.step_outputs import declared_paths
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.system import environment, locks
 from oraclepack.system.path_jail import REHEARSALS, content_at
-from oraclepack.tools.oracle_config import KEYS, read_dotenv
-from oraclepack.tools.provider_access import gives_access
+from oraclepack.tools.oracle_config import KEYS, gives_access, read_dotenv
 
 if TYPE_CHECKING:
     from oraclepack.run.request import RunRequest

@@ -23,8 +23,14 @@ from oraclepack.settings.registry import Settings
 from oraclepack.system import files
 from oraclepack.tools.argv import parse_argv
 from oraclepack.tools.flag_tables import table_of
-from oraclepack.tools.oracle_attachments import FileArgumentKind, kind_of, list_files, only_plain
-from oraclepack.tools.oracle_globs import base_of, choose
+from oraclepack.tools.oracle_attachments import (
+    FileArgumentKind,
+    base_of,
+    choose,
+    kind_of,
+    list_files,
+    only_plain,
+)
 from oraclepack.tools.oracle_question import OracleQuestion, read_question
 from oraclepack.tools.tool_names import ORACLE
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.errors import AlreadyExistsError, InputError
+from oraclepack.errors import InputError
 from oraclepack.system import disk, files
 
 
@@ -94,24 +94,6 @@ def move(source: Path, target: Path) -> None:
     disk.sync_directory(target.parent)
     disk.remove(source)
     disk.sync_directory(source.parent)
-
-
-def write_new(path: Path, data: bytes) -> None:
-    """A whole file where none was; raises AlreadyExistsError, and nothing is overwritten."""
-    temporary = files.temporary_beside(path)
-    try:
-        descriptor = disk.create(temporary)
-        try:
-            disk.write(descriptor, data, temporary)
-        finally:
-            os.close(descriptor)
-        move(temporary, path)
-    except FileExistsError:
-        files.forget(temporary)
-        raise AlreadyExistsError(f"{path} exists", hint="choose a new name") from None
-    except OSError as trouble:
-        files.forget(temporary)
-        raise files.cannot("write", path, trouble) from trouble
 
 
 def rename(source: Path, target: Path) -> None:

@@ -175,7 +175,7 @@ class Scan(msgspec.Struct):
                 self._place(token)
         first = self.operands[0] if self.operands else None
         if self.rules.late_commands and first is not None and first.at not in self.uncertain:
-            below = self.command.commands.get(first.whole or "")
+            below = self.command.below.get(first.whole or "")
             if below is not None:
                 del self.operands[0]
                 unknown, self.unknown = self.unknown, []
@@ -257,7 +257,7 @@ class Scan(msgspec.Struct):
                 self.unknown.append(token)
 
     def _plain(self, token: Token) -> None:
-        below = self.command.commands.get(token.whole or "")
+        below = self.command.below.get(token.whole or "")
         if below is not None and not self.rules.late_commands and not self.operands:
             words, self.words = self.words[::-1], []
             self._descend(below, words)
@@ -339,26 +339,6 @@ class Scan(msgspec.Struct):
         if choices and given is not None and given not in choices:
             problem = ArgvProblem(FlagFault.BAD_CHOICE, use.spelled, use.at, choices)
             self.problems.append(problem)
-
-
-__all__ = [
-    "ArgvProblem",
-    "ArgvWord",
-    "Effect",
-    "FlagSpec",
-    "FlagTable",
-    "FlagUse",
-    "Loss",
-    "LostValue",
-    "ParsedArgv",
-    "PartialWord",
-    "Role",
-    "lost_values",
-    "nearest_flag",
-    "parse_argv",
-    "split_list",
-    "table_of",
-]
 
 
 def parse_argv(

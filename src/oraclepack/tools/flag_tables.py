@@ -1,8 +1,8 @@
 """What we know about the command lines of the tools: one table each, kept as data."""
 
-import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from enum import StrEnum
+from functools import cache, cached_property
 from typing import Literal
 
 import msgspec
@@ -59,44 +59,35 @@ class FlagSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (self.name, *self.aliases, *((self.short,) if self.short else ()))
 
 
-class _Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: str
-    complete: bool
-    flags: tuple[FlagSpec, ...]
-    aliases: tuple[str, ...] = ()
-    max_operands: int | None = None
-    commands: "tuple[_Command, ...]" = ()
-
-
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    tool: str
-    package: str
-    version: str
-    grammar: Literal["commander", "clap", "yargs"]
-    root: _Command
-
-
-class ToolCommand(msgspec.Struct, frozen=True):
-    """A tool or one of its sub-commands: the flags it takes, by every spelling."""
+class ToolCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """A tool or one of its sub-commands, and the flags it takes."""
 
     name: str
     complete: bool
     """Every flag is listed, so one that is not listed is an error."""
     flags: tuple[FlagSpec, ...]
-    by_spelling: Mapping[str, FlagSpec]
-    commands: Mapping[str, "ToolCommand"]
-    """Sub-commands, by name and alias."""
+    aliases: tuple[str, ...] = ()
     max_operands: int | None = None
+    commands: "tuple[ToolCommand, ...]" = ()
+
+    @cached_property
+    def by_spelling(self) -> dict[str, FlagSpec]:
+        """The flags by every spelling."""
+        return {spelling: spec for spec in self.flags for spelling in spec.spellings}
+
+    @cached_property
+    def below(self) -> dict[str, "ToolCommand"]:
+        """The sub-commands by name and alias."""
+        return {name: sub for sub in self.commands for name in (sub.name, *sub.aliases)}
 
     def walk(self) -> Iterator["ToolCommand"]:
-        """The command and everything below it, each once."""
+        """The command and everything below it."""
         yield self
-        for name, command in self.commands.items():
-            if name == command.name:
-                yield from command.walk()
+        for command in self.commands:
+            yield from command.walk()
 
 
-class FlagTable(msgspec.Struct, frozen=True):
+class FlagTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The command line of one tool, and the version it was taken from."""
 
     tool: str
@@ -106,19 +97,10 @@ class FlagTable(msgspec.Struct, frozen=True):
     root: ToolCommand
 
 
-def _command(raw: _Command) -> ToolCommand:
-    by_spelling = {spelling: spec for spec in raw.flags for spelling in spec.spellings}
-    below = [(name, _command(sub)) for sub in raw.commands for name in (sub.name, *sub.aliases)]
-    return ToolCommand(
-        raw.name, raw.complete, raw.flags, by_spelling, dict(below), raw.max_operands
-    )
-
-
-@functools.cache
+@cache
 def table_of(tool: str) -> FlagTable:
-    """The table of a tool we know (one of `call.TOOLS`)."""
+    """The table of a tool we know (one of `TOOLS`)."""
     if tool not in TOOLS:
         raise KeyError(tool)
     content = shipped("oraclepack.tools", f"flag_data/{tool}.json")
-    raw = msgspec.json.decode(content, type=_Table)
-    return FlagTable(raw.tool, raw.package, raw.version, raw.grammar, _command(raw.root))
+    return msgspec.json.decode(content, type=FlagTable)

@@ -1,16 +1,19 @@
-"""Which files a call attaches: read from its arguments, or reported by the tool."""
+"""Which files a call attaches: as its arguments say, as the tool says, and which are ours."""
 
 import os
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
+from posixpath import basename, normpath
 
 import msgspec
 
 from oraclepack.errors import InputError
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import CACHE, REHEARSALS, RUNS
 
 
 class FileArgumentKind(StrEnum):
@@ -182,3 +185,193 @@ def read_rendering(text: str, prompt: str) -> Rendering | None:
         return None
     files = [line[len(_HEADER) :] for line in rest.split("\n") if line.startswith(_HEADER)]
     return Rendering(tuple(files), tuple(head.split("\n")[1:]))
+
+
+IGNORED_DIRECTORIES = frozenset(
+    ("node_modules", "dist", "coverage", ".git", ".turbo", ".next", "build", "tmp")
+)
+_SIGNS = frozenset("*?[]{}()!+@\\|")
+
+
+class MatchedFiles(msgspec.Struct, frozen=True):
+    """The files that are attached, and what is said about those that are not."""
+
+    files: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def base_of(pattern: str) -> str:
+    """The directory below which all matches of a pattern lie."""
+    names = pattern.removeprefix("!").split("/")
+    fixed = next((at for at, name in enumerate(names) if _SIGNS & set(name)), len(names) - 1)
+    return "/".join(names[:fixed]) or ("/" if pattern.startswith("/") and fixed else ".")
+
+
+def choose(values: Sequence[str], listing: FileListing) -> MatchedFiles:
+    """The files that the values of `--file` name, once one of them is no plain file.
+
+    Only a rehearsal relies on this imitation; for a real call the tool lists the files.
+    """
+    included = [_pattern(value, listing) for value in values if not value.startswith("!")]
+    refused = [glob(_pattern(value[1:], listing)) for value in values if value.startswith("!")]
+    matches = [glob(pattern) for pattern in included]
+    hidden = any(_names_hidden(pattern) for pattern in included)
+    named = frozenset(normpath(value) for value in values if is_plain(value))
+    files: list[str] = []
+    notes: list[str] = []
+    for path in sorted(set(listing.files)):
+        if not any(match.fullmatch(path) for match in matches):
+            continue
+        if any(match.fullmatch(path) for match in refused) or _is_ignored(path, listing):
+            continue
+        if basename(path).startswith(".") and not hidden:
+            continue
+        skipped = _default_ignored(path, named, listing)
+        if skipped is None:
+            files.append(path)
+        else:
+            notes.append(f"Skipping default-ignored path: {path} (matches {skipped})")
+    return MatchedFiles(tuple(files), tuple(notes))
+
+
+def _pattern(value: str, listing: FileListing) -> str:
+    path = normpath(value) if is_plain(value) else value.removeprefix("./")
+    if value not in listing.directories:
+        return path
+    return "**/*" if path == "." else f"{path}/**/*"
+
+
+def _names_hidden(pattern: str) -> bool:
+    return any(name.startswith(".") and name not in {".", ".."} for name in pattern.split("/"))
+
+
+def _is_ignored(path: str, listing: FileListing) -> bool:
+    """Whether the `.gitignore` files exclude it, read in the tool's simplified way."""
+    for folder, lines in listing.ignores.items():
+        inner = path.removeprefix(f"{folder}/") if folder else path
+        if folder and inner == path:
+            continue
+        if any(_line_ignores(line.strip(), inner) for line in lines):
+            return True
+    return False
+
+
+def _line_ignores(line: str, path: str) -> bool:
+    if not line or line.startswith("#"):
+        return False
+    if line.endswith("/"):
+        return path.startswith(line)
+    pieces = re.split(r"(\*\*|\*)", line)
+    spelled = {"**": ".*", "*": "[^/]*"}
+    return re.fullmatch("".join(spelled.get(p) or re.escape(p) for p in pieces), path) is not None
+
+
+def _default_ignored(path: str, named: frozenset[str], listing: FileListing) -> str | None:
+    parents = path.split("/")[:-1]
+    above = ["/".join(parents[: at + 1]) for at in range(len(parents))]
+    if path in named or any(
+        folder in named and basename(folder) in IGNORED_DIRECTORIES for folder in above
+    ):
+        return None
+    for folder in above:
+        if basename(folder) in IGNORED_DIRECTORIES and folder not in listing.ignores:
+            return basename(folder)
+    return None
+
+
+def glob(pattern: str) -> re.Pattern[str]:
+    """A pattern as a regular expression: `*`, `**`, `?`, `[…]` and `{a,b}`."""
+    return re.compile(_translated(pattern))
+
+
+_TOKEN = re.compile(
+    r"(?P<deep>\*\*/)|(?P<rest>\*\*)|(?P<star>\*)|(?P<one>\?)"
+    r"|\[(?P<not>[!^]?)(?P<set>[^\]]+)\]|\{(?P<choice>[^{}]*)\}|\\?(?P<plain>.)",
+    re.DOTALL,
+)
+
+
+def _translated(pattern: str) -> str:
+    return "".join(_piece(token) for token in _TOKEN.finditer(pattern))
+
+
+def _piece(token: re.Match[str]) -> str:
+    fixed = {"deep": "(?:[^/]+/)*", "rest": ".*", "star": "[^/]*", "one": "[^/]"}
+    if token.lastgroup in fixed:
+        return fixed[token.lastgroup]
+    if token["set"] is not None:
+        inner = token["set"].replace("\\", "\\\\").replace("[", "\\[")
+        return f"[{'^' if token['not'] else ''}{inner}]"
+    if token["choice"] is not None:
+        return f"(?:{'|'.join(_translated(part) for part in _choices(token['choice']))})"
+    return re.escape(token["plain"])
+
+
+def _choices(text: str) -> list[str]:
+    bounds = re.fullmatch(r"(\d+)\.\.(\d+)", text)
+    if bounds is None:
+        return text.split(",")
+    low, high = sorted((int(bounds[1]), int(bounds[2])))
+    return [str(number) for number in range(low, min(high, low + 999) + 1)]
+
+
+RECORDS = (RUNS, CACHE, REHEARSALS, ".oraclepack/_failed", ".oraclepack/published")
+_SPECIAL = frozenset("*?[]{}()!+@,\\")
+
+
+class OwnFiles(msgspec.Struct, frozen=True):
+    """Paths relative to the project root that are not attached by a pattern.
+
+    Otherwise every run would send the journal and the answers of the last one, and ask a new
+    question each time.
+    """
+
+    folders: tuple[str, ...] = RECORDS
+    files: tuple[str, ...] = ()
+    """State and report of the pack."""
+    outputs: tuple[str, ...] = ()
+    """Of the whole pack: taken in by patterns that begin with their directory, for a synthesis."""
+    mine: tuple[str, ...] = ()
+    """Of the step itself: never taken in, it would ask another question the next time."""
+
+
+def exclusions(root: str, cwd: str, values: Sequence[str], own: OwnFiles) -> tuple[str, ...]:
+    """The values of `--file` to add to a call, so that none of these files is sent.
+
+    An exclusion changes how oracle treats literal files (they go through its patterns too), so one
+    is added only where a pattern, a directory or an exclusion is there already.
+    """
+    plain = [value for value in values if is_plain(value)]
+    named = [value for value in plain if kind_of(cwd, value) is not FileArgumentKind.DIRECTORY]
+    if only_plain(values) and len(named) == len(values):
+        return ()
+    literal = {os.path.normpath(os.path.join(cwd, value)) for value in named}
+    starts = [
+        os.path.normpath(os.path.join(cwd, value if is_plain(value) else literal_part(value)))
+        for value in values
+        if value not in named and not value.startswith("!")
+    ]
+    folders = (os.path.join(root, path) for path in own.folders)
+    excluded = [
+        f"{path}/**" for path in folders if not any(name.startswith(f"{path}/") for name in literal)
+    ]
+    files = {os.path.normpath(os.path.join(root, path)) for path in (*own.files, *own.mine)}
+    files |= set(_not_asked_for(root, own.outputs, starts))
+    excluded += sorted(files - literal)
+    return tuple(f"!{_escaped(os.path.relpath(path, cwd))}" for path in excluded)
+
+
+def _not_asked_for(root: str, outputs: Iterable[str], starts: Sequence[str]) -> Iterable[str]:
+    """The outputs whose directory no pattern begins with."""
+    for path in outputs:
+        place = os.path.normpath(os.path.join(root, path))
+        folder = posixpath.dirname(place)
+        begins = (start == folder or start.startswith(f"{folder}/") for start in starts)
+        if folder == os.path.normpath(root) or not any(begins):
+            yield place
+
+
+def _escaped(path: str) -> str:
+    """A pattern that matches a path: what oracle reads as a sign of its own becomes `?`."""
+    body, ending = (path[:-3], "/**") if path.endswith("/**") else (path, "")
+    return "".join("?" if char in _SPECIAL else char for char in body) + ending

@@ -44,58 +44,34 @@ def _version_output(program: str) -> str | None:
 
 
 VARIABLES = (
-    "ANTHROPIC_BASE_URL",
-    "AZURE_OPENAI_API_VERSION",
-    "AZURE_OPENAI_DEPLOYMENT",
-    "AZURE_OPENAI_ENDPOINT",
-    "GEMINI_BASE_URL",
-    "OPENAI_BASE_URL",
-    "OPENROUTER_BASE_URL",
-    "ORACLE_BROWSER_PROFILE_DIR",
-    "ORACLE_ENGINE",
-    "ORACLE_MAX_FILE_SIZE_BYTES",
-    "ORACLE_REMOTE_HOST",
-    "XAI_BASE_URL",
+    *("ANTHROPIC_BASE_URL", "AZURE_OPENAI_API_VERSION", "AZURE_OPENAI_DEPLOYMENT"),
+    *("AZURE_OPENAI_ENDPOINT", "GEMINI_BASE_URL", "OPENAI_BASE_URL", "OPENROUTER_BASE_URL"),
+    *("ORACLE_BROWSER_PROFILE_DIR", "ORACLE_ENGINE", "ORACLE_MAX_FILE_SIZE_BYTES"),
+    *("ORACLE_REMOTE_HOST", "XAI_BASE_URL"),
 )
 """Variables of the environment or `.env` that change an answer."""
 
 _HOSTS = frozenset(
     (
-        "ANTHROPIC_BASE_URL",
-        "AZURE_OPENAI_ENDPOINT",
-        "GEMINI_BASE_URL",
-        "GOOGLE_GEMINI_BASE_URL",
-        "GOOGLE_VERTEX_BASE_URL",
-        "OPENAI_BASE_URL",
-        "OPENROUTER_BASE_URL",
-        "XAI_BASE_URL",
+        *("ANTHROPIC_BASE_URL", "AZURE_OPENAI_ENDPOINT", "GEMINI_BASE_URL"),
+        *("GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "OPENAI_BASE_URL"),
+        *("OPENROUTER_BASE_URL", "XAI_BASE_URL"),
     )
 )
 """Where requests go, and with them the key."""
 _PROGRAMS = frozenset(
     (
-        "BASH_ENV",
-        "BROWSER",
-        "CHROME_PATH",
-        "NODE_EXTRA_CA_CERTS",
-        "NODE_OPTIONS",
-        "NODE_PATH",
-        "NODE_TLS_REJECT_UNAUTHORIZED",
-        "NODE_USE_ENV_PROXY",
+        *("BASH_ENV", "BROWSER", "CHROME_PATH", "NODE_EXTRA_CA_CERTS", "NODE_OPTIONS"),
+        *("NODE_PATH", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_USE_ENV_PROXY"),
     )
 )
 """What oracle, Node or the browser would start, load or trust."""
 _PROGRAM_PREFIXES = ("DYLD_", "GIT_", "LD_", "PUPPETEER_")
 _HARMLESS = frozenset(
     (
-        "ORACLE_BROWSER_APPROVAL_WAIT",
-        "ORACLE_BROWSER_ATTACHMENT_TIMEOUT",
-        "ORACLE_DISABLE_NOTIFICATIONS",
-        "ORACLE_ENGINE",
-        "ORACLE_MAX_FILE_SIZE_BYTES",
-        "ORACLE_MIN_PROMPT_CHARS",
-        "ORACLE_NOTIFY",
-        "ORACLE_NOTIFY_SOUND",
+        *("ORACLE_BROWSER_APPROVAL_WAIT", "ORACLE_BROWSER_ATTACHMENT_TIMEOUT"),
+        *("ORACLE_DISABLE_NOTIFICATIONS", "ORACLE_ENGINE", "ORACLE_MAX_FILE_SIZE_BYTES"),
+        *("ORACLE_MIN_PROMPT_CHARS", "ORACLE_NOTIFY", "ORACLE_NOTIFY_SOUND"),
         "ORACLE_VERBOSE_RENDER",
     )
 )
@@ -223,3 +199,18 @@ def read_dotenv(cwd: Path) -> dict[str, str]:
     text = StringIO(data.decode("utf-8", "replace"))
     read = dotenv_values(stream=text, interpolate=False)
     return {name: value for name, value in read.items() if value is not None}
+
+
+PREFIXES = (
+    *("ANTHROPIC_", "AWS_BEARER_TOKEN_BEDROCK", "AZURE_OPENAI_", "CLAUDE_", "CODEX_"),
+    *("DEEPSEEK_", "GEMINI_", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"),
+    *("GOOGLE_GEMINI_", "GOOGLE_GENAI_", "GOOGLE_VERTEX_", "GROQ_", "MISTRAL_", "OLLAMA_"),
+    *("OPENAI_", "OPENROUTER_", "ORACLE_BROWSER_", "ORACLE_HOME_DIR", "ORACLE_REMOTE_"),
+    *("PERPLEXITY_", "VERTEX_", "XAI_"),
+)
+"""How their names begin; not `ORACLE_` alone, which belongs to a database as well."""
+
+
+def gives_access(name: str) -> bool:
+    """Whether a variable holds the key, the endpoint or the login of some provider."""
+    return name.startswith(PREFIXES) or name.endswith("_API_KEY")

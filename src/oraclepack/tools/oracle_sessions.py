@@ -1,14 +1,17 @@
 """The session records that oracle leaves on disk, and the processes they name."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from oraclepack.shell import processes
 from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.shell.processes import ProcessInfo
 from oraclepack.system import files
 from oraclepack.system.machine import Machine, ProcessLocation, process_location
 from oraclepack.tools.usage import Usage
@@ -17,74 +20,6 @@ UNFINISHED = frozenset({"running", "pending"})
 """The statuses of sessions that are at work, or whose process died."""
 UNKNOWN = "unknown"
 """The status of a session that sent its question and lost the reply; `--engine direct` has it."""
-
-
-class _Options(msgspec.Struct, frozen=True, rename="camel"):
-    prompt: str | None = None
-    write_output_path: str | None = None
-    model: str | None = None
-
-
-class _Lifecycle(msgspec.Struct, frozen=True, rename="camel"):
-    detached: bool | None = None
-    worker_pid: int | None = None
-
-
-class _Usage(msgspec.Struct, frozen=True, rename="camel"):
-    input_tokens: int | None = None
-    cached_tokens: int | msgspec.UnsetType = msgspec.UNSET
-    cache_write_tokens: int | msgspec.UnsetType = msgspec.UNSET
-    output_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    total_tokens: int | None = None
-    cost: float | None = None
-
-
-class _Transport(msgspec.Struct, frozen=True):
-    reason: str | None = None
-
-
-class _Error(msgspec.Struct, frozen=True):
-    category: str | None = None
-
-
-class _Response(msgspec.Struct, frozen=True, rename="camel"):
-    incomplete_reason: str | None = None
-
-
-class _Runtime(msgspec.Struct, frozen=True, rename="camel"):
-    prompt_submitted: bool | None = None
-    conversation_id: str | None = None
-
-
-class _Integrity(msgspec.Struct, frozen=True):
-    status: str | None = None
-
-
-class _Harvest(msgspec.Struct, frozen=True):
-    state: str | None = None
-    integrity: _Integrity | None = None
-
-
-class _Browser(msgspec.Struct, frozen=True):
-    runtime: _Runtime | None = None
-    harvest: _Harvest | None = None
-
-
-class _Meta(msgspec.Struct, frozen=True, rename="camel"):
-    id: str
-    status: str
-    started_at: str | None = None
-    created_at: str | None = None
-    error_message: str | None = None
-    model: str | None = None
-    options: _Options = _Options()
-    lifecycle: _Lifecycle | None = None
-    usage: _Usage | None = None
-    transport: _Transport | None = None
-    error: _Error | None = None
-    response: _Response | None = None
-    browser: _Browser | None = None
 
 
 class SessionRecord(msgspec.Struct, frozen=True):
@@ -117,48 +52,57 @@ class SessionRecord(msgspec.Struct, frozen=True):
         return self.usage.output_tokens if self.usage else None
 
 
-_DECODER = msgspec.json.Decoder(_Meta)
-
-
 def read_record(data: bytes) -> SessionRecord | None:
     """The record in a `meta.json`; None when it is not one (yet)."""
     try:
-        meta = _DECODER.decode(data)
+        meta = msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    life, browser = meta.lifecycle or _Lifecycle(), meta.browser or _Browser()
-    runtime, harvest = browser.runtime or _Runtime(), browser.harvest or _Harvest()
-    integrity = harvest.integrity.status if harvest.integrity else None
-    return SessionRecord(
-        id=meta.id,
-        status=meta.status,
-        prompt=meta.options.prompt or "",
-        output_path=meta.options.write_output_path,
-        started_at=meta.started_at or meta.created_at or "",
-        model=meta.model or meta.options.model,
-        detached=bool(life.detached),
-        worker_pid=life.worker_pid,
-        error_message=meta.error_message or "",
-        reason=(meta.transport.reason or "") if meta.transport else "",
-        category=(meta.error.category or "") if meta.error else "",
-        incomplete=(meta.response.incomplete_reason or "") if meta.response else "",
-        usage=_usage(meta.usage),
-        is_submitted=bool(runtime.prompt_submitted or runtime.conversation_id),
-        is_harvested=harvest.state == "completed" and integrity == "matched",
-    )
 
+    def at(*path: str) -> object:
+        value: object = meta
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
 
-def _usage(usage: _Usage | None) -> Usage | None:
-    if usage is None:
+    def text(*path: str) -> str:
+        value = at(*path)
+        return value if isinstance(value, str) else ""
+
+    def number(*path: str) -> int | None:
+        value = at(*path)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    identity, status, cost = text("id"), text("status"), at("usage", "cost")
+    if not (identity and status):
         return None
-    return Usage(
-        input_tokens=usage.input_tokens,
-        cached_tokens=usage.cached_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
-        output_tokens=usage.output_tokens,
-        reasoning_tokens=usage.reasoning_tokens,
-        total_tokens=usage.total_tokens,
-        cost_usd=usage.cost,
+    submitted = at("browser", "runtime", "promptSubmitted") is True
+    harvest = text("browser", "harvest", "state"), text("browser", "harvest", "integrity", "status")
+    usage = Usage(
+        input_tokens=number("usage", "inputTokens"),
+        cached_tokens=number("usage", "cachedTokens") or msgspec.UNSET,
+        cache_write_tokens=number("usage", "cacheWriteTokens") or msgspec.UNSET,
+        output_tokens=number("usage", "outputTokens"),
+        reasoning_tokens=number("usage", "reasoningTokens"),
+        total_tokens=number("usage", "totalTokens"),
+        cost_usd=float(cost) if isinstance(cost, int | float) else None,
+    )
+    return SessionRecord(
+        id=identity,
+        status=status,
+        prompt=text("options", "prompt"),
+        output_path=text("options", "writeOutputPath") or None,
+        started_at=text("startedAt") or text("createdAt"),
+        model=text("model") or text("options", "model") or None,
+        detached=at("lifecycle", "detached") is True,
+        worker_pid=number("lifecycle", "workerPid"),
+        error_message=text("errorMessage"),
+        reason=text("transport", "reason"),
+        category=text("error", "category"),
+        incomplete=text("response", "incompleteReason"),
+        usage=usage if isinstance(at("usage"), dict) else None,
+        is_submitted=submitted or bool(text("browser", "runtime", "conversationId")),
+        is_harvested=harvest == ("completed", "matched"),
     )
 
 
@@ -212,19 +156,10 @@ def _read(folder: Path) -> SessionRecord | None:
 
 def is_alive(process: ProcessIdentity) -> bool | None:
     """Whether exactly this process still runs; None where this machine cannot say."""
-    match process_location(process.machine):
-        case ProcessLocation.GONE:
-            return False
-        case ProcessLocation.ELSEWHERE:
-            return None
-    if not processes.has_proc():
-        return None if processes.exists(process.pid) else False
-    info = processes.process_info(process.pid)
-    if info is None or info.is_dead:
-        return False
-    if process.start_time is None:
-        return None
-    return info.start_time == process.start_time
+    info = _looked_up(process.pid, process.machine)
+    if not isinstance(info, ProcessInfo):
+        return info
+    return None if process.start_time is None else info.start_time == process.start_time
 
 
 def worker_is_alive(pid: int, machine: Machine | None = None) -> bool | None:
@@ -233,6 +168,17 @@ def worker_is_alive(pid: int, machine: Machine | None = None) -> bool | None:
     Its record holds only a number, which the kernel may have reused since, so the process must
     also look like oracle.
     """
+    info = _looked_up(pid, machine)
+    if not isinstance(info, ProcessInfo):
+        return info
+    try:
+        return b"oracle" in _words_of(pid)
+    except OSError:
+        return None
+
+
+def _looked_up(pid: int, machine: Machine | None) -> ProcessInfo | bool | None:
+    """The living process of a number; False where there is none, None where that is unknown."""
     match process_location(machine):
         case ProcessLocation.GONE:
             return False
@@ -241,13 +187,7 @@ def worker_is_alive(pid: int, machine: Machine | None = None) -> bool | None:
     if not processes.has_proc():
         return None if processes.exists(pid) else False
     info = processes.process_info(pid)
-    if info is None or info.is_dead:
-        return False
-    try:
-        words = _words_of(pid)
-    except OSError:
-        return None
-    return b"oracle" in words
+    return False if info is None or info.is_dead else info
 
 
 def _words_of(pid: int) -> bytes:
@@ -258,3 +198,37 @@ def _words_of(pid: int) -> bytes:
             return words
         os.sched_yield()
     return b""
+
+
+HEAD_BYTES = 64_000
+"""They are printed within the first second; an answer that is longer is not searched."""
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_SESSION = re.compile(r"^Session: (\S+)[ \t]*$", re.MULTILINE)
+_RESPONSE = re.compile(
+    r"^API scheduled background response (resp_\w+) \(status=", re.MULTILINE | re.ASCII
+)
+_ANSWER = "\nAnswer:\n"
+
+
+class PrintedIds(msgspec.Struct, frozen=True):
+    """What oracle has printed about itself so far."""
+
+    session: str | None = None
+    """The name of its session record."""
+    response: str | None = None
+    """The provider's id of a response that it computes in the background."""
+    is_over: bool = False
+    """The answer has begun: nothing after it counts."""
+
+
+def printed_ids(text: str) -> PrintedIds:
+    """The ids in the whole lines of what oracle has printed before its answer."""
+    plain = _COLOUR.sub("", text)
+    head, mark, _ = plain.partition(_ANSWER)
+    lines = head if mark else head.rpartition("\n")[0]
+    sessions, responses = _SESSION.findall(lines), _RESPONSE.findall(lines)
+    return PrintedIds(
+        session=sessions[0] if sessions else None,
+        response=responses[-1] if responses else None,
+        is_over=bool(mark),
+    )

@@ -130,25 +130,6 @@ def price_of(
     return None
 
 
-def all_prices(
-    own: Mapping[str, TokenPrice], table: PriceTable | None = None
-) -> tuple[ModelPrice, ...]:
-    """Every model whose price is known, by name: oracle's names, the table's, the user's own."""
-    public = table or shipped_prices()
-    names = sorted({*ORACLE_MODELS, *public.models, *own})
-    prices = (_exact(name, own, public) for name in names)
-    return tuple(price for price in prices if price is not None)
-
-
-def _exact(name: str, own: Mapping[str, TokenPrice], public: PriceTable) -> ModelPrice | None:
-    """The price under exactly this name: `gpt-5` of a provider is not what oracle makes of it."""
-    if name in ORACLE_MODELS:
-        return price_of(name, own, public)
-    if name in own:
-        return ModelPrice(name, name, own[name], "settings")
-    return ModelPrice(name, name, public.models[name], public.source, public.date)
-
-
 class PriceList(Paged, frozen=True):
     """Every model whose price is known."""
 
@@ -173,26 +154,23 @@ class PriceReport(msgspec.Struct, frozen=True):
 
 
 def list_prices(own: Mapping[str, TokenPrice]) -> PriceList:
+    """Every model whose price is known, by name: oracle's names, the table's, the user's own."""
     table = shipped_prices()
-    return PriceList(table.source, table.date, all_prices(own, table))
+
+    def exact(name: str) -> ModelPrice | None:
+        """The price under exactly this name: `gpt-5` of a provider is not what oracle means."""
+        if name in ORACLE_MODELS:
+            return price_of(name, own)
+        if name in own:
+            return ModelPrice(name, name, own[name], "settings")
+        return ModelPrice(name, name, table.models[name], table.source, table.date)
+
+    prices = map(exact, sorted({*ORACLE_MODELS, *table.models, *own}))
+    return PriceList(table.source, table.date, tuple(price for price in prices if price))
 
 
 def show_price(model: str, own: Mapping[str, TokenPrice]) -> PriceReport:
+    """The price of one model, and its source."""
     resolved = resolve_model(model)
     limit = None if resolved is None else input_limit(resolved)
     return PriceReport(model, resolved, price_of(model, own), limit)
-
-
-class KnownPrices:
-    """The table of the program with the user's own prices on top."""
-
-    def __init__(self, own: Mapping[str, TokenPrice]) -> None:
-        self._own = own
-
-    def list(self) -> PriceList:
-        """The models whose price is known."""
-        return list_prices(self._own)
-
-    def show(self, model: str) -> PriceReport:
-        """The price of one model, and its source."""
-        return show_price(model, self._own)

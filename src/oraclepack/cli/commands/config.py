@@ -23,7 +23,7 @@ from oraclepack.settings.trusted_files import find_untrusted
 from oraclepack.system.digests import canonical_file, canonical_reply
 from oraclepack.system.paging import page
 from oraclepack.system.printable import single_lines
-from oraclepack.tools.prices import KnownPrices, ModelPrice, PriceReport
+from oraclepack.tools.prices import ModelPrice, PriceReport, list_prices, show_price
 from oraclepack.view.report.schemas import schema_names, schema_of
 
 config = Group(
@@ -116,12 +116,11 @@ def prices(model: str | None, limit: int | None, cursor: str | None, settings: S
     table [prices."MODEL"] with `input` and `output` in your own config file wins. MODEL is a name
     as oracle takes it; the name that oracle makes of it, and the one that is billed, are shown too.
     """
-    known = KnownPrices(settings[call_settings.PRICES])
+    own = settings[call_settings.PRICES]
     if model is not None:
-        price = known.show(model)
+        price = show_price(model, own)
         return Reply(price, _price_text(single_lines(price)))
-    every = known.list()
-    report = page(every, "models", lambda one: one.model, limit, cursor)
+    report = page(list_prices(own), "models", lambda one: one.model, limit, cursor)
     heads = ("model", "input", "output", "source", "date")
     return Reply(report, columns(heads, map(_price_row, single_lines(report).models)))
 
