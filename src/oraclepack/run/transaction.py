@@ -1,6 +1,6 @@
 """Several files of one command: written one after another and, if wished, all taken back."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,22 +71,11 @@ class FileWrite:
     """Once written, it is not taken back."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    path: Path
-    before: file_moves.PreviousFile | None
-    folders: tuple[Path, ...]
-    stays: bool
-    content: bytes
-    copy: str | None
-    """The copy of the earlier file, relative to the place."""
-
-
-class _RemainingFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that a rollback could not take back."""
+class _Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that the command wrote, or was about to write."""
 
     path: str
-    """Relative to the project root."""
+    """Relative to the project root; absolute outside of it."""
     written: str
     """The SHA-256 of what the command wrote: another file there is left alone."""
     before: str | None = None
@@ -96,7 +85,7 @@ class _RemainingFile(msgspec.Struct, frozen=True, kw_only=True):
 class _Unfinished(msgspec.Struct, frozen=True, kw_only=True):
     """`_unfinished.json`: what a failed rollback left, for the same command to finish."""
 
-    files: tuple[_RemainingFile, ...]
+    files: tuple[_Change, ...]
     version: int = 1
     mac: str = ""
     """The signature, with the user's key: what others wrote is left alone."""
@@ -120,17 +109,24 @@ class Transaction:
         self._command = command
         self._undo_wished = undo
         self._changes: list[_Change] = []
+        self._previous: dict[str, file_moves.PreviousFile] = {}
+        """The earlier files, by the paths of the changes."""
+        self._folders: list[Path] = []
+        """Directories that were not there before."""
         self._place: Path | None = None
         self._finished = self._finish_earlier()
 
     def write(self, path: Path, content: bytes, *, stays: bool = False) -> None:
         """Put a file in place, remembering what was there."""
         refuse_link_out(self._root, path.parent)
-        before, folders = file_moves.read_previous(path), file_moves.missing_directories(path)
-        is_backed_up = self._undo_wished and before is not None and not stays
-        copy = self._keep(path) if is_backed_up else None
+        before = file_moves.read_previous(path)
+        self._folders += file_moves.missing_directories(path)
         # Remembered before it happens: a write that fails halfway is taken back as well.
-        self._changes.append(_Change(path, before, folders, stays, content, copy))
+        if self._undo_wished and not stays:
+            copy, name = None, self._display_path(path)
+            if before is not None:
+                copy, self._previous[name] = self._keep(path), before
+            self._changes.append(_Change(path=name, written=sha256_bytes(content), before=copy))
         files.make_directories(path.parent)
         files.sweep(path.parent)  # a command that was killed here may have left half a file
         files.write_atomic(path, content)
@@ -156,38 +152,67 @@ class Transaction:
 
     def roll_back(self) -> TransactionReport:
         """Restore the files to their state before the command, the last change first."""
-        moved: list[str] = []
-        left: list[_Change] = []
-        causes: dict[str, None] = {}
         place = self._place or self._free_place()
-        for change in reversed(self._changes):
-            try:
-                target = self._undo(change, place)
-            except (OraclePackError, OSError) as trouble:
-                left.insert(0, change)
-                causes[str(trouble)] = None
-            else:
-                moved += [target] if target is not None else []
-        self._changes = left
+        moved, left, causes = self._take_back(self._changes[::-1], place)
+        file_moves.remove_empty(self._folders)
+        self._changes = left[::-1]
         if not left:
             self._forget_copies()
             return TransactionReport(
                 rollback_status=RollbackStatus.COMPLETED, quarantined=tuple(moved)
             )
-        paths = tuple(self._display_path(change.path) for change in reversed(left))
-        later = self._record_left(place, left)
+        paths = tuple(change.path for change in left)
+        later = self._record_left(place)
         return TransactionReport(
             rollback_status=RollbackStatus.FAILED,
-            rollback_error=f"{'; '.join(causes)}; not rolled back: {', '.join(paths)}{later}",
+            rollback_error=f"{causes}; not rolled back: {', '.join(paths)}{later}",
             not_rolled_back=paths,
             quarantined=tuple(moved),
         )
+
+    def _take_back(
+        self, changes: Iterable[_Change], place: Path
+    ) -> tuple[list[str], list[_Change], str]:
+        """Make files what they were: where the present ones went, what is left, and why.
+
+        A file that was changed since is left alone; killed at any point, this can be done again.
+        """
+        moved: list[str] = []
+        left: list[_Change] = []
+        causes: dict[str, None] = {}
+        for change in changes:
+            path = self._root / change.path
+            try:
+                now = file_moves.read_previous(path)
+                if now is not None and sha256_bytes(now.content) == change.written:
+                    target = place / self._inside(path)
+                    files.make_directories(target.parent)
+                    file_moves.move(path, target)
+                    moved.append(target.relative_to(self._root).as_posix())
+                    now = None
+                if now is None:
+                    self._put_back(change, path, place)
+            except (OraclePackError, OSError) as trouble:
+                left.append(change)
+                causes[str(trouble)] = None
+        return moved, left, "; ".join(causes)
+
+    def _put_back(self, change: _Change, path: Path, place: Path) -> None:
+        """From memory, which the command that wrote the file has, or from the copy on disk."""
+        before = self._previous.get(change.path)
+        copy = plain_file(place, change.before) if change.before is not None else None
+        if before is not None:
+            files.make_directories(path.parent)
+            file_moves.put_back(path, before)
+        elif copy is not None:
+            files.make_directories(path.parent)
+            file_moves.copy(copy, path)
 
     def _failed(
         self, pieces: Sequence[FileWrite], number: int, trouble: OraclePackError, *, undo: bool
     ) -> TransactionReport:
         end = self.roll_back() if undo else TransactionReport()
-        left = {change.path for change in self._changes}
+        left = {self._root / change.path for change in self._changes}
         written = pieces[:number]
         undone = [piece for piece in written if undo and not piece.stays and piece.path not in left]
         first = next((piece for piece in written if piece in undone), pieces[number])
@@ -224,28 +249,17 @@ class Transaction:
         if self._place is not None:
             _remove_copies(self._place)
 
-    def _record_left(self, place: Path, left: Sequence[_Change]) -> str:
+    def _record_left(self, place: Path) -> str:
         """Write down what is left, for the next time; what to add to the error if that fails."""
-        inside = [change for change in left if change.path.is_relative_to(self._root)]
-        remaining = tuple(
-            _RemainingFile(
-                path=change.path.relative_to(self._root).as_posix(),
-                written=sha256_bytes(change.content),
-                before=change.copy,
-            )
-            for change in inside
-            if not change.stays
-        )
+        inside = tuple(one for one in self._changes if not Path(one.path).is_absolute())
         try:
             files.make_private(place)
-            content = canonical_file(
-                _signed(_Unfinished(files=remaining), self._display_path(place))
-            )
+            content = canonical_file(_signed(_Unfinished(files=inside), self._display_path(place)))
             files.write_atomic(place / _UNFINISHED, content, mode=files.PRIVATE_FILE)
         except OraclePackError:
             is_kept = False
         else:
-            is_kept = len(inside) == len(left)
+            is_kept = len(inside) == len(self._changes)
         if is_kept or self._place is None:
             return ""
         return f"; the earlier files are kept in {self._display_path(place / _BEFORE)}"
@@ -284,61 +298,20 @@ class Transaction:
 
     def _finish(self, record: Path) -> None:
         unfinished = _read(record)
-        if unfinished is None:
-            return
-        left: list[str] = []
-        causes: dict[str, None] = {}
-        for one in unfinished.files:
-            try:
-                self._take_back(one, record.parent)
-            except (OraclePackError, OSError) as trouble:
-                left.append(one.path)
-                causes[str(trouble)] = None
+        changes = unfinished.files if unfinished is not None else ()
+        own = [one for one in changes if judge_entry(self._root, one.path) is None]
+        _, left, causes = self._take_back(own, record.parent)
         if left:
             raise MachineError(
                 f"the rollback of the last {self._command} cannot be finished; nothing was written",
                 hint="fix the cause and run the same command again, or give it without "
                 "--rollback-on-failure to go on with the files as they are",
-                detail=f"{'; '.join(causes)}; not rolled back: {', '.join(left)}",
+                detail=f"{causes}; not rolled back: {', '.join(one.path for one in left)}",
             )
-
-    def _take_back(self, one: _RemainingFile, place: Path) -> None:
-        path = self._root / one.path
-        if judge_entry(self._root, one.path) is not None:
-            return
-        now = file_moves.read_previous(path)
-        if now is not None and sha256_bytes(now.content) != one.written:
-            return  # it was changed since, or is the earlier file already
-        if now is not None:
-            target = place / one.path
-            files.make_directories(target.parent)
-            file_moves.move(path, target)
-        copy = None if one.before is None else plain_file(place, one.before)
-        if copy is not None:
-            files.make_directories(path.parent)
-            file_moves.copy(copy, path)
 
     def _display_path(self, path: Path) -> str:
         inside = path.is_relative_to(self._root)
         return path.relative_to(self._root).as_posix() if inside else str(path)
-
-    def _undo(self, change: _Change, place: Path) -> str | None:
-        """Move the current file to quarantine, then restore; returns the place in quarantine."""
-        if change.stays:
-            file_moves.remove_empty(change.folders)  # those of a file that could not be written
-            return None
-        now = file_moves.read_previous(change.path)
-        moved: str | None = None
-        unchanged = now is not None and now.is_like(change.before)
-        if now is not None and not unchanged:
-            target = place / self._inside(change.path)
-            files.make_directories(target.parent)
-            file_moves.move(change.path, target)
-            moved = target.relative_to(self._root).as_posix()
-        if change.before is not None and not unchanged:
-            file_moves.put_back(change.path, change.before)
-        file_moves.remove_empty(change.folders)
-        return moved
 
     def _inside(self, path: Path) -> Path:
         """The place of a file in quarantine; the path shows where it came from."""
