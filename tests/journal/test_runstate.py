@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.line_format import Unknown
-from oraclepack.journal.run_state import EMPTY, apply, fold
+from oraclepack.journal.run_state import EMPTY, fold
 from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.tools.usage import Usage
@@ -138,7 +138,7 @@ def test_an_interrupted_rollback_shows() -> None:
     begun = j.RollbackStarted(steps=("01",))
     undone = j.FileUndone(step="01", path="out/01-answer.md")
     killed = fold(e.numbered(*e.a_step("01"), begun, undone))
-    rollback = apply(killed, e.session()).rollback
+    rollback = fold([e.session()], killed).rollback
 
     assert rollback is not None
     assert (rollback.status, rollback.undone[0].path) == (RollbackStatus.STARTED, undone.path)
@@ -160,7 +160,7 @@ def test_a_failed_prelude_fails_the_run_until_the_next_command() -> None:
     state = fold(e.numbered(*failed, j.SessionFinished(exit_code=3)))
 
     assert (state.status, state.prelude_attempts, state.prelude_process) == ("failed", 1, None)
-    assert apply(state, e.session()).prelude_error is None
+    assert fold([e.session()], state).prelude_error is None
 
 
 def test_a_spawned_step_is_known_until_it_ends() -> None:
@@ -168,7 +168,7 @@ def test_a_spawned_step_is_known_until_it_ends() -> None:
     running = fold(e.numbered(e.started("01"), spawned))
 
     assert running.step("01").process == ProcessIdentity(pid=7)
-    assert apply(running, e.finished("01")).step("01").process is None
+    assert fold([e.finished("01")], running).step("01").process is None
 
 
 def test_unknown_kinds_are_named_once() -> None:
@@ -182,7 +182,7 @@ def test_any_sequence_of_events_is_a_state(events: list[j.KnownEvent]) -> None:
     numbered = e.numbered(*events)
     state = EMPTY
     for event in numbered:
-        state = apply(state, event)
+        state = fold([event], state)
 
     assert state == fold(numbered)
     assert state.status in {"running", "ok", "failed", "incomplete"}

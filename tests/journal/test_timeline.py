@@ -6,7 +6,7 @@ import pytest
 
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
-from oraclepack.journal.activity import open_decisions, waiting_for_run
+from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import Cache, Wait
 from oraclepack.journal.timeline import (
     CallTimeline,
@@ -171,13 +171,13 @@ MADE = j.DecisionMade(step="01", call=1, question="again?", answer="retry")
     ],
 )
 def test_open_decisions(events: list[j.KnownEvent], count: int) -> None:
-    assert len(open_decisions(events)) == count
+    assert len(fold(events).decisions) == count
 
 
 def test_a_run_that_waits_for_another_one() -> None:
     begun = j.WaitStarted(step="", attempt=0, call=0, wait=1, reason="other_run", detail="r1")
     ended = j.WaitFinished(step="", attempt=0, call=0, wait=1)
 
-    assert waiting_for_run([session(), begun]) == "r1"
-    assert waiting_for_run([session(), begun, ended]) is None
+    assert fold([session(), begun]).waits_for == "r1"
+    assert fold([session(), begun, ended]).waits_for is None
     assert call_timelines([session(), begun, ended]) == ()

@@ -65,7 +65,7 @@ def read_backup(run_dir: Path, before: j.OutputBackedUp) -> PreviousFile | None:
     return PreviousFile(kept.content, mode, moment, moment)
 
 
-def read_output(run_dir: Path, output: j.OutputRecorded) -> bytes | None:
+def read_output(run_dir: Path, output: j.RecordedOutput) -> bytes | None:
     """A recorded output, from its blob or its visible copy; None where neither is whole."""
     data = read_blob(run_dir, output.sha256)
     place = plain_place(run_dir, output.path) if data is None else None

@@ -34,19 +34,29 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_de
     """UTC, RFC 3339."""
 
 
-class TreeRecorded(Event, frozen=True, kw_only=True, tag="tree_seen"):
-    """The work tree before a step that may change it, as a git tree in the run's own store."""
+class StepEvent(Event, frozen=True, kw_only=True):
+    """Something that happened to an attempt at a step."""
 
     step: str
     attempt: int
+
+
+class CallEvent(StepEvent, frozen=True, kw_only=True):
+    """Something that happened to a call of a tool."""
+
+    call: int
+    """Which call of the attempt, counted from 1."""
+
+
+class TreeRecorded(StepEvent, frozen=True, kw_only=True, tag="tree_seen"):
+    """The work tree before a step that may change it, as a git tree in the run's own store."""
+
     tree: str
 
 
-class TreeChanged(Event, frozen=True, kw_only=True, tag="tree_changed"):
+class TreeChanged(StepEvent, frozen=True, kw_only=True, tag="tree_changed"):
     """What an attempt changed in the work tree."""
 
-    step: str
-    attempt: int
     files: tuple[str, ...]
     """For people: bytes of a name that are no UTF-8 are spelled out; the patch has them."""
     patch: str | None = None
@@ -59,11 +69,9 @@ class TreeChanged(Event, frozen=True, kw_only=True, tag="tree_changed"):
     """Of the patch; None in records of 0.1.0."""
 
 
-class ChangeUndone(Event, frozen=True, kw_only=True, tag="change_undone"):
+class ChangeUndone(StepEvent, frozen=True, kw_only=True, tag="change_undone"):
     """A recorded change was taken back because the user asked."""
 
-    step: str
-    attempt: int
     patch: str
 
 
@@ -146,11 +154,9 @@ class PreludeFinished(Event, frozen=True, kw_only=True, tag="prelude_finished"):
     error: StepError | None = None
 
 
-class StepStarted(Event, frozen=True, kw_only=True, tag="step_started"):
+class StepStarted(StepEvent, frozen=True, kw_only=True, tag="step_started"):
     """Written before the step's shell starts, so that no step runs unrecorded."""
 
-    step: str
-    attempt: int
     command_hash: str | None = None
     reason: str = ""
     """Why the step runs, in the planner's words."""
@@ -159,21 +165,15 @@ class StepStarted(Event, frozen=True, kw_only=True, tag="step_started"):
     token: str | None = None
 
 
-class StepSpawned(Event, frozen=True, kw_only=True, tag="step_spawned"):
+class StepSpawned(StepEvent, frozen=True, kw_only=True, tag="step_spawned"):
     """The step's shell as a process, as soon as it is known."""
 
-    step: str
-    attempt: int
     process: ProcessIdentity
 
 
-class InvocationIntent(Event, frozen=True, kw_only=True, tag="invocation_intent"):
+class InvocationIntent(CallEvent, frozen=True, kw_only=True, tag="invocation_intent"):
     """A tool is about to be called: from here on it may cost money."""
 
-    step: str
-    attempt: int
-    call: int
-    """Which call of the attempt, counted from 1."""
     tool: str
     key: str | None = None
     key_parts: dict[str, str] = msgspec.field(default_factory=dict)
@@ -199,24 +199,18 @@ class InvocationIntent(Event, frozen=True, kw_only=True, tag="invocation_intent"
     """What its tool has printed since: in the claim of its question, and in the folded state."""
 
 
-class CallIdentified(Event, frozen=True, kw_only=True, tag="call_identified"):
+class CallIdentified(CallEvent, frozen=True, kw_only=True, tag="call_identified"):
     """The tool has printed under which names its call can be found again.
 
     Recorded as soon as they are printed, each time with all that are known.
     """
 
-    step: str
-    attempt: int
-    call: int
     identity: CallIdentity
 
 
-class BudgetReserved(Event, frozen=True, kw_only=True, tag="budget_reserved"):
+class BudgetReserved(CallEvent, frozen=True, kw_only=True, tag="budget_reserved"):
     """The worst case of a try was reserved: it is about to be made."""
 
-    step: str
-    attempt: int
-    call: int
     reservation: str
     """Its name, which no other try of any run has."""
     cost: Decimal
@@ -226,12 +220,9 @@ class BudgetReserved(Event, frozen=True, kw_only=True, tag="budget_reserved"):
     """`cost`, `tokens`: what of the worst case is not known."""
 
 
-class BudgetSettled(Event, frozen=True, kw_only=True, tag="budget_settled"):
+class BudgetSettled(CallEvent, frozen=True, kw_only=True, tag="budget_settled"):
     """What became of a reservation: the sum that counts from now on."""
 
-    step: str
-    attempt: int
-    call: int
     reservation: str
     cost: Decimal
     calls: int
@@ -241,12 +232,9 @@ class BudgetSettled(Event, frozen=True, kw_only=True, tag="budget_settled"):
     """The cost of the try is unknown, so its worst case counts."""
 
 
-class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcome"):
+class InvocationOutcome(CallEvent, frozen=True, kw_only=True, tag="invocation_outcome"):
     """What became of a call, all its tries included."""
 
-    step: str
-    attempt: int
-    call: int
     tool: str
     ok: bool
     key: str | None = None
@@ -277,22 +265,16 @@ class InvocationOutcome(Event, frozen=True, kw_only=True, tag="invocation_outcom
     looks for its answer."""
 
 
-class TryStarted(Event, frozen=True, kw_only=True, tag="try_started"):
+class TryStarted(CallEvent, frozen=True, kw_only=True, tag="try_started"):
     """A call has its slot and is about to start its tool; the intent precedes it."""
 
-    step: str
-    attempt: int
-    call: int
     number: int
     """Which try of the call, counted from 1."""
 
 
-class TryFinished(Event, frozen=True, kw_only=True, tag="try_finished"):
+class TryFinished(CallEvent, frozen=True, kw_only=True, tag="try_finished"):
     """One try of a call ended, and what it left was judged."""
 
-    step: str
-    attempt: int
-    call: int
     number: int
     ok: bool
     exit_code: int | None = None
@@ -302,12 +284,9 @@ class TryFinished(Event, frozen=True, kw_only=True, tag="try_finished"):
     """Of what a failed try left, a cut answer for example: a blob of the run."""
 
 
-class WaitStarted(Event, frozen=True, kw_only=True, tag="wait_started"):
+class WaitStarted(CallEvent, frozen=True, kw_only=True, tag="wait_started"):
     """A call begins to wait; a step of "" is the run itself, which waits for another run."""
 
-    step: str
-    attempt: int
-    call: int
     wait: int
     """Which wait of the call, counted from 1."""
     reason: str
@@ -317,10 +296,7 @@ class WaitStarted(Event, frozen=True, kw_only=True, tag="wait_started"):
     """How long it takes, where that is known."""
 
 
-class WaitFinished(Event, frozen=True, kw_only=True, tag="wait_finished"):
-    step: str
-    attempt: int
-    call: int
+class WaitFinished(CallEvent, frozen=True, kw_only=True, tag="wait_finished"):
     wait: int
 
 
@@ -365,11 +341,9 @@ class DecisionMade(Event, frozen=True, kw_only=True, tag="decision_made"):
     by: str = ""
 
 
-class OutputBackedUp(Event, frozen=True, kw_only=True, tag="set_aside"):
+class OutputBackedUp(StepEvent, frozen=True, kw_only=True, tag="set_aside"):
     """What was at an output's path was copied or moved away before the step may replace it."""
 
-    step: str
-    attempt: int
     path: str
     backup: str
     sha256: str
@@ -381,22 +355,18 @@ class OutputBackedUp(Event, frozen=True, kw_only=True, tag="set_aside"):
     """The target, where the path was a symbolic link; the copy is of what it leads to."""
 
 
-class OutputInUse(Event, frozen=True, kw_only=True, tag="output_in_use"):
+class OutputInUse(StepEvent, frozen=True, kw_only=True, tag="output_in_use"):
     """Another run writes to a file of the step. Of 0.2, whose tools wrote to the declared paths."""
 
-    step: str
-    attempt: int
     path: str
     """As the step declares it, or relative to the project root."""
     obtained: bool = False
     """A call of the step has got the file."""
 
 
-class OutputRecorded(Event, frozen=True, kw_only=True, tag="output_recorded"):
-    """An output was found, hashed and copied into the run directory."""
+class RecordedOutput(StepEvent, frozen=True, kw_only=True):
+    """An output as it is in the run directory."""
 
-    step: str
-    attempt: int
     path: str
     """Relative to the run directory."""
     declared_path: str | None = None
@@ -405,33 +375,27 @@ class OutputRecorded(Event, frozen=True, kw_only=True, tag="output_recorded"):
     sha256: str
     bytes: int
     mode: int | None = None
+    replaced_sha256: str | None = None
+    """Of the file, or of the recorded output, that it replaced."""
+    backup: str | None = None
+    """Where that is kept, relative to the run directory."""
+
+
+class OutputRecorded(RecordedOutput, frozen=True, kw_only=True, tag="output_recorded"):
+    """An output was found, hashed and copied into the run directory."""
+
     from_cache: bool = False
     created: bool = True
     """Nothing was at the declared path before."""
-    replaced_sha256: str | None = None
-    backup: str | None = None
-    """Where the file it replaced is kept, relative to the run directory."""
 
 
-class OutputRevised(Event, frozen=True, kw_only=True, tag="output_revised"):
+class OutputRevised(RecordedOutput, frozen=True, kw_only=True, tag="output_revised"):
     """The file at an output's path is the recorded output from now on, as a person left it.
 
     It meets its contract after all, or it was accepted as it is.
     """
 
-    step: str
-    attempt: int
-    path: str
-    """Relative to the run directory."""
     declared_path: str
-    section: str | None = None
-    sha256: str
-    bytes: int
-    mode: int | None = None
-    replaced_sha256: str | None = None
-    """Of the output that was recorded before."""
-    backup: str | None = None
-    """Where that is kept, relative to the run directory."""
     accepted: bool = False
     reason: str = ""
     """Why it was accepted, in the words of the person."""
@@ -468,9 +432,7 @@ class OutputRestored(Event, frozen=True, kw_only=True, tag="output_restored"):
     """The run's copy was made again from the file at the declared path."""
 
 
-class StepFinished(Event, frozen=True, kw_only=True, tag="step_finished"):
-    step: str
-    attempt: int
+class StepFinished(StepEvent, frozen=True, kw_only=True, tag="step_finished"):
     status: Status
     exit_code: int | None = None
     error: StepError | None = None
@@ -485,11 +447,9 @@ class StepFinished(Event, frozen=True, kw_only=True, tag="step_finished"):
     """Only when no start came before it, as for imported steps."""
 
 
-class Quarantined(Event, frozen=True, kw_only=True, tag="quarantined"):
+class Quarantined(StepEvent, frozen=True, kw_only=True, tag="quarantined"):
     """Outputs of a failed attempt were moved aside."""
 
-    step: str
-    attempt: int
     moves: tuple[Move, ...]
     reason: str = ""
     """Why, where it is not the failure of the attempt."""

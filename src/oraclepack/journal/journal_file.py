@@ -16,8 +16,7 @@ from oraclepack.journal.line_format import (
     encode_line,
     read_lines,
 )
-from oraclepack.journal.run_state import RunState, fold
-from oraclepack.journal.run_state import apply as apply_event
+from oraclepack.journal.run_state import Fold, RunState
 from oraclepack.system import disk, files
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.ownership import Foreign, ForeignReason, foreign_run
@@ -74,7 +73,10 @@ class JournalFile:
         self._end = reading.end
         self._size = self._synced = reading.good_bytes
         self._torn = reading.torn
-        self._state = fold(reading.events)
+        self._fold = Fold()
+        for event in reading.events:
+            self._fold.add(event)
+        self._state = self._fold.state
         self._descriptor = self._open()
 
     @property
@@ -107,7 +109,8 @@ class JournalFile:
             self._size += len(line)
             if sync:
                 self._synced = self._size
-            self._state = apply_event(self._state, stamped)
+            self._fold.add(stamped)
+            self._state = self._fold.state
             return stamped
 
     def sync(self) -> None:

@@ -1,9 +1,7 @@
 """The state of a run, folded from its journal.
 
 Resume, the screen, the manifests, the reports and `why` all use it, so they cannot disagree.
-`apply` takes one event at a time and never fails: any beginning of
-a journal, even one with events missing, is a state. States are msgspec structs for
-the sake of `replace`: one copy per event, ten times as fast as a dataclass's.
+Folding never fails: any beginning of a journal, even one with events missing, is a state.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -85,6 +83,13 @@ class RunState(msgspec.Struct, frozen=True):
     """Where any rollback put what steps had made that were ok, relative to the project root."""
     warnings: tuple[j.WarningRecorded, ...] = ()
     imported: tuple[j.Imported, ...] = ()
+    decisions: tuple[j.DecisionNeeded, ...] = ()
+    """Questions to a person that are not answered yet, while their command runs."""
+    waits_for: str | None = None
+    """The run that this one waits for, by its id."""
+    is_paused: bool = False
+    is_stopping: bool = False
+    """The last command was asked to stop, and waits for calls or for steps that end."""
     unknown_kinds: tuple[str, ...] = ()
     finished_at: str | None = None
     last_seq: int = 0
@@ -123,6 +128,17 @@ class RunState(msgspec.Struct, frozen=True):
         return bool(self.sessions) and self.sessions[-1].finished is None
 
     @property
+    def activity(self) -> str:
+        """The state of a run on which a command works: `running`, or why it waits."""
+        if self.is_stopping:
+            return "stopping"
+        if self.decisions:
+            return "needs_decision"
+        if self.waits_for is not None:
+            return "waiting"
+        return "paused" if self.is_paused else "running"
+
+    @property
     def has_legacy_files(self) -> bool:
         """The last command kept the state and report files of the older tool up to date."""
         settings = self.sessions[-1].started.settings if self.sessions else {}
@@ -154,48 +170,81 @@ EMPTY = RunState()
 
 
 def fold(events: Iterable[AnyEvent], state: RunState = EMPTY) -> RunState:
-    """Replay events on top of a state: what `apply` makes of them one by one, in linear time."""
-    folding = _Folding(state)
+    """Replay events on top of a state, in linear time."""
+    folding = Fold(state)
     for event in events:
         folding.add(event)
-    return folding.state()
+    return folding.state
 
 
-class _Folding:
-    """A state to which many events are applied.
+class Fold:
+    """A state to which events are applied one after another.
 
-    What grows with the journal (warnings, files of a command, calls of a step) is collected in
-    lists, since a tuple would be copied for every event. The rest is left to `apply`.
+    What grows with the journal (warnings, files of a command, steps and their calls) is collected
+    in lists and dicts, since a tuple would be copied for every event.
     """
 
-    def __init__(self, state: RunState) -> None:
-        self._begin(state)
-
-    def _begin(self, state: RunState) -> None:
-        self._state = replace(state, warnings=(), session_files=(), steps=EMPTY.steps)
+    def __init__(self, state: RunState = EMPTY) -> None:
+        self._whole: RunState | None = state
+        """The state after all events; None until somebody asks for it."""
+        self._rest = state
+        """The state without what is collected below."""
         self._warnings = list(state.warnings)
         self._files = list(state.session_files)
         self._steps = dict(state.steps)
+        self._shown_steps: Mapping[str, StepState] | None = state.steps
         self._calls: dict[str, dict[tuple[int, int], Invocation]] = {}
 
+    @property
+    def state(self) -> RunState:
+        """The state after everything that was added."""
+        if self._whole is None:
+            for step_id, calls in self._calls.items():
+                step = self._steps[step_id]
+                self._steps[step_id] = replace(step, invocations=tuple(calls.values()))
+            self._calls.clear()
+            if self._shown_steps is None:
+                self._shown_steps = MappingProxyType(dict(self._steps))
+            self._whole = replace(
+                self._rest,
+                steps=self._shown_steps,
+                warnings=tuple(self._warnings),
+                session_files=tuple(self._files),
+            )
+        return self._whole
+
+    @property
+    def last_seq(self) -> int:
+        return self._rest.last_seq
+
     def add(self, event: AnyEvent) -> None:
-        if isinstance(event, CallEvent):
+        """Apply one more event. This never fails."""
+        if isinstance(event, RollbackEvent):
+            self._add_rollback(event, self.state)
+        elif isinstance(event, CallEvent):
             self._add_call(event)
         elif isinstance(event, StepEvent):
             self._steps[event.step] = apply_step(self._steps.get(event.step, PRISTINE), event)
-        if isinstance(event, FileEvent):
-            self._files.append(event)
+            self._shown_steps = None
+        elif isinstance(event, j.PreludeStarted | j.PreludeFinished):
+            self._add_prelude(event)
         elif isinstance(event, j.WarningRecorded):
             self._warnings.append(event)
-        elif isinstance(event, RollbackEvent):
-            self._begin(apply(self.state(), event))
-            return
-        elif not isinstance(event, StepEvent):
-            if isinstance(event, j.SessionStarted):
-                self._files.clear()
-            self._state = apply(self._state, event)
-            return
-        self._state = _after(self._state, event)
+        else:
+            self._add_command(event)
+        if isinstance(event, FileEvent):
+            self._files.append(event)
+        if isinstance(event, j.InvocationOutcome | j.DecisionMade):
+            self._forget_decisions((event.step, event.call))
+        # Taking a run over is no work on it.
+        at = event.at if not isinstance(event, j.RunTrusted) else None
+        self._set(last_seq=event.seq, last_at=at or self._rest.last_at)
+        if isinstance(event, j.StepStarted):
+            self._set(finished_at=None)
+
+    def _set(self, **changes: object) -> None:
+        self._rest = replace(self._rest, **changes)
+        self._whole = None
 
     def _add_call(self, event: CallEvent) -> None:
         calls = self._calls.get(event.step)
@@ -206,139 +255,103 @@ class _Folding:
         place = (event.attempt, event.call)
         # The call that changed last comes last.
         calls[place] = apply_call(calls.pop(place, None), event)
+        self._shown_steps = None
 
-    def state(self) -> RunState:
-        """The state after everything that was added."""
-        for step_id, calls in self._calls.items():
-            step = self._steps[step_id]
-            self._steps[step_id] = replace(step, invocations=tuple(calls.values()))
-        return replace(
-            self._state,
-            steps=MappingProxyType(dict(self._steps)),
-            warnings=tuple(self._warnings),
-            session_files=tuple(self._files),
-        )
+    def _add_prelude(self, event: j.PreludeStarted | j.PreludeFinished) -> None:
+        self._set(prelude_attempts=max(self._rest.prelude_attempts, event.attempt))
+        if isinstance(event, j.PreludeFinished):
+            self._set(prelude_error=event.error, prelude_process=None)
+        else:
+            process = event.process or self._rest.prelude_process
+            self._set(prelude_error=None, prelude_process=process)
 
-
-def apply(state: RunState, event: AnyEvent) -> RunState:
-    """The state after one more event."""
-    state = _after(state, event)
-    if isinstance(event, StepEvent):
-        return _with_step(state, event)
-    if isinstance(event, RollbackEvent):
-        return _apply_rollback(state, event)
-    match event:
-        case j.PreludeStarted() | j.PreludeFinished():
-            return _apply_prelude(state, event)
-        case (
-            j.RunCreated()
-            | j.SessionStarted()
-            | j.ForecastRecorded()
-            | j.SessionFinished()
-            | j.RunFinished()
-        ):
-            return _apply_command(state, event)
-        case _:
-            return _apply_note(state, event)
-
-
-def _after(state: RunState, event: AnyEvent) -> RunState:
-    """What every event changes."""
-    # Taking a run over is no work on it.
-    at = event.at if not isinstance(event, j.RunTrusted) else None
-    done = None if isinstance(event, j.StepStarted) else state.finished_at
-    return replace(state, last_seq=event.seq, last_at=at or state.last_at, finished_at=done)
-
-
-def _apply_command(
-    state: RunState,
-    event: j.RunCreated | j.SessionStarted | j.ForecastRecorded | j.SessionFinished | j.RunFinished,
-) -> RunState:
-    match event:
-        case j.RunCreated():
-            return _with_head(replace(state, created=event), event.git_sha)
-        case j.SessionStarted():
-            sessions = (*state.sessions, SessionState(event))
-            return replace(state, sessions=sessions, session_files=(), prelude_error=None)
-        case j.RunFinished():
-            return replace(state, finished_at=state.finished_at or event.at)
-        case j.ForecastRecorded() if state.sessions:
-            last = replace(state.sessions[-1], forecast=event)
-            return replace(state, sessions=(*state.sessions[:-1], last))
-        case j.SessionFinished() if state.sessions:
-            last = replace(state.sessions[-1], finished=event)
-            return replace(state, sessions=(*state.sessions[:-1], last))
-        case _:
-            return state
-
-
-def _apply_note(state: RunState, event: AnyEvent) -> RunState:
-    match event:
-        case j.HeadRecorded():
-            return _with_head(state, event.sha)
-        case j.Imported():
-            return replace(state, imported=(*state.imported, event))
-        case j.WarningRecorded():
-            return replace(state, warnings=(*state.warnings, event))
-        case Unknown(kind=kind) if kind not in state.unknown_kinds:
-            return replace(state, unknown_kinds=(*state.unknown_kinds, kind))
-        case _:
-            return state
-
-
-def _with_head(state: RunState, sha: str | None) -> RunState:
-    return state if sha is None or sha in state.heads else replace(state, heads=(*state.heads, sha))
-
-
-def _with_step(state: RunState, event: StepEvent) -> RunState:
-    step = apply_step(state.step(event.step), event)
-    state = replace(state, steps=MappingProxyType({**state.steps, event.step: step}))
-    if isinstance(event, FileEvent):
-        return replace(state, session_files=(*state.session_files, event))
-    return state
-
-
-def _apply_prelude(state: RunState, event: j.PreludeStarted | j.PreludeFinished) -> RunState:
-    attempts = max(state.prelude_attempts, event.attempt)
-    if isinstance(event, j.PreludeStarted):
-        return replace(
-            state,
-            prelude_attempts=attempts,
-            prelude_error=None,
-            prelude_process=event.process or state.prelude_process,
-        )
-    return replace(
-        state, prelude_attempts=attempts, prelude_error=event.error, prelude_process=None
-    )
-
-
-def _apply_rollback(state: RunState, event: RollbackEvent) -> RunState:
-    now = state.rollback or Rollback(RollbackStatus.STARTED)
-    match event:
-        case j.RollbackStarted():
-            number = len(state.sessions)
-            if state.rollback is not None and state.rollback.session == number:
-                # The second try of one that failed: what came back then is not touched again.
-                begun = replace(now, status=RollbackStatus.STARTED, error=None, left=())
-            else:
-                begun = Rollback(
-                    RollbackStatus.STARTED, event.steps, state.session_files, session=number
+    def _add_command(self, event: AnyEvent) -> None:
+        now = self._rest
+        match event:
+            case j.RunCreated():
+                self._set(created=event)
+                self._add_head(event.git_sha)
+            case j.SessionStarted():
+                self._files.clear()
+                self._set(
+                    sessions=(*now.sessions, SessionState(event)),
+                    prelude_error=None,
+                    decisions=(),
+                    waits_for=None,
+                    is_paused=False,
+                    is_stopping=False,
                 )
-            return replace(state, rollback=begun)
-        case j.FileUndone():
-            state = replace(state, rollback=replace(now, undone=(*now.undone, event)))
-            # The error of an attempt outlives its rollback, the status does not.
-            if event.quarantined_as is None or state.step(event.step).error is not None:
-                return state
-            places = state.rolled_back_outputs | {event.quarantined_as}
-            return replace(state, rolled_back_outputs=places)
-        case j.RolledBack():
-            back = {step_id: rolled_back_state(state.step(step_id)) for step_id in event.steps}
-            steps = MappingProxyType({**state.steps, **back})
-            return replace(state, steps=steps, finished_at=None)
-        case _:
-            ended = replace(now, status=event.status, error=event.error, left=event.left)
-            return replace(state, rollback=ended)
+            case j.ForecastRecorded() if now.sessions:
+                last = replace(now.sessions[-1], forecast=event)
+                self._set(sessions=(*now.sessions[:-1], last))
+            case j.SessionFinished():
+                self._set(decisions=(), waits_for=None, is_stopping=False)
+                if now.sessions:
+                    last = replace(now.sessions[-1], finished=event)
+                    self._set(sessions=(*now.sessions[:-1], last))
+            case j.RunFinished():
+                self._set(finished_at=now.finished_at or event.at)
+            case j.HeadRecorded():
+                self._add_head(event.sha)
+            case j.Imported():
+                self._set(imported=(*now.imported, event))
+            case Unknown(kind=kind) if kind not in now.unknown_kinds:
+                self._set(unknown_kinds=(*now.unknown_kinds, kind))
+            case _:
+                self._add_activity(event)
+
+    def _add_head(self, sha: str | None) -> None:
+        if sha is not None and sha not in self._rest.heads:
+            self._set(heads=(*self._rest.heads, sha))
+
+    def _add_activity(self, event: AnyEvent) -> None:
+        """What the command waits for, or was asked to do."""
+        match event:
+            case j.DecisionNeeded():
+                self._forget_decisions((event.step, event.call))
+                self._set(decisions=(*self._rest.decisions, event))
+            case j.WaitStarted(step=""):
+                self._set(waits_for=event.detail)
+            case j.WaitFinished(step=""):
+                self._set(waits_for=None)
+            case j.ControlRequested(action="pause" | "resume"):
+                self._set(is_paused=event.action == "pause")
+            case j.CallsAwaited(step="") | j.ControlRequested(action="stop", value="" | "now"):
+                self._set(is_stopping=True)
+            case _:
+                pass
+
+    def _forget_decisions(self, call: tuple[str, int]) -> None:
+        if self._rest.decisions:
+            others = (one for one in self._rest.decisions if (one.step, one.call) != call)
+            self._set(decisions=tuple(others))
+
+    def _add_rollback(self, event: RollbackEvent, state: RunState) -> None:
+        now = state.rollback or Rollback(RollbackStatus.STARTED)
+        match event:
+            case j.RollbackStarted():
+                number = len(state.sessions)
+                if state.rollback is not None and state.rollback.session == number:
+                    # The second try of one that failed: what came back then is not touched again.
+                    now = replace(now, status=RollbackStatus.STARTED, error=None, left=())
+                else:
+                    files = state.session_files
+                    now = Rollback(RollbackStatus.STARTED, event.steps, files, session=number)
+                self._set(rollback=now)
+            case j.FileUndone():
+                self._set(rollback=replace(now, undone=(*now.undone, event)))
+                # The error of an attempt outlives its rollback, the status does not.
+                if event.quarantined_as is not None and state.step(event.step).error is None:
+                    places = state.rolled_back_outputs | {event.quarantined_as}
+                    self._set(rolled_back_outputs=places)
+            case j.RolledBack():
+                for step_id in event.steps:
+                    self._steps[step_id] = rolled_back_state(state.step(step_id))
+                self._shown_steps = None
+                self._set(finished_at=None)
+            case _:
+                ended = replace(now, status=event.status, error=event.error, left=event.left)
+                self._set(rollback=ended)
 
 
 class Journal(Protocol):

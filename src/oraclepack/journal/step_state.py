@@ -23,16 +23,11 @@ from oraclepack.shell.attempt import ProcessIdentity
 CallEvent: TypeAlias = (
     j.InvocationIntent | j.InvocationOutcome | j.CallIdentified | j.BudgetReserved | j.BudgetSettled
 )
-"""What happens to one call of a step."""
+"""What becomes of one call of a step."""
 StepEvent: TypeAlias = (
     j.StepStarted
     | j.StepSpawned
     | j.StepFinished
-    | j.InvocationIntent
-    | j.InvocationOutcome
-    | j.CallIdentified
-    | j.BudgetReserved
-    | j.BudgetSettled
     | j.OutputBackedUp
     | j.OutputRecorded
     | j.OutputRevised
@@ -83,7 +78,7 @@ class StepState(msgspec.Struct, frozen=True):
     """The mark in the environment of everything the attempt started."""
     process: ProcessIdentity | None = None
     """The shell of the running attempt; the next command ends it if it outlived its runner."""
-    outputs: tuple[j.OutputRecorded, ...] = ()
+    outputs: tuple[j.RecordedOutput, ...] = ()
     """Outputs of the last attempt, in the order they were recorded."""
     invocations: tuple[Invocation, ...] = ()
     """The calls of all attempts: what was paid for stays known."""
@@ -103,23 +98,24 @@ class StepState(msgspec.Struct, frozen=True):
     rolled_back: bool = False
     """It ran, and its outputs were taken back."""
 
+    def _is_pending_for(self, code: str) -> bool:
+        is_pending = self.status is Status.PENDING and not self.rolled_back
+        return is_pending and self.error is not None and self.error.code == code
+
     @property
     def is_interrupted(self) -> bool:
         """A signal stopped its last attempt: it is pending, and nothing is wrong with it."""
-        stopped = self.error is not None and self.error.code == INTERRUPTED
-        return self.status is Status.PENDING and stopped and not self.rolled_back
+        return self._is_pending_for(INTERRUPTED)
 
     @property
     def is_over_budget(self) -> bool:
         """A call of its last attempt did not fit the budget: it is pending, nothing is wrong."""
-        refused = self.error is not None and self.error.code == BUDGET
-        return self.status is Status.PENDING and refused and not self.rolled_back
+        return self._is_pending_for(BUDGET)
 
     @property
     def is_awaited(self) -> bool:
         """A provider still computes an answer that was paid for: it is pending, not failed."""
-        waits = self.error is not None and self.error.code == AWAITED
-        return self.status is Status.PENDING and waits and not self.rolled_back
+        return self._is_pending_for(AWAITED)
 
     @property
     def is_undecided(self) -> bool:
@@ -185,14 +181,6 @@ def apply_step(step: StepState, event: StepEvent) -> StepState:  # noqa: PLR0911
             return replace(step, process=event.process)
         case j.StepFinished():
             return _finished(step, event)
-        case (
-            j.InvocationIntent()
-            | j.InvocationOutcome()
-            | j.CallIdentified()
-            | j.BudgetReserved()
-            | j.BudgetSettled()
-        ):
-            return replace(step, invocations=_with_call(step.invocations, event))
         case j.OutputRecorded():
             return _recorded(step, event)
         case j.OutputBackedUp():
@@ -254,35 +242,27 @@ def _started(step: StepState, event: j.StepStarted) -> StepState:
 
 def _recorded(step: StepState, event: j.OutputRecorded) -> StepState:
     others = (output for output in step.outputs if output.path != event.path)
+    accepted = (
+        one
+        for one in step.accepted
+        if one.declared_path != event.declared_path or one.sha256 == event.sha256
+    )
     return replace(
         step,
         outputs=(*others, event),
-        accepted=_still_accepted(step, event),
+        accepted=tuple(accepted),
         edited=_not_at(step.edited, event.declared_path),
     )
 
 
 def _revised(step: StepState, event: j.OutputRevised) -> StepState:
     """The recorded output is another one; it stays in its place among the outputs."""
-    recorded = j.OutputRecorded(
-        step=event.step,
-        attempt=event.attempt,
-        path=event.path,
-        declared_path=event.declared_path,
-        section=event.section,
-        sha256=event.sha256,
-        bytes=event.bytes,
-        mode=event.mode,
-        created=False,
-        seq=event.seq,
-        at=event.at,
-    )
     known = any(output.path == event.path for output in step.outputs)
-    outputs = tuple(recorded if output.path == event.path else output for output in step.outputs)
+    outputs = tuple(event if output.path == event.path else output for output in step.outputs)
     others = tuple(one for one in step.accepted if one.declared_path != event.declared_path)
     return replace(
         step,
-        outputs=outputs if known else (*outputs, recorded),
+        outputs=outputs if known else (*outputs, event),
         accepted=(*others, event) if event.accepted else others,
         edited=_not_at(step.edited, event.declared_path),
     )
@@ -290,14 +270,6 @@ def _revised(step: StepState, event: j.OutputRevised) -> StepState:
 
 def _not_at(edited: tuple[j.OutputEdited, ...], path: str | None) -> tuple[j.OutputEdited, ...]:
     return tuple(one for one in edited if one.declared_path != path)
-
-
-def _still_accepted(step: StepState, event: j.OutputRecorded) -> tuple[j.OutputRevised, ...]:
-    return tuple(
-        one
-        for one in step.accepted
-        if one.declared_path != event.declared_path or one.sha256 == event.sha256
-    )
 
 
 def _finished(step: StepState, event: j.StepFinished) -> StepState:
@@ -317,13 +289,6 @@ def _finished(step: StepState, event: j.StepFinished) -> StepState:
         imported=event.imported,
         rolled_back=False,
     )
-
-
-def _with_call(calls: tuple[Invocation, ...], event: CallEvent) -> tuple[Invocation, ...]:
-    place = (event.attempt, event.call)
-    now = next((c for c in calls if (c.attempt, c.call) == place), None)
-    others = (c for c in calls if (c.attempt, c.call) != place)
-    return (*others, apply_call(now, event))
 
 
 def apply_call(call: Invocation | None, event: CallEvent) -> Invocation:

@@ -12,7 +12,7 @@ from oraclepack.answers.answer_reader import open_sections
 from oraclepack.answers.statements import body_lines
 from oraclepack.errors import InputError, NotFoundError
 from oraclepack.journal import run_dir
-from oraclepack.journal.events import OutputRecorded
+from oraclepack.journal.events import RecordedOutput
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import fold
 from oraclepack.pack.answer_sections import Section
@@ -146,11 +146,11 @@ def read_answer(
     )
 
 
-def _for_section(recorded: tuple[OutputRecorded, ...], section: str) -> OutputRecorded:
+def _for_section(recorded: tuple[RecordedOutput, ...], section: str) -> RecordedOutput:
     return next((one for one in recorded if one.section == section), recorded[0])
 
 
-def _text_of(run: RunDir, output: OutputRecorded) -> str:
+def _text_of(run: RunDir, output: RecordedOutput) -> str:
     """The run's own copy, else the file in the project."""
     copy = plain_file(run.path, output.path)
     data = files.read(copy) if copy is not None else None

@@ -84,7 +84,7 @@ def record_edits(run: LockedRun, step_id: str) -> None:
 
 
 def _record_restored(
-    run: LockedRun, output: j.OutputRecorded, path: str, *, to_run: bool = False
+    run: LockedRun, output: j.RecordedOutput, path: str, *, to_run: bool = False
 ) -> None:
     run.record.append(
         j.OutputRestored(
@@ -135,7 +135,7 @@ def checked(
     return verification, CheckedOutputs(passed=verification.passed, is_whole=whole, lacks=lacks)
 
 
-def _is_replaced(root: Path, run: RunDir, output: j.OutputRecorded, data: bytes) -> bool:
+def _is_replaced(root: Path, run: RunDir, output: j.RecordedOutput, data: bytes) -> bool:
     """Whether a file is no longer the output of a step, since another run may have written it."""
     if sha256_bytes(data) == output.sha256:
         return False
@@ -249,7 +249,7 @@ def revise(
     return event
 
 
-def _kept_copy(run: LockedRun, recorded: j.OutputRecorded | None, digest: str) -> str | None:
+def _kept_copy(run: LockedRun, recorded: j.RecordedOutput | None, digest: str) -> str | None:
     """Keep the output that was recorded, as it was paid for; where, relative to the run."""
     if recorded is None or recorded.sha256 == digest:
         return None

@@ -6,8 +6,8 @@ from pathlib import Path
 from oraclepack.errors import UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
-from oraclepack.journal.activity import waiting_for_run
 from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import Wait
 from oraclepack.run.recorder import Recorder
 from oraclepack.shell.attempt import StopLevel
@@ -33,7 +33,7 @@ def run_to_wait_for(root: Path, name: str, own: RunDir) -> RunDir:
         examined = run_dir.examine(current)
         if examined.foreign is not None:
             raise foreign_run(current.run_id, examined.foreign)
-        following = waiting_for_run(examined.reading.events)
+        following = fold(examined.reading.events).waits_for
         if following is None or locks.holder_of(current.path) is None:
             break
         current = named_run(root, following)

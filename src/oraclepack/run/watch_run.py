@@ -10,7 +10,7 @@ from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.journal_tail import JournalTail
 from oraclepack.journal.line_format import Unknown
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.journal.run_state import EMPTY, RunState, apply
+from oraclepack.journal.run_state import EMPTY, RunState, fold
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.questions import short_title
 from oraclepack.run.planning.plan import Decision
@@ -65,7 +65,7 @@ def watch_events(
         locked = locks.holder_of(run.path) is not None
         events = tail.read()
         for event in events:
-            state = apply(state, event)
+            state = fold([event], state)
             if event.seq < skipped or isinstance(event, Unknown):
                 continue
             if display is not None:

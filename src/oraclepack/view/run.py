@@ -11,7 +11,6 @@ import msgspec
 
 from oraclepack.errors import InputError, OraclePackError
 from oraclepack.journal import run_dir
-from oraclepack.journal.activity import activity_word
 from oraclepack.journal.costs import CostTotal
 from oraclepack.journal.events import RunCreated
 from oraclepack.journal.line_format import AnyEvent
@@ -108,7 +107,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.damage is not None:
             return "damaged"
         if self.locked_by is not None:
-            return activity_word(self.events)
+            return self.state.activity
         if self.created is None:
             return "empty"
         return "interrupted" if self.state.status == "running" else self.state.status

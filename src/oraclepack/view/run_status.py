@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from oraclepack.journal.activity import is_paused, open_decisions, waiting_for_run
 from oraclepack.journal.costs import NO_COST, CostTotal
 from oraclepack.journal.line_format import AnyEvent
 from oraclepack.journal.run_dir import RunDir
@@ -106,11 +105,11 @@ def run_status(run: RunDir, clock: Clock | None = None) -> RunStatus:
         alive=alive,
         pid=locked.pid if locked else None,
         host=locked.host if locked else None,
-        waiting_for=waiting_for_run(events),
-        paused=is_paused(events),
+        waiting_for=view.state.waits_for if alive else None,
+        paused=alive and view.state.is_paused,
         steps=tuple(_steps(view, now)),
         calls=tuple(_calls(events, view.state, now)),
-        decisions=decisions(events),
+        decisions=decisions(view.state) if alive else (),
         console_log=console_log(run, locked.pid) if locked and locked.pid is not None else None,
         foreign=view.foreign.reason if view.foreign else None,
     )
@@ -127,10 +126,9 @@ def console_name(pid: int) -> str:
     return f"logs/console.{pid}.log"
 
 
-def decisions(events: Iterable[AnyEvent]) -> tuple[DecisionRequest, ...]:
+def decisions(state: RunState) -> tuple[DecisionRequest, ...]:
     return tuple(
-        shaped(DecisionRequest, one, step_id=one.step, since=one.at)
-        for one in open_decisions(events)
+        shaped(DecisionRequest, one, step_id=one.step, since=one.at) for one in state.decisions
     )
 
 

@@ -174,7 +174,13 @@ def _step_view(
     edited = {one.declared_path for one in state.edited}
     is_pending = state.status in {Status.PENDING, Status.RUNNING}
     outputs = tuple(
-        shaped(OutputEntry, one, edited=one.declared_path in edited) for one in state.outputs
+        shaped(
+            OutputEntry,
+            one,
+            from_cache=isinstance(one, j.OutputRecorded) and one.from_cache,
+            edited=one.declared_path in edited,
+        )
+        for one in state.outputs
     )
     expected = _expected_path(step) if step is not None and is_pending else None
     accepted = tuple(
@@ -211,7 +217,7 @@ def step_word(step: StepState, *, is_locked: bool) -> str:
     return "interrupted" if step.status is Status.RUNNING and not is_locked else step.word
 
 
-def output_hash(outputs: tuple[j.OutputRecorded, ...]) -> str | None:
+def output_hash(outputs: tuple[j.RecordedOutput, ...]) -> str | None:
     """One hash for all outputs of a step: the file's own when there is but one."""
     if len(outputs) == 1:
         return outputs[0].sha256

@@ -9,7 +9,7 @@ import jsonschema
 import junitparser
 import pytest
 
-from oraclepack.run.transaction import _RemainingFile, _signed, _Unfinished
+from oraclepack.run.transaction import _Change, _signed, _Unfinished
 from oraclepack.system import locks
 from oraclepack.system.digests import canonical_file
 from oraclepack.view.report.schemas import schema_of
@@ -301,7 +301,7 @@ def test_an_earlier_rollback_that_cannot_be_finished_fails_the_stage(
     place = project.root / ".oraclepack/_failed/actionize/1"
     place.mkdir(parents=True)
     (project.root / "stuck").mkdir()
-    left = _Unfinished(files=(_RemainingFile(path="stuck", written=""),))
+    left = _Unfinished(files=(_Change(path="stuck", written=""),))
     signed = _signed(left, ".oraclepack/_failed/actionize/1")
     (place / "_unfinished.json").write_bytes(canonical_file(signed))
 

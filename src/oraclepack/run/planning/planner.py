@@ -172,7 +172,7 @@ class _Case(msgspec.Struct, frozen=True):
     """Its outputs that belong to a later step, by their paths in the run directory."""
 
     @property
-    def outputs(self) -> tuple[j.OutputRecorded, ...]:
+    def outputs(self) -> tuple[j.RecordedOutput, ...]:
         """The recorded outputs that are still its own."""
         return tuple(out for out in self.state.outputs if out.path not in self.replaced)
 

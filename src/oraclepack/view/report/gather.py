@@ -17,7 +17,6 @@ from oraclepack.answers.answer_reader import open_sections
 from oraclepack.answers.statements import body_lines
 from oraclepack.errors import InputError
 from oraclepack.journal import events as j
-from oraclepack.journal.activity import open_decisions
 from oraclepack.journal.costs import total_cost
 from oraclepack.journal.line_format import AnyEvent
 from oraclepack.journal.run_dir import RunDir
@@ -182,9 +181,7 @@ def _decisions(view: RunView) -> tuple[OpenDecision, ...]:
     """What the command that works on the run asks a person."""
     if view.locked_by is None:
         return ()
-    return tuple(
-        OpenDecision(one.step, one.question, one.options) for one in open_decisions(view.events)
-    )
+    return tuple(OpenDecision(one.step, one.question, one.options) for one in view.state.decisions)
 
 
 def _settings(state: RunState) -> tuple[tuple[str, str], ...]:
