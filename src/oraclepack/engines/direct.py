@@ -17,14 +17,14 @@ from oraclepack.errors import Refusal
 from oraclepack.tools.oracle_config import OracleContext
 from oraclepack.tools.oracle_models import api_name
 from oraclepack.tools.oracle_question import OracleQuestion
-from oraclepack.tools.providers import AZURE, COMPATIBLE, OPENROUTER, ApiRoute, config_of, last_flag
+from oraclepack.tools.providers import AZURE, OPENROUTER, ApiRoute, config_of, last_flag
 
 KEY_VARIABLE = "ORACLEPACK_DIRECT_KEY"
 """Carries the provider's key to the program that asks; the key is written nowhere."""
 REQUEST = "request.json"
 _PROGRAM = "oraclepack.engines.ask_direct"
 
-_ANTHROPIC, _GOOGLE, _OPENAI, _XAI = "anthropic", "google", "openai", "xai"
+_ANTHROPIC, _GOOGLE, _XAI = "anthropic", "google", "xai"
 _ADDRESSES = {
     _ANTHROPIC: ("ANTHROPIC_BASE_URL", "https://api.anthropic.com/v1"),
     _GOOGLE: ("GEMINI_BASE_URL", "https://generativelanguage.googleapis.com/v1beta"),
@@ -111,7 +111,7 @@ def direct_request(
     for flag, why in REFUSED.items():
         if flag in question.flags:
             return Refusal(f"{flag} is not for --engine direct: {why}", subject=flag)
-    dialect, address = _where(question, route, around, environment)
+    dialect, address = _where(question, model, route, around, environment)
     if not http.is_safe_address(address):
         return Refusal(f"no key is sent to {address}: it must be an https address")
     deployment = last_flag(question, "--azure-deployment")
@@ -141,6 +141,7 @@ def direct_argv(folder: Path) -> tuple[str, ...]:
 
 def _where(
     question: OracleQuestion,
+    model: str,
     route: ApiRoute,
     around: OracleContext,
     environment: Mapping[str, str],
@@ -151,15 +152,18 @@ def _where(
     named = by_flag or (by_config if isinstance(by_config, str) else "")
     if named:
         return Dialect.CHAT, named
-    if route.provider == COMPATIBLE or (route.responses and route.provider != OPENROUTER):
+    vendor = vendor_of(model)
+    is_elsewhere = route.provider == COMPATIBLE and vendor in _ADDRESSES
+    provider = vendor if is_elsewhere else route.provider
+    if provider not in _ADDRESSES:
         address = route.responses or environment.get("OPENAI_BASE_URL", "")
         return Dialect.RESPONSES, address.strip()
-    variable, usual = _ADDRESSES[route.provider]
+    variable, usual = _ADDRESSES[provider]
     address = environment.get(variable, "").strip() or usual
-    if route.provider == _ANTHROPIC:
+    if provider == _ANTHROPIC:
         bare = address.rstrip("/")
         return Dialect.MESSAGES, bare if bare.endswith("/v1") else f"{bare}/v1"
-    return (Dialect.GEMINI if route.provider == _GOOGLE else Dialect.CHAT), address
+    return (Dialect.GEMINI if provider == _GOOGLE else Dialect.CHAT), address
 
 
 def _search(question: OracleQuestion, model: str) -> str:
