@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from oraclepack.shell.attempt import StopLevel as StopLevel
     from oraclepack.shell.stop import Stop as Stop
     from oraclepack.view.pack_overview import list_packs as list_packs
-    from oraclepack.view.report.compare_runs import diff_runs as diff_runs
+    from oraclepack.view.report.diff import diff_runs as diff_runs
     from oraclepack.view.report.write import read_run as read_run
     from oraclepack.view.report.write import write_report as write_report
     from oraclepack.view.step_listing import list_steps as list_steps
@@ -59,7 +59,7 @@ _HOMES = {
     "accept_outputs": "oraclepack.run.accept:accept_outputs",
     "actionize_run": "oraclepack.work.actionize:actionize_and_weigh",
     "ask_question": "oraclepack.run.single_call:ask_question",
-    "diff_runs": "oraclepack.view.report.compare_runs:diff_runs",
+    "diff_runs": "oraclepack.view.report.diff:diff_runs",
     "explain_step": "oraclepack.run.entry_points:explain_step",
     "forecast_run": "oraclepack.run.entry_points:forecast_run",
     "generate_pack": "oraclepack.authoring.generate:generate",

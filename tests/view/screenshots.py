@@ -17,7 +17,7 @@ SHOTS = {
 
 def main(folder: Path) -> None:
     from oraclepack.view.report.gather import gather_report
-    from oraclepack.view.report.html_page import run_page
+    from oraclepack.view.report.page import run_page
     from tests.view.browser import OpenPage, browser
     from tests.view.example_runs import a_run
 

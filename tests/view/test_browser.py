@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.view.report.compare_runs import diff_runs
-from oraclepack.view.report.data import ReportData
+from oraclepack.view.report.data import Report
+from oraclepack.view.report.diff import diff_runs
 from oraclepack.view.report.gather import gather_report
-from oraclepack.view.report.html_page import run_page
+from oraclepack.view.report.page import run_page
 from oraclepack.view.report.site import write_site
 from tests.real.install import NotToBeHadError
 from tests.view.browser import OpenPage, axe_script, browser, violations
@@ -51,7 +51,7 @@ def report(tmp_path: Path) -> Path:
     return page_of(tmp_path, gather_report(a_run(tmp_path, replace(LIVELY, answers=answers))))
 
 
-def page_of(folder: Path, data: ReportData, name: str = "report.html") -> Path:
+def page_of(folder: Path, data: Report, name: str = "report.html") -> Path:
     page = folder / name
     page.write_text(run_page(data), encoding="utf-8")
     return page
@@ -102,10 +102,10 @@ def test_filters_leave_what_was_asked_for(started: Any, report: Path) -> None:
     assert page.page.locator("#task-count").inner_text() == f"{shown.count()} of {every} records"
     page.page.click("#task-filters [type=reset]")
     page.page.wait_for_timeout(50)
-    page.page.fill("#task-filters [name=file]", "jobs.py")
+    page.page.fill("#task-filters [name=file]", "stock.py")
     files = [shown.nth(number).get_attribute("data-files") for number in range(shown.count())]
     assert 0 < len(files) < every
-    assert all("jobs.py" in (names or "") for names in files)
+    assert all("stock.py" in (names or "") for names in files)
     page.page.click("#task-filters [type=reset]")
     page.page.wait_for_timeout(50)
     assert shown.count() == every
@@ -245,11 +245,11 @@ def test_two_thousand_answers_open_in_less_than_three_seconds(started: Any, tmp_
     page.close()
 
 
-def replace_step(data: ReportData, number: int) -> Any:
+def replace_step(data: Report, number: int) -> Any:
     return msgspec.structs.replace(data.steps[number % 20], step_id=f"{number:04}", logs=())
 
 
-def replace_steps(data: ReportData, steps: tuple[Any, ...]) -> ReportData:
+def replace_steps(data: Report, steps: tuple[Any, ...]) -> Report:
     return msgspec.structs.replace(data, steps=steps, attention=(), issues=())
 
 

@@ -3,23 +3,20 @@
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from oraclepack.errors import UsageError
-from oraclepack.journal.costs import NO_COST
-from oraclepack.view.report.compare_runs import diff_runs
-from oraclepack.view.report.comparison import (
+from oraclepack.view.report.diff import (
     AnswerChange,
-    AnswerStatement,
-    ComparedQuestion,
-    ComparedRun,
+    Question,
     RunComparison,
-    compare_runs,
-    match_questions,
-    matched_statements,
+    Said,
+    diff_runs,
+    matched,
+    matched_questions,
+    read_policies,
 )
-from oraclepack.view.report.policies import breaches_of, read_policies
+from oraclepack.work.backlog import AnsweredStep, StepQuestion
 from tests.packs import strict_text
 from tests.view.example_runs import Plan, a_run, answer_text
 
@@ -62,8 +59,6 @@ def test_exactly_the_known_differences_are_found(tmp_path: Path) -> None:
     assert len(five.dropped) == len(five.added) == 1
     assert five.dropped[0].startswith("`add` reads and writes in two steps")
     assert five.added[0].startswith("Log lines of `flush`")
-    assert five.added_citations == ("src/shop/tracing.py:26",)
-    assert five.dropped_citations == ("src/shop/tracing.py:14-16",)
     different = {one.first_step for one in made.questions if one.is_different}
     assert different == {"03", "05", "07", "11"}
     assert made.second.models == ("gpt-5.2",)
@@ -90,22 +85,9 @@ def test_two_versions_of_a_pack_are_matched_by_question(tmp_path: Path) -> None:
     assert made.totals[AnswerChange.SAME] == 20
 
 
-def question(step: str, **fields: object) -> ComparedQuestion:
-    made = ComparedQuestion(step_id=step, title=f"title {step}")
-    return msgspec.structs.replace(made, **fields)
-
-
-def side(pack_hash: str, *questions: ComparedQuestion) -> ComparedRun:
-    return ComparedRun(
-        name=pack_hash,
-        pack_path="pack.md",
-        pack_hash=pack_hash,
-        status="ok",
-        models=(),
-        worked_ms=1_000,
-        cost=NO_COST,
-        questions=questions,
-    )
+def question(step: str, text: str = "", question_id: str | None = None) -> Question:
+    asked = StepQuestion(step, f"title {step}", text, question_id)
+    return Question(AnsweredStep(asked))
 
 
 MATCHES = [
@@ -116,20 +98,20 @@ MATCHES = [
         id="by id, whatever the number",
     ),
     pytest.param(
-        [question("01", question="Who clears it?")],
-        [question("07", question="who  clears it")],
+        [question("01", text="Who clears it?")],
+        [question("07", text="who  clears it")],
         [("01", "07")],
         id="by text, whatever its spelling",
     ),
     pytest.param(
-        [question("01", question_id="a", question="Same?")],
-        [question("02", question_id="z", question="Same?")],
+        [question("01", question_id="a", text="Same?")],
+        [question("02", question_id="z", text="Same?")],
         [("01", "02")],
         id="by text where ids differ",
     ),
     pytest.param(
-        [question("01", question="One?"), question("02", question="Same?")],
-        [question("01", question="Same?"), question("02", question="Same?")],
+        [question("01", text="One?"), question("02", text="Same?")],
+        [question("01", text="Same?"), question("02", text="Same?")],
         [("01", None), ("02", None), (None, "01"), (None, "02")],
         id="not where two have the same text",
     ),
@@ -138,9 +120,9 @@ MATCHES = [
 
 @pytest.mark.parametrize(("first", "second", "expected"), MATCHES)
 def test_questions_are_matched(
-    first: list[ComparedQuestion], second: list[ComparedQuestion], expected: object
+    first: list[Question], second: list[Question], expected: object
 ) -> None:
-    pairs = match_questions(side("a", *first), side("b", *second))
+    pairs = matched_questions(first, second, is_same_pack=False)
 
     assert [(a and a.step_id, b and b.step_id) for a, b in pairs] == expected
 
@@ -168,9 +150,9 @@ STATEMENTS = [
 
 @pytest.mark.parametrize(("first", "second", "expected"), STATEMENTS)
 def test_statements_are_matched(first: str, second: str, expected: tuple[int, int, int]) -> None:
-    found = matched_statements([AnswerStatement(first)], [AnswerStatement(second)])
+    dropped, added, reworded = matched([Said(first)], [Said(second)])
 
-    assert (len(found.added), len(found.dropped), len(found.reworded)) == expected
+    assert (len(added), len(dropped), len(reworded)) == expected
 
 
 POLICIES = [
@@ -196,11 +178,13 @@ def test_policies(
     assert [one.policy for one in made.breaches] == [policy] * is_breached
 
 
-def test_an_unknown_cost_does_not_pass() -> None:
-    unknown = msgspec.structs.replace(NO_COST, calls=1, unknown_calls=1)
-    made = compare_runs(side("a"), msgspec.structs.replace(side("b"), cost=unknown))
+def test_an_unknown_cost_does_not_pass(tmp_path: Path) -> None:
+    first = replace(FIRST, steps=2)
+    second = replace(first, run_id=SECOND.run_id, open=(2,))
 
-    assert breaches_of(made, ["cost+20%"])[0].reason == "the cost of a run is not known"
+    (breach,) = compared(tmp_path, first, second, "cost+20%").breaches
+
+    assert breach.reason == "the cost of a run is not known"
 
 
 @pytest.mark.parametrize("word", ["dropped-task", "cost+x%", "cost"])
@@ -234,4 +218,3 @@ def test_an_answer_that_is_too_large_to_be_read_is_only_compared_as_a_whole(
     assert five.change is AnswerChange.CHANGED
     (added,) = five.added
     assert added.startswith("too large to be read (")
-    assert (five.added_citations, five.dropped_citations) == ((), ())

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from oraclepack.errors import UsageError
-from oraclepack.view.report.site import write_site
-from oraclepack.view.report.trend import RunRow, site_data, sparkline
+from oraclepack.view.past_runs import listing_of
+from oraclepack.view.report.site import SitePage, with_trend, write_site
+from oraclepack.view.run import RunView
 from tests.view.example_runs import BEGAN, LIVELY, Plan, a_run, answer_text
 
 WEEKS = [
@@ -41,9 +42,8 @@ def test_a_site_has_a_page_for_every_run_and_a_trend(tmp_path: Path) -> None:
     index = (site / "index.html").read_text()
     for page in sorted((site / "runs/shop").iterdir()):
         assert f'href="runs/shop/{page.name}"' in index
-    assert index.count('class="spark"') == 5
     assert "oracle-pack-2026-03-01.md" in index
-    assert "4<small>/20</small>" in index
+    assert ">4/20</td>" in index
 
 
 def test_only_what_is_new_is_written(tmp_path: Path) -> None:
@@ -95,46 +95,17 @@ def test_a_broken_state_is_rebuilt(tmp_path: Path) -> None:
     assert write_site(project, str(site)).written == 1
 
 
-def row(number: int, *tasks: str, ticked: tuple[str, ...] = ()) -> RunRow:
-    return RunRow(
-        project="p",
-        run_name=f"run-{number}",
-        pack_path="pack.md",
-        page=f"{number}.html",
-        created_at=f"2026-03-0{number}T00:00:00Z",
-        status="ok",
-        questions=4,
-        answered=4,
-        partial=0,
-        attention=0,
-        retries=0,
-        calls=4,
-        worked_ms=1,
-        tasks=tasks,
-        ticked=ticked,
-    )
+def page(number: int, *tasks: str, ticked: tuple[str, ...] = ()) -> SitePage:
+    run = listing_of(RunView())
+    return SitePage(key="", project="p", page=f"{number}", run=run, tasks=tasks, ticked=ticked)
 
 
 def test_tasks_are_opened_and_closed() -> None:
-    rows = [row(1, "a", "b"), row(2, "b", "c", ticked=("c",)), row(3, "b", "c")]
+    newest_first = [page(3, "b", "c"), page(2, "b", "c", ticked=("c",)), page(1, "a", "b")]
 
-    (pack,) = site_data(rows).packs
+    figures = [(one.page, opened, closed) for one, opened, closed in with_trend(newest_first)]
 
-    figures = [(one.row.run_name, one.opened, one.closed) for one in pack.runs]
-    assert figures == [("run-3", 0, 0), ("run-2", 1, 2), ("run-1", 2, 0)]
-
-
-@pytest.mark.parametrize(
-    ("values", "moves"),
-    [
-        pytest.param([1.0, 2.0, 3.0], 1, id="a line"),
-        pytest.param([1.0, None, 3.0], 2, id="a gap where a figure is not known"),
-        pytest.param([0.0, 0.0], 1, id="nothing but zero"),
-        pytest.param([1.0], 0, id="one value is no trend"),
-    ],
-)
-def test_a_sparkline_draws_what_is_known(values: list[float | None], moves: int) -> None:
-    assert sparkline(values, "x").count("M") == moves
+    assert figures == [("3", 0, 0), ("2", 1, 2), ("1", 2, 0)]
 
 
 def test_a_hostile_run_stays_text_in_the_index(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.pack_screen import PackScreen, TextPane, keep_cursor
 from oraclepack.tui.screen_text import cell, state_cell
 from oraclepack.view.report import figures
-from oraclepack.view.report.data import ReportData
+from oraclepack.view.report.data import Report
 from oraclepack.view.report.write import read_run
 from oraclepack.work.actionize import ActionizeOutcome, actionize_and_weigh
 from oraclepack.work.backlog import Record
@@ -55,7 +55,7 @@ class BacklogScreen(PackScreen):
         super().__init__()
         self.pack = pack
         self.run_name = run_name
-        self._data: ReportData | None = None
+        self._data: Report | None = None
         self._notes: BacklogNotes | None = None
         self._run_dir = ""
 
@@ -79,18 +79,18 @@ class BacklogScreen(PackScreen):
     def load(self) -> None:
         self.start("backlog", self._read, self._show)
 
-    def _read(self) -> tuple[ReportData, str, BacklogNotes | None]:
+    def _read(self) -> tuple[Report, str, BacklogNotes | None]:
         settings = self.program.load_settings(self.pack)
         data = read_run(self.run_name or self.pack, settings)
-        run_dir = Path(settings.root, ProjectRuns(settings.root).show(data.run_name).run_dir)
+        run_dir = Path(settings.root, ProjectRuns(settings.root).show(data.run.name).run_dir)
         notes = read_notes(run_dir)
-        if notes is None and data.foreign is None:
+        if notes is None and data.run.foreign is None:
             notes = write_backlog(run_dir)
         return data, str(run_dir), notes
 
-    def _show(self, read: tuple[ReportData, str, BacklogNotes | None]) -> None:
+    def _show(self, read: tuple[Report, str, BacklogNotes | None]) -> None:
         self._data, self._run_dir, self._notes = read
-        self.sub_title = step_details.pack_note(self._data) or self._data.status
+        self.sub_title = step_details.pack_note(self._data) or self._data.run.status
         self._fill()
 
     def _fill(self) -> None:

@@ -18,7 +18,7 @@ from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.pack_screen import PackScreen, TextPane, fit_columns
 from oraclepack.tui.screen_text import cell, state_cell
 from oraclepack.view.report import figures
-from oraclepack.view.report.data import ReportData, ReportStep, SourceQuote
+from oraclepack.view.report.data import Report, ReportStep, SourceQuote
 from oraclepack.view.report.write import read_run
 
 
@@ -35,7 +35,7 @@ class ReadScreen(PackScreen):
         super().__init__()
         self.pack = pack
         self.run_name = run_name
-        self._data: ReportData | None = None
+        self._data: Report | None = None
         self._rows: list[ReportStep] = []
         self._quote: SourceQuote | None = None
 
@@ -61,13 +61,13 @@ class ReadScreen(PackScreen):
     def load(self) -> None:
         self.start("read", self._read, self._show)
 
-    def _read(self) -> ReportData:
+    def _read(self) -> Report:
         settings = self.program.load_settings(self.pack)
         return read_run(self.run_name or self.pack, settings)
 
-    def _show(self, data: ReportData) -> None:
+    def _show(self, data: Report) -> None:
         self._data = data
-        self.sub_title = step_details.pack_note(data) or data.status
+        self.sub_title = step_details.pack_note(data) or data.run.status
         self._fill()
 
     def _fill(self) -> None:
@@ -136,7 +136,7 @@ class ReadScreen(PackScreen):
         if not quotes:
             self.say("this answer cites no source line")
             return
-        choices = [(str(at), f"{one.place}  {one.state}") for at, one in enumerate(quotes)]
+        choices = [(str(at), f"{one}  {one.state}") for at, one in enumerate(quotes)]
         chosen = await self.app.push_screen_wait(ChoiceDialog("Go to a cited place", choices))
         if chosen is not None:
             self._quote = quotes[int(chosen)]
@@ -152,7 +152,7 @@ class ReadScreen(PackScreen):
         if step is None or not step.answers or self._data is None:
             return None
         path = step.answers[0].path
-        return OpenTarget(step_details.answer_file(root, self._data.run_name, path))
+        return OpenTarget(step_details.answer_file(root, self._data.run.name, path))
 
     def current_text(self) -> str:
         focused = self.focused
@@ -162,7 +162,7 @@ class ReadScreen(PackScreen):
         return pane.plain
 
     def action_backlog(self) -> None:
-        self.program.open_backlog(self.pack, self._data.run_name if self._data else self.run_name)
+        self.program.open_backlog(self.pack, self._data.run.name if self._data else self.run_name)
 
 
 def count_hits(step: ReportStep, words: list[str]) -> int:

@@ -11,7 +11,7 @@ from oraclepack.run.explain_steps import WhyReport
 from oraclepack.run.step_content import ContentCall, StepContent
 from oraclepack.tui.screen_text import STATE_STYLES, block, field, heading, joined
 from oraclepack.view.report import figures
-from oraclepack.view.report.data import ReportAnswer, ReportData, ReportStep, SourceQuote
+from oraclepack.view.report.data import Report, ReportAnswer, ReportStep, SourceQuote
 from oraclepack.work.backlog import Record
 
 TABS = ("question", "files", "command", "answer", "log", "why", "work")
@@ -80,16 +80,17 @@ def answer_text(step: ReportStep | None) -> Text:
     parts: list[Text | str] = [field("state", step.state, STATE_STYLES.get(step.state, ""))]
     if step.reason:
         parts.append(field("reason", step.reason))
-    if step.is_checked:
-        passed = not step.failures and not step.doubts
-        parts.append(field("verified", "meets its contract" if passed else "see below"))
-    for failure in step.failures:
+    failures = step.verification.failures if step.verification else ()
+    if step.verification is not None:
+        passed = not failures and not step.doubts
+        parts.append(field("checked", "complete" if passed else "see below"))
+    for failure in failures:
         missing = ", ".join(failure.missing_sections) or failure.io_error or failure.reason or ""
         parts.append(field("missing", f"{failure.path}: {missing}", "bold red"))
     parts += [
         field("doubt", f"{one.path}:{one.line} {one.message}", "yellow") for one in step.doubts
     ]
-    parts += [field("accepted", text) for text in step.accepted]
+    parts += [field("accepted", f"{one.path}: {one.reason}") for one in step.accepted]
     if step.cost.calls:
         parts.append(field("cost", figures.cost_cell(step.cost)))
     for answer in step.answers:
@@ -117,15 +118,15 @@ def _answer_notes(answer: ReportAnswer) -> list[Text]:
 def quote_line(quote: SourceQuote) -> Text:
     """One cited place and what is known of it."""
     mark = "✓" if quote.lines else "?"
-    return field(f"{mark} {quote.state}", quote.place)
+    return field(f"{mark} {quote.state}", str(quote))
 
 
 def quote_text(quote: SourceQuote) -> Text:
     """The lines of a cited place."""
-    parts: list[Text | str] = [field("cited", quote.place), field("state", quote.state), "\n"]
-    for line in quote.lines:
-        text = block(f"{line.number:>5} {line.text}", "" if line.is_cited else "dim")
-        parts += [text, "\n"]
+    parts: list[Text | str] = [field("cited", str(quote)), field("state", quote.state), "\n"]
+    for number, line in quote.lines:
+        is_cited = quote.first_line <= number <= quote.last_line
+        parts += [block(f"{number:>5} {line}", "" if is_cited else "dim"), "\n"]
     if quote.omitted:
         parts += [block(quote.omitted, "dim")]
     return joined(parts)
@@ -187,15 +188,13 @@ def record_text(record: Record, *, is_ticked: bool, note: str = "") -> Text:
     return joined([*parts, "\n"])
 
 
-def pack_note(data: ReportData) -> str:
+def pack_note(data: Report) -> str:
     """What a reader has to know of the run whose answers are shown."""
-    notes = []
-    if data.is_rehearsal:
-        notes.append("a rehearsal: no model was asked")
-    if data.foreign:
-        notes.append(f"foreign: {data.foreign}")
-    if data.damage:
-        notes.append(f"damaged: {data.damage}")
-    if data.is_held:
-        notes.append("still running")
-    return "; ".join(notes)
+    run = data.run
+    notes = (
+        "a rehearsal: no model was asked" if run.rehearsal else "",
+        f"not signed by you: {run.foreign}" if run.foreign else "",
+        f"damaged: {run.damage}" if run.damage else "",
+        "still running" if run.holder else "",
+    )
+    return "; ".join(filter(None, notes))

@@ -28,7 +28,7 @@ from oraclepack.tui.pack_screen import PackScreen, TextPane, fit_columns
 from oraclepack.tui.screen_text import block, cell, number_cell, state_cell
 from oraclepack.tui.step_filter import HELP, SORTS, StepFilter, read_filter, sorted_steps
 from oraclepack.view.report import figures
-from oraclepack.view.report.data import ReportData, ReportStep
+from oraclepack.view.report.data import Report, ReportStep
 from oraclepack.view.report.write import read_run
 from oraclepack.view.step_listing import ListedStep, StepList, list_steps
 
@@ -67,7 +67,7 @@ class StepsScreen(PackScreen):
         self.values: dict[str, object] = {}
         """Settings that were chosen for the next run, by name."""
         self._steps: StepList | None = None
-        self._run: ReportData | None = None
+        self._run: Report | None = None
         self._run_is_read = False
         self._after_reading: Callable[[], None] | None = None
         """What a key asked for before the run was read."""
@@ -114,7 +114,7 @@ class StepsScreen(PackScreen):
     def _list(self) -> StepList:
         return list_steps(self.pack, self.settings())
 
-    def _read_run(self) -> ReportData | None:
+    def _read_run(self) -> Report | None:
         try:
             return read_run(self.pack, self.settings())
         except OraclePackError:
@@ -124,12 +124,12 @@ class StepsScreen(PackScreen):
         self._steps = steps
         self._fill()
 
-    def _show_run(self, run: ReportData | None) -> None:
+    def _show_run(self, run: Report | None) -> None:
         self._run, self._run_is_read = run, True
         self._shown_step = ""
         if run is not None:
             note = step_details.pack_note(run)
-            self.sub_title = f"{run.status}{f' ({note})' if note else ''}"
+            self.sub_title = f"{run.run.status}{f' ({note})' if note else ''}"
         if self._steps is not None:
             self._fill()
         asked, self._after_reading = self._after_reading, None
@@ -283,7 +283,7 @@ class StepsScreen(PackScreen):
 
     def action_watch(self) -> None:
         if self._ran(self.action_watch):
-            self.program.open_watch(self.pack, self._run.run_name if self._run else "")
+            self.program.open_watch(self.pack, self._run.run.name if self._run else "")
 
     def action_read(self) -> None:
         if self._ran(self.action_read):
@@ -373,7 +373,7 @@ class StepsScreen(PackScreen):
             view.clear()
             view.write_line("This step has not run yet.")
             return
-        settings, name = self.settings, run.run_name
+        settings, name = self.settings, run.run.name
         view.follow(step_id, lambda: ProjectRuns(settings().root).log_windows(name, step_id))
 
     def current_text(self) -> str:
@@ -388,5 +388,5 @@ class StepsScreen(PackScreen):
         if self.active_tab == "answer" and ran is not None and ran.answers and self._run:
             root = Path(self.settings().root)
             path = ran.answers[0].path
-            return OpenTarget(step_details.answer_file(root, self._run.run_name, path))
+            return OpenTarget(step_details.answer_file(root, self._run.run.name, path))
         return OpenTarget(Path(self.pack), step.line if step else 0)

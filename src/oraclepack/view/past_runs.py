@@ -1,6 +1,6 @@
 """Queries of runs: all of a project, one in full, and the status of a pack's steps."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -8,15 +8,14 @@ import msgspec
 from oraclepack.errors import NotFoundError, UsageError
 from oraclepack.journal import run_dir
 from oraclepack.journal.costs import NO_COST, CostTotal
-from oraclepack.journal.line_format import AnyEvent
 from oraclepack.journal.run_dir import RunDir, choose_run, hash_in
 from oraclepack.journal.statuses import Status
-from oraclepack.journal.timeline import SegmentKind, call_timelines
 from oraclepack.pack.model import Pack
 from oraclepack.pack.tree_policy import mutates
 from oraclepack.system import environment, git
 from oraclepack.system.paging import Paged
 from oraclepack.system.path_jail import REHEARSALS
+from oraclepack.view.calls import RunCall
 from oraclepack.view.manifests import RunManifest, run_manifest
 from oraclepack.view.run import RunView, read_view
 from oraclepack.view.step import StepView, shaped, step_word
@@ -65,22 +64,6 @@ class RunList(Paged, frozen=True, kw_only=True):
     runs: tuple[RunListEntry, ...]
 
 
-class CallTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """What one call of a tool spent its time on."""
-
-    step_id: str
-    attempt: int
-    call: int
-    tool: str
-    ok: bool | None
-    """null while nothing is known of its end."""
-    cache_hit: bool
-    tries: int
-    duration_ms: int
-    waits: dict[str, int]
-    """Milliseconds by reason: `slot`, `rate`, `retry` and so on."""
-
-
 class RunDetails(msgspec.Struct, frozen=True, kw_only=True):
     """One run in full."""
 
@@ -89,31 +72,13 @@ class RunDetails(msgspec.Struct, frozen=True, kw_only=True):
     manifest: RunManifest | None
     """As in `run.json`; null when the journal does not say which run it is."""
     steps: tuple[StepView, ...]
-    calls: tuple[CallTimes, ...] = ()
+    calls: tuple[RunCall, ...] = ()
     """All calls in the order in which they arrived, with what they waited for."""
 
 
 def age(run: RunListEntry) -> tuple[str, str]:
     """Sorts runs from the oldest to the newest; a run without a time is sorted by its name."""
     return (run.created_at or run.run_id, run.run_id)
-
-
-def call_times(events: Iterable[AnyEvent], now: str | None) -> Iterator[CallTimes]:
-    """How long every call took, and what it waited for; `now` ends what still lasts."""
-    for one in call_timelines(events):
-        waits = [part for part in one.segments if part.kind is SegmentKind.WAIT]
-        reasons = sorted({part.reason for part in waits})
-        yield shaped(
-            CallTimes,
-            one,
-            step_id=one.step,
-            tries=len({part.number for part in one.segments if part.kind is SegmentKind.TRY}),
-            duration_ms=one.milliseconds(now),
-            waits={
-                reason: sum(part.milliseconds(now) for part in waits if part.reason == reason)
-                for reason in reasons
-            },
-        )
 
 
 def list_runs(root: Path) -> RunList:
@@ -139,14 +104,12 @@ def listing_of(view: RunView) -> RunListEntry:
 
 def show_run(root: Path, name: str) -> RunDetails:
     """One run in full; damaged ones too, up to the damage."""
-    view = read_view(named_run(root, name), with_pack=True)
-    return RunDetails(
-        run=listing_of(view),
-        run_dir=view.run_dir,
-        manifest=run_manifest(view),
-        steps=view.steps,
-        calls=tuple(call_times(view.events, view.state.last_at)),
-    )
+    return details_of(read_view(named_run(root, name), with_pack=True))
+
+
+def details_of(view: RunView) -> RunDetails:
+    """A run as `runs show` shows it."""
+    return shaped(RunDetails, view, run=listing_of(view), manifest=run_manifest(view))
 
 
 LATEST = "latest"

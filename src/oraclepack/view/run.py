@@ -24,6 +24,7 @@ from oraclepack.system.locks import Holder
 from oraclepack.system.ownership import Foreign
 from oraclepack.system.path_jail import REHEARSALS
 from oraclepack.tools.usage import Usage
+from oraclepack.view.calls import RunCall, calls_of
 from oraclepack.view.step import StepView, step_views
 
 
@@ -78,6 +79,14 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @property
     def created(self) -> RunCreated | None:
         return self.state.created
+
+    @property
+    def pack_hash(self) -> str:
+        return self.created.pack_hash if self.created else ""
+
+    @property
+    def pack_path(self) -> str:
+        return self.created.pack_path if self.created else ""
 
     @property
     def created_at(self) -> str | None:
@@ -143,6 +152,10 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         calls = (call for step in self.state.steps.values() for call in step.invocations)
         names = {getattr(call.outcome or call.intent, what, None) for call in calls}
         return tuple(sorted(name for name in names if name))
+
+    @cached_property
+    def calls(self) -> tuple[RunCall, ...]:
+        return calls_of(self.events, self.state)
 
     @cached_property
     def sessions(self) -> tuple[SessionEntry, ...]:

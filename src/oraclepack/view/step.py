@@ -9,7 +9,7 @@ from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.costs import NO_COST, CostTotal, total_cost
 from oraclepack.journal.run_state import RunState
-from oraclepack.journal.statuses import Status, Verification
+from oraclepack.journal.statuses import OutputDoubt, Status, Verification
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import PRELUDE, Pack, Step, command_hash
 from oraclepack.pack.output_names import output_names
@@ -126,6 +126,15 @@ class StepView(StepEntry, frozen=True, kw_only=True):
     """A step of `steps.json`; its state may also be `running` or `interrupted`."""
 
     state: str
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, was skipped or has no answer."""
+        return (self.last_error.message if self.last_error else "") or self.skip_reason or ""
+
+    @property
+    def doubts(self) -> tuple[OutputDoubt, ...]:
+        return self.verification.doubts if self.verification else ()
 
 
 _NO_OUTCOME = InvocationEntry(

@@ -31,9 +31,9 @@ from oraclepack.settings.declaration import ValueSource
 from oraclepack.settings.registry import OUTPUT, Settings
 from oraclepack.system.paging import page
 from oraclepack.system.printable import one_line, quantity, single_lines
-from oraclepack.view.past_runs import CallTimes, RunDetails, RunListEntry
-from oraclepack.view.report.compare_runs import diff_runs
-from oraclepack.view.report.comparison import QuestionComparison, RunComparison
+from oraclepack.view.calls import RunCall
+from oraclepack.view.past_runs import RunDetails, RunListEntry
+from oraclepack.view.report.diff import QuestionComparison, RunComparison, diff_runs
 from oraclepack.view.run_status import RunStatus
 from oraclepack.view.step import StepView
 
@@ -211,15 +211,14 @@ def _run(details: RunDetails) -> tuple[str | Styled, ...]:
     return tuple(pieces)
 
 
-def _call(call: CallTimes) -> tuple[str, ...]:
-    end = {True: "cached" if call.cache_hit else "ok", False: "failed", None: "open"}[call.ok]
+def _call(call: RunCall) -> tuple[str, ...]:
     waits = (f"{reason} {seconds(spent)}" for reason, spent in call.waits.items())
     return (
         call.step_id,
         f"{call.attempt}.{call.call}",
         call.tool or "-",
-        end,
-        seconds(call.duration_ms),
+        call.end,
+        seconds(call.end_ms - call.start_ms),
         str(call.tries),
         ", ".join(waits) or "-",
     )
@@ -515,7 +514,7 @@ def diff(
     A and B are runs, run directories or packs, as for `report`. Questions are matched by their
     QuestionId, then by their text, so that two versions of a pack and two models can be compared.
     Per question: the same answer, reworded, changed, or only in one run; statements and tasks that
-    were added and dropped, citations, cost and time. With --fail-on the exit code is 5 where B is
+    were added and dropped, cost and time. With --fail-on the exit code is 5 where B is
     worse than the policy allows.
     """
     comparison = diff_runs(Path(settings.root), first, second, fail_on=fail_on, html=html)
@@ -529,12 +528,12 @@ def diff(
 
 def _diff_text(diff: RunComparison) -> Iterator[str | Styled]:
     for mark, side in (("A", diff.first), ("B", diff.second)):
-        yield Styled(f"{mark} {side.name}", "bold")
+        yield Styled(f"{mark} {side.run.name}", "bold")
         models = ", ".join(side.models) or "no model"
         yield (
-            f": {side.status}, {models}, {side.answered} of {side.questions} answered, "
-            f"{quantity(side.tasks, 'task')}, {short_cost(side.cost)}, "
-            f"{seconds(side.worked_ms)}\n"
+            f": {side.run.status}, {models}, {side.answered} of {side.questions} answered, "
+            f"{quantity(side.tasks, 'task')}, {short_cost(side.run.cost)}, "
+            f"{seconds(side.run.duration_ms)}\n"
         )
     counted = [f"{number} {_words(change)}" for change, number in diff.totals.items() if number]
     yield f"answers: {', '.join(counted) or 'none'}\n"
@@ -555,19 +554,15 @@ def _question(one: QuestionComparison) -> Iterator[str | Styled]:
     for mark, look, texts in (
         ("-", "red", one.dropped),
         ("+", "green", one.added),
-        ("- task:", "red", [task.title for task in one.dropped_tasks]),
-        ("+ task:", "green", [task.title for task in one.added_tasks]),
-        ("- cites", "red", one.dropped_citations),
-        ("+ cites", "green", one.added_citations),
+        ("- task:", "red", one.dropped_tasks),
+        ("+ task:", "green", one.added_tasks),
     ):
         for text in texts:
             yield "  "
             yield Styled(mark, look)
             yield f" {_diff_short(text)}\n"
-    for pair in one.reworded:
-        yield f"  ~ {_diff_short(pair.second)}\n"
-    for cited in one.changed_citations:
-        yield f"  {cited.place}: {cited.first} → {cited.second}\n"
+    for _, now in one.reworded:
+        yield f"  ~ {_diff_short(now)}\n"
 
 
 def _words(change: str) -> str:

@@ -288,8 +288,8 @@ def report(
     the source lines that answers cite; --redact leaves them out. Secrets never appear.
 
     With --site a directory gets a page for every run of the project, or of the projects whose
-    directories are named, and an index that shows how cost, time, retries, completion and tasks
-    changed from run to run. Pages of runs that did not change are kept.
+    directories are named, and an index that shows how answers, tasks, cost and time changed from
+    run to run. Pages of runs that did not change are kept.
     """
     form, redact, site = options["form"], options["redact"], options["site"]
     if site:

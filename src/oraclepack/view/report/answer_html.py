@@ -6,14 +6,16 @@ can point to lines. Cited places become links to the quoted lines.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
 from oraclepack.system.printable import visible
+from oraclepack.view.report.data import SourceQuote
 from oraclepack.work.evidence import Citation
 from oraclepack.work.mentions import placed_citations
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
 MOST_MARKDOWN = 300_000
 """Characters of Markdown that are rendered; a longer answer is shown as plain text."""
-_BLOCK = re.compile(r"\n\s*\n")
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _LINED = {
     "paragraph_open",
@@ -53,26 +54,46 @@ _ATTRIBUTES = {
 }
 
 
-class CitationLinks(msgspec.Struct, frozen=True):
+class CitationLinks:
     """Where the quoted lines of an answer's citations are on the page."""
 
-    targets: Mapping[tuple[str, int, int], tuple[str, str]] = msgspec.field(default_factory=dict)
-    """Path, first and last line of a citation → the id of its quote, and its state."""
+    def __init__(self, quotes: Iterable[tuple[str, SourceQuote]]) -> None:
+        """`quotes` are those of the answer, each with its id on the page."""
+        self._targets = {
+            (one.path, one.first_line, one.last_line): (name, one.state) for name, one in quotes
+        }
 
     def find(self, citation: Citation) -> tuple[str, str] | None:
-        exact = (citation.path, citation.first_line, citation.last_line)
-        if exact in self.targets:
-            return self.targets[exact]
+        """The id of the quote of a citation, and its state."""
+        *lines, exact = citation.first_line, citation.last_line, citation.path
+        if (exact, *lines) in self._targets:
+            return self._targets[exact, citation.first_line, citation.last_line]
         # The quote is named as its file was attached, which may be a longer path.
-        lines = exact[1:]
         return next(
             (
                 target
-                for (path, *rest), target in self.targets.items()
-                if tuple(rest) == lines and path.endswith(f"/{citation.path}")
+                for (path, *rest), target in self._targets.items()
+                if rest == lines and path.endswith(f"/{exact}")
             ),
             None,
         )
+
+    def linked(self, text: str) -> str:
+        """A text, escaped, its citations as links."""
+        pieces: list[str] = []
+        at = 0
+        for start, end, citation in placed_citations(text):
+            target = self.find(citation)
+            if target is None or start < at:
+                continue
+            name, state = target
+            pieces.append(escape(text[at:start]))
+            pieces.append(
+                f'<a class="cite cite-{escape(state)}" href="#{escape(name)}">'
+                f"{escape(text[start:end])}</a>"
+            )
+            at = end
+        return "".join((*pieces, escape(text[at:])))
 
 
 class RenderedAnswer(msgspec.Struct, frozen=True):
@@ -101,9 +122,10 @@ def render_answer(
     printable = visible(text.replace("\r\n", "\n").replace("\r", "\n"))
     if plain or len(printable) > MOST_MARKDOWN:
         return _plain(printable, prefix, links, headings)
-    writer = _Writer(prefix, links)
-    html = writer.document(_markdown().parse(printable))
-    return RenderedAnswer(cleaned(html), tuple(writer.lines))
+    tokens = _markdown().parse(printable)
+    lines = _prepare(tokens, prefix)
+    html = _markdown().renderer.render(tokens, _markdown().options, {"links": links})
+    return RenderedAnswer(cleaned(html), lines)
 
 
 def cleaned(html: str) -> str:
@@ -119,53 +141,81 @@ def cleaned(html: str) -> str:
     )
 
 
-def linked_text(text: str, links: CitationLinks) -> str:
-    """A text, escaped, its citations as links."""
-    pieces: list[str] = []
-    at = 0
-    for start, end, citation in placed_citations(text):
-        target = links.find(citation)
-        if target is None or start < at:
-            continue
-        name, state = target
-        pieces.append(escape(text[at:start]))
-        pieces.append(
-            f'<a class="cite cite-{escape(state)}" href="#{escape(name)}">'
-            f"{escape(text[start:end])}</a>"
-        )
-        at = end
-    return "".join((*pieces, escape(text[at:])))
-
-
 def _plain(
     text: str, prefix: str, links: CitationLinks, headings: Container[int]
 ) -> RenderedAnswer:
     """Paragraphs as they stand; only lines that are headings of sections stand out."""
-    blocks = []
-    lines: list[int] = []
+    blocks: dict[int, str] = {}
     number = 1
-    for paragraph in _paragraphs(text):
-        count = paragraph.count("\n")
-        body = paragraph.strip("\n")
-        first = number + (len(paragraph) - len(paragraph.lstrip("\n")))
-        if body.strip():
-            lines.append(first)
-            inner = linked_text(body, links).replace("\n", "<br>")
-            mark = f' id="{escape(prefix)}L{first}"' if prefix else ""
-            is_heading = first in headings and "\n" not in body and len(body) <= _LONGEST_HEADING
+    for is_empty, group in groupby(text.split("\n"), key=lambda line: not line.strip()):
+        lines = list(group)
+        if not is_empty:
+            body = "\n".join(lines)
+            is_heading = number in headings and len(lines) == 1 and len(body) <= _LONGEST_HEADING
             tag = "h4" if is_heading else "p"
-            blocks.append(f"<{tag}{mark}>{inner}</{tag}>")
-        number += count
-    return RenderedAnswer(cleaned("\n".join(blocks)), tuple(lines))
+            mark = f' id="{escape(prefix)}L{number}"' if prefix else ""
+            blocks[number] = f"<{tag}{mark}>{links.linked(body).replace(chr(10), '<br>')}</{tag}>"
+        number += len(lines)
+    return RenderedAnswer(cleaned("\n".join(blocks.values())), tuple(blocks))
 
 
-def _paragraphs(text: str) -> Iterator[str]:
-    """The text in pieces that end with an empty line; together they are the text."""
-    at = 0
-    for gap in _BLOCK.finditer(text):
-        yield text[at : gap.end()]
-        at = gap.end()
-    yield text[at:]
+def _prepare(tokens: Iterable["Token"], prefix: str) -> tuple[int, ...]:
+    """Give blocks their ids, and take the addresses of links that cannot be followed.
+
+    The id of a block is its first line, for the outermost block that begins there. Headings of an
+    answer are below those of the page, and leave out no level. Returns the lines with an id.
+    """
+    lines: dict[int, None] = {}
+    levels: list[int] = []
+    for token in tokens:
+        if token.type.startswith("heading"):
+            level = int(token.tag[1])
+            while token.nesting > 0 and levels and levels[-1] >= level:
+                levels.pop()
+            levels += [level] if token.nesting > 0 else []
+            token.tag = f"h{min(6, 3 + len(levels))}"
+        line = token.map[0] + 1 if token.map and token.type in _LINED and not token.hidden else 0
+        if prefix and line and line not in lines:
+            lines[line] = None
+            token.attrSet("id", f"{prefix}L{line}")
+        depth = 0
+        for child in token.children or ():
+            depth += child.nesting if child.type in {"link_open", "link_close"} else 0
+            child.meta["is_linked"] = depth > 0
+            if child.type == "link_open":
+                href = str(child.attrGet("href") or "")
+                # A relative address means nothing to a reader.
+                is_safe = _SAFE_LINK.match(href) is not None
+                child.attrs = {"class": "out", "href": href} if is_safe else {}
+    return tuple(lines)
+
+
+Tokens: TypeAlias = Sequence["Token"]
+
+
+def _text(_: object, tokens: Tokens, at: int, __: object, env: dict[str, CitationLinks]) -> str:
+    token = tokens[at]
+    is_linked = token.meta.get("is_linked")
+    text = escape(token.content) if is_linked else env["links"].linked(token.content)
+    return f"<code>{text}</code>" if token.type == "code_inline" else text
+
+
+def _code(_: object, tokens: Tokens, at: int, __: object, env: dict[str, CitationLinks]) -> str:
+    mark = escape(str(tokens[at].attrGet("id") or ""))
+    text = env["links"].linked(tokens[at].content.rstrip("\n"))
+    return f'<pre id="{mark}" tabindex="0"><code>{text}</code></pre>\n'.replace(' id=""', "")
+
+
+def _image(_: object, tokens: Tokens, at: int, *__: object) -> str:
+    """It is not loaded: its text and its address are shown."""
+    address = escape(str(tokens[at].attrGet("src") or ""))
+    return f"[image: {escape(tokens[at].content)}] <code>{address}</code>"
+
+
+def _table(_: object, tokens: Tokens, at: int, *__: object) -> str:
+    mark = escape(str(tokens[at].attrGet("id") or ""))
+    label = 'tabindex="0" role="group" aria-label="table"'
+    return f'<div class="wide" {label}><table id="{mark}">\n'.replace(' id=""', "")
 
 
 @cache
@@ -173,90 +223,14 @@ def _markdown() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
-    return parser.enable(["table", "strikethrough"])
-
-
-class _Writer:
-    """Writes the tokens of a Markdown document as HTML."""
-
-    def __init__(self, prefix: str, links: CitationLinks) -> None:
-        self._prefix = prefix
-        self._links = links
-        self._links_open = 0
-        self._levels: list[int] = []
-        self.lines: dict[int, None] = {}
-
-    def document(self, tokens: Iterable["Token"]) -> str:
-        return "".join(map(self._block, tokens))
-
-    def _block(self, token: "Token") -> str:
-        match token.type:
-            case "inline":
-                return "".join(map(self._inline, token.children or ()))
-            case "fence" | "code_block":
-                code = linked_text(token.content.rstrip("\n"), self._links)
-                return f'<pre{self._mark(token)} tabindex="0"><code>{code}</code></pre>\n'
-            case "hr":
-                return f"<hr{self._mark(token)}>\n"
-            case "table_open":
-                label = 'tabindex="0" role="group" aria-label="table"'
-                return f'<div class="wide" {label}><table{self._mark(token)}>\n'
-            case "table_close":
-                return "</table></div>\n"
-            case _:
-                return self._element(token)
-
-    def _element(self, token: "Token") -> str:
-        """The beginning or the end of any other block."""
-        is_heading = token.type.startswith("heading")
-        tag = self._heading(int(token.tag[1]), token.nesting) if is_heading else token.tag
-        if token.hidden or tag not in _TAGS:
-            return ""
-        if token.nesting < 0:
-            return f"</{tag}>\n"
-        start = token.attrGet("start") if tag == "ol" else None
-        number = f' start="{int(start)}"' if start is not None else ""
-        return f"<{tag}{number}{self._mark(token)}>"
-
-    def _heading(self, level: int, nesting: int) -> str:
-        """Headings of an answer are below those of the page, and leave out no level."""
-        if nesting > 0:
-            while self._levels and self._levels[-1] >= level:
-                self._levels.pop()
-            self._levels.append(level)
-        return f"h{min(6, 3 + len(self._levels))}"
-
-    def _mark(self, token: "Token") -> str:
-        """The id of a block: its first line, for the outermost block that begins there."""
-        line = token.map[0] + 1 if token.map is not None else 0
-        if not self._prefix or not line or line in self.lines or token.type not in _LINED:
-            return ""
-        self.lines[line] = None
-        return f' id="{escape(self._prefix)}L{line}"'
-
-    def _inline(self, token: "Token") -> str:
-        text = token.content
-        match token.type:
-            case "text":
-                return self._text(text)
-            case "code_inline":
-                return f"<code>{self._text(text)}</code>"
-            case "softbreak" | "hardbreak":
-                return "\n" if token.type == "softbreak" else "<br>\n"
-            case "image":  # it is not loaded: its text and its address are shown
-                address = escape(str(token.attrGet("src") or ""))
-                return f"[image: {escape(text)}] <code>{address}</code>"
-            case "link_open":
-                self._links_open += 1
-                return self._link(str(token.attrGet("href") or ""))
-            case _:
-                self._links_open -= token.type == "link_close"
-                end = "/" if token.nesting < 0 else ""
-                return f"<{end}{token.tag}>" if token.tag in _TAGS else escape(text)
-
-    def _text(self, text: str) -> str:
-        return escape(text) if self._links_open else linked_text(text, self._links)
-
-    def _link(self, href: str) -> str:
-        """Only web and mail addresses can be followed: a relative one means nothing to a reader."""
-        return f'<a class="out" href="{escape(href)}">' if _SAFE_LINK.match(href) else "<a>"
+    parser.enable(["table", "strikethrough"])
+    rules: dict[str, Callable[..., str]] = {
+        **dict.fromkeys(("text", "code_inline"), _text),
+        **dict.fromkeys(("fence", "code_block"), _code),
+        "image": _image,
+        "table_open": _table,
+        "table_close": lambda *_: "</table></div>\n",
+    }
+    for name, rule in rules.items():
+        parser.add_render_rule(name, rule)
+    return parser

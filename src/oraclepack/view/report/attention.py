@@ -1,137 +1,120 @@
-"""What of a run needs a person, the most urgent first."""
+"""What of a run needs a person, the most urgent first; the same thing in several steps is one."""
 
-import re
 from collections.abc import Iterator
 
-from oraclepack.view.report.data import (
-    Attention,
-    AttentionKind,
-    CallEnd,
-    ReportData,
-    ReportStep,
-)
+from msgspec.structs import replace
+
+from oraclepack.view.calls import CallEnd
+from oraclepack.view.report.data import Attention, AttentionKind, Report, ReportStep
 from oraclepack.work.backlog import WorkStatus
 
 _ORDER = {kind: number for number, kind in enumerate(AttentionKind)}
-_MARKDOWN = re.compile(
-    r"^ {0,3}#{1,6} |^\s*(?:[-*+]|\d{1,2}[.)])\s+\S|^ {0,3}(?:```|~~~)|^ {0,3}\|.*\||`[^`\n]+`"
-    r"|\*\*[^*\n]+\*\*|^ {0,3}>\s",
-    re.MULTILINE,
-)
 
 
-def is_capture(text: str) -> bool:
-    """Whether an answer was copied from a page: it has no Markdown, so `*` and `_` are literal."""
-    return bool(text.strip()) and _MARKDOWN.search(text) is None
-
-
-def attention_of(data: ReportData) -> tuple[Attention, ...]:
+def attention_of(data: Report) -> tuple[Attention, ...]:
     """Everything that needs a person, by kind and step."""
     items = [*_of_run(data), *_of_work(data)]
-    items += [one for step in data.steps for one in _of_step(step, data)]
+    for step in data.steps:
+        items += [replace(one, steps=(step.step_id,)) for one in _of_step(step, data)]
+    alike: dict[tuple[str, ...], Attention] = {}
+    for one in items:
+        key = (one.kind, one.message, one.action, one.task_id or "")
+        known = alike.get(key)
+        alike[key] = replace(known, steps=(*known.steps, *one.steps)) if known else one
     return tuple(
-        sorted(items, key=lambda one: (_ORDER[one.kind], one.step_id or "", one.task_id or ""))
+        sorted(alike.values(), key=lambda one: (_ORDER[one.kind], one.steps, one.task_id or ""))
     )
 
 
-def _of_run(data: ReportData) -> Iterator[Attention]:
-    if data.damage is not None:
+def _of_run(data: Report) -> Iterator[Attention]:
+    run = data.run
+    if run.damage is not None:
         yield Attention(
             kind=AttentionKind.DAMAGED,
-            message=f"The journal is damaged: {data.damage}. Only what precedes it is shown.",
+            message=f"The journal is damaged: {run.damage}. Only what precedes it is shown.",
             action="oraclepack runs repair",
         )
-    if data.foreign is not None:
+    if run.foreign is not None:
         yield Attention(
             kind=AttentionKind.FOREIGN,
-            message=f"The run cannot be proven to be yours: {data.foreign}.",
-            action=f"oraclepack runs trust {data.run_name}",
+            message=f"The run is not signed with your key: {run.foreign}.",
+            action=f"oraclepack runs trust {run.name}",
         )
-    if data.is_rehearsal:
+    if run.rehearsal:
         yield Attention(
             kind=AttentionKind.REHEARSAL,
             message="A rehearsal: no model was asked, and the answers say nothing about the code.",
         )
-
     for one in data.decisions:
         ways = f" ({', '.join(one.options)})" if one.options else ""
         yield Attention(
             kind=AttentionKind.DECISION,
             message=f"The run waits for a person: {one.question}{ways}",
-            step_id=one.step_id,
-            action=f"oraclepack runs answer {data.run_name} {one.step_id} retry|fail|accept",
+            steps=(one.step_id,),
+            action=f"oraclepack runs answer {run.name} {one.step_id} retry|fail|accept",
         )
 
 
-def _of_step(step: ReportStep, data: ReportData) -> Iterator[Attention]:
-    number = step.step_id
+def _of_step(step: ReportStep, data: Report) -> Iterator[Attention]:
     last = [one for one in step.calls if one.attempt == step.attempts]
-    undecided = [one for one in last if one.error.startswith("UNDECIDED")]
-    over = [one for one in last if one.error.startswith("BUDGET")]
-    if over or step.error_code.startswith("BUDGET"):
-        reason = step.reason or over[0].error
-        yield Attention(kind=AttentionKind.BUDGET, message=reason, step_id=number)
-    elif undecided or (step.state == "failed" and step.error_code == "UNDECIDED"):
-        message = undecided[0].error.partition(": ")[2] if undecided else step.reason
+    errors = {step.last_error.code: step.reason} if step.last_error else {}
+    for one in reversed(last):
+        code, _, message = one.error.partition(": ")
+        errors[code] = message
+    again = f"oraclepack run {data.run.pack_path}"
+    over = [message for code, message in errors.items() if code.startswith("BUDGET")]
+    if over:
+        yield Attention(kind=AttentionKind.BUDGET, message=step.reason or over[0])
+    elif "UNDECIDED" in errors:
         yield Attention(
             kind=AttentionKind.DECISION,
-            message=message,
-            step_id=number,
-            action=f"oraclepack run {data.pack_path} --on-unknown retry|fail",
+            message=errors["UNDECIDED"],
+            action=f"{again} --on-unknown retry|fail",
         )
     elif step.state == "failed":
-        message = step.reason or "no reason is known"
-        yield Attention(kind=AttentionKind.FAILED, message=message, step_id=number)
+        yield Attention(kind=AttentionKind.FAILED, message=step.reason or "no reason is known")
     elif step.state == "interrupted":
         is_open = any(one.end is CallEnd.OPEN for one in last)
         paid = "; a call may have been paid for, the next run looks for its answer"
         message = f"It was stopped before its end{paid if is_open else ''}"
-        action = f"oraclepack run {data.pack_path}"
-        yield Attention(
-            kind=AttentionKind.INTERRUPTED, message=message, step_id=number, action=action
-        )
-    yield from _of_answers(step, data)
+        yield Attention(kind=AttentionKind.INTERRUPTED, message=message, action=again)
+    yield from _of_answers(step, is_rehearsal=data.run.rehearsal)
 
 
-def _of_answers(step: ReportStep, data: ReportData) -> Iterator[Attention]:
-    number = step.step_id
+def _of_answers(step: ReportStep, *, is_rehearsal: bool) -> Iterator[Attention]:
     cut = next((one.cut for one in step.answers if one.cut), "")
-    if cut and not data.is_rehearsal:
-        yield Attention(kind=AttentionKind.PARTIAL, message=cut, step_id=number)
-    for doubt in step.doubts:
-        if doubt.message == cut:
-            continue
-        yield Attention(kind=AttentionKind.DOUBTFUL, message=doubt.message, step_id=number)
-    bad = [quote for one in step.answers for quote in one.quotes if quote.state.is_bad]
-    if bad:
-        every = sum(len(one.quotes) for one in step.answers)
-        named = ", ".join(f"{one.place} ({one.state.replace('_', ' ')})" for one in bad[:2])
-        more = f" and {len(bad) - 2} more" if len(bad) > 2 else ""
-        message = f"{len(bad)} of {every} citations could not be confirmed: {named}{more}"
-        yield Attention(kind=AttentionKind.CITATION, message=message, step_id=number)
+    if cut and not is_rehearsal:
+        yield Attention(kind=AttentionKind.PARTIAL, message=cut)
+    for doubt in {one.message: one for one in step.doubts if one.message != cut}:
+        yield Attention(kind=AttentionKind.DOUBTFUL, message=doubt)
+    if step.bad_quotes:
+        # What exactly stands beside the answer, so that many steps are one line here.
+        message = "Some of the places that the answer cites could not be confirmed"
+        yield Attention(kind=AttentionKind.CITATION, message=message)
     if any(one.is_edited for one in step.answers):
         message = "The answer in the run directory is not what the run recorded"
-        yield Attention(kind=AttentionKind.EDITED, message=message, step_id=number)
+        yield Attention(kind=AttentionKind.EDITED, message=message)
     for taken in step.accepted:
-        message = f"Accepted by hand: {taken}"
-        yield Attention(kind=AttentionKind.ACCEPTED, message=message, step_id=number)
+        reason = f": {taken.reason}" if taken.reason else ""
+        message = f"Accepted by hand: {taken.path}{reason}"
+        yield Attention(kind=AttentionKind.ACCEPTED, message=message)
 
 
-def _of_work(data: ReportData) -> Iterator[Attention]:
+def _of_work(data: Report) -> Iterator[Attention]:
     failed = {step.step_id for step in data.steps if step.state in {"failed", "interrupted"}}
-    for record in data.records:
-        if record.status is WorkStatus.CONFLICT:
-            kind = AttentionKind.CONFLICT
-        elif record.status is WorkStatus.BLOCKED and record.step_id not in failed:
-            kind = AttentionKind.BLOCKED
-        else:
-            continue
-        if data.is_rehearsal or record.task_id in data.ticked:
+    kinds = {
+        WorkStatus.CONFLICT: AttentionKind.CONFLICT,
+        WorkStatus.BLOCKED: AttentionKind.BLOCKED,
+    }
+    for record in () if data.run.rehearsal else data.records:
+        kind = kinds.get(record.status)
+        is_known = kind is AttentionKind.BLOCKED and record.step_id in failed
+        if kind is None or is_known or record.task_id in data.ticked:
             continue
         yield Attention(
             kind=kind,
             message=record.title,
-            step_id=record.step_id,
+            steps=(record.step_id,),
             task_id=record.task_id,
             action=record.next_step or "",
         )

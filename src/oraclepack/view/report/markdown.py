@@ -5,109 +5,86 @@ from collections.abc import Iterator
 from oraclepack.journal.costs import cost_text
 from oraclepack.system.markdown_text import code_span, escape, escape_keeping_code
 from oraclepack.system.printable import quantity
-from oraclepack.view.report.data import ReportData
+from oraclepack.view.report.data import Report
 from oraclepack.view.report.figures import cost_cell, duration, moment
-from oraclepack.view.report.page_views import PageView, QuestionView, TaskView, view_of
-from oraclepack.work.backlog import Priority, WorkStatus
+from oraclepack.view.report.page import Page, files_of
+from oraclepack.work.backlog import Priority
 
 MARK = "<!-- oraclepack report -->"
 MOST_TASKS = 50
 MOST_ATTENTION = 40
 
 
-def markdown_report(data: ReportData) -> str:
-    """What came out, what needs a person, the work, and the answers in short."""
-    view = view_of(data)
-    parts = [MARK, "\n", *_head(view), *_attention(data), *_work(view), *_answers(view)]
-    parts += _end(data)
-    return "".join(parts)
+def markdown_report(data: Report) -> str:
+    """What came out, the work, what needs a person, and the answers in short."""
+    page = Page(data)
+    parts = [MARK, "\n", *_head(data), *_work(page), *_attention(data), *_answers(page), "\n"]
+    if cost := cost_text(data.run.cost):
+        parts.append(f"Cost: {cost}.\n")
+    made = f"Created {moment(data.run.created_at)}; report by oraclepack {escape(data.program)}."
+    return "".join((*parts, f"{made} The HTML report has the answers in full.\n"))
 
 
-def _head(view: PageView) -> Iterator[str]:
-    data = view.data
-    yield f"# {escape(data.pack_path or data.run_id)}\n\n"
-    verb = "rehearsed" if data.is_rehearsal else "answered"
-    tasks = quantity(view.counted[WorkStatus.ACTIONABLE], "task")
+def _head(data: Report) -> Iterator[str]:
+    run = data.run
+    yield f"# {escape(run.pack_path or run.run_id)}\n\n"
+    verb = "rehearsed" if run.rehearsal else "answered"
     yield (
-        f"**{escape(data.status)}**: {data.answered} of {quantity(len(data.steps), 'question')} "
-        f"{verb}, {tasks} to do, {quantity(len(data.attention), 'thing')} for a person to look at."
-        "\n\n"
+        f"**{escape(run.status)}**: {data.answered} of {quantity(len(data.steps), 'question')} "
+        f"{verb}, {quantity(data.tasks, 'task')} to do, "
+        f"{quantity(len(data.attention), 'thing')} to look at.\n\n"
+    )
+    cells = (
+        code_span(run.name, cell=True),
+        code_span((run.git_sha or "none")[:9], cell=True),
+        escape(", ".join(data.manifest.models if data.manifest else ()) or "–", cell=True),
+        escape(cost_cell(run.cost), cell=True),
+        duration(run.duration_ms),
     )
     yield "| run | commit | models | cost | time |\n|---|---|---|---|---|\n"
-    cells = (
-        code_span(data.run_name, cell=True),
-        code_span((data.git_sha or "none")[:9], cell=True),
-        escape(", ".join(data.models) or "–", cell=True),
-        escape(cost_cell(data.cost), cell=True),
-        duration(data.worked_ms),
-    )
     yield f"| {' | '.join(cells)} |\n"
 
 
-def _attention(data: ReportData) -> Iterator[str]:
-    if not data.attention:
-        return
-    yield "\n## Needs a person\n\n"
-    for one in data.attention[:MOST_ATTENTION]:
-        step = f" {one.step_id}:" if one.step_id else ":"
-        action = f" *{escape_keeping_code(one.action)}*" if one.action else ""
-        yield f"- **{one.kind}**{step} {escape_keeping_code(one.message)}{action}\n"
-    yield from _more(len(data.attention) - MOST_ATTENTION, "- ")
-
-
-def _work(view: PageView) -> Iterator[str]:
-    tasks = [task for task in view.tasks if task.record.status is WorkStatus.ACTIONABLE]
+def _work(page: Page) -> Iterator[str]:
+    tasks = [record for record in page.tasks if record.is_work]
     if not tasks:
         return
-    yield "\n## Work\n\n"
-    counted = ", ".join(
-        f"{number} {priority}" for priority in Priority if (number := view.counted.get(priority, 0))
-    )
-    yield f"{quantity(len(tasks), 'task')}: {counted}.\n\n"
-    for task in tasks[:MOST_TASKS]:
-        yield _task(task)
-    yield from _more(len(tasks) - MOST_TASKS, "- ")
+    counts = (f"{page.priorities[one]} {one}" for one in Priority if page.priorities[one])
+    yield f"\n## Work\n\n{quantity(len(tasks), 'task')}: {', '.join(counts)}.\n\n"
+    for record in tasks[:MOST_TASKS]:
+        tick = "x" if record.task_id in page.data.ticked else " "
+        place = next(iter((*map(str, record.evidence.citations), *files_of(record))), "")
+        where = f" ({code_span(place)})" if place else ""
+        yield (
+            f"- [{tick}] **{record.priority}** {escape_keeping_code(record.title)}{where}"
+            f" – {record.kind or record.status}, question {', '.join(record.sources)}\n"
+        )
+    yield from _more(len(tasks) - MOST_TASKS)
 
 
-def _task(task: TaskView) -> str:
-    record = task.record
-    tick = "x" if task.is_done else " "
-    place = next((one.text for one in task.citations), next(iter(task.files), ""))
-    where = f" ({code_span(place)})" if place else ""
-    steps = ", ".join(record.sources)
-    return (
-        f"- [{tick}] **{record.priority}** {escape_keeping_code(record.title)}{where}"
-        f" – {record.kind or record.status}, question {steps}\n"
-    )
+def _attention(data: Report) -> Iterator[str]:
+    if not data.attention:
+        return
+    yield "\n## Needs a look\n\n"
+    for one in data.attention[:MOST_ATTENTION]:
+        steps = f" {', '.join(one.steps)}:" if one.steps else ":"
+        action = f" *{escape_keeping_code(one.action)}*" if one.action else ""
+        yield f"- **{one.kind}**{steps} {escape_keeping_code(one.message)}{action}\n"
+    yield from _more(len(data.attention) - MOST_ATTENTION)
 
 
-def _more(number: int, lead: str) -> Iterator[str]:
+def _more(number: int) -> Iterator[str]:
     if number > 0:
-        yield f"{lead}and {number} more\n"
+        yield f"- and {number} more\n"
 
 
-def _answers(view: PageView) -> Iterator[str]:
+def _answers(page: Page) -> Iterator[str]:
     yield "\n## Answers\n\n| | question | state | answer |\n|---|---|---|---|\n"
-    for question in view.questions:
-        yield _answer(question)
-
-
-def _answer(question: QuestionView) -> str:
-    badges = ", ".join(badge.text for badge in question.badges)
-    cells = (
-        question.step.step_id,
-        escape_keeping_code(question.title, cell=True),
-        escape(badges, cell=True),
-        escape_keeping_code(question.lede, cell=True),
-    )
-    return f"| {' | '.join(cells)} |\n"
-
-
-def _end(data: ReportData) -> Iterator[str]:
-    yield "\n"
-    if cost := cost_text(data.cost):
-        yield f"Cost: {cost}.\n"
-    yield (
-        f"Created {moment(data.created_at)}; report by oraclepack {escape(data.program)}. "
-        "The HTML report has the answers in full.\n"
-    )
+    for step in page.data.steps:
+        cells = (
+            step.step_id,
+            escape_keeping_code(page.title(step), cell=True),
+            escape(", ".join(text for _, text in page.badges(step)), cell=True),
+            escape_keeping_code(page.lede(step), cell=True),
+        )
+        yield f"| {' | '.join(cells)} |\n"

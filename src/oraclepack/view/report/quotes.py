@@ -10,7 +10,8 @@ from pathlib import Path
 from oraclepack.errors import Refusal
 from oraclepack.system import files
 from oraclepack.system.path_jail import jail
-from oraclepack.view.report.data import SourceLine, SourceQuote
+from oraclepack.view.report.data import SourceQuote
+from oraclepack.view.step import shaped
 from oraclepack.work.backlog import AnsweredStep
 from oraclepack.work.citations import check
 from oraclepack.work.evidence import Citation, CitationState, Evidence
@@ -41,34 +42,31 @@ class SourceReader:
         cited = Evidence(citations=citations_in(text))
         evidence = check(cited, known, complete=step.attached_known)
         return tuple(
-            self._quote(one, is_attached=known is not None and one.path in known, number=number)
+            self._quote(one, number)
+            if self._quotes and known and one.path in known
+            else shaped(SourceQuote, one)
             for number, one in enumerate(evidence.citations)
         )
 
-    def _quote(self, citation: Citation, *, is_attached: bool, number: int) -> SourceQuote:
-        quote = SourceQuote(
-            path=citation.path,
-            first_line=citation.first_line,
-            last_line=citation.last_line,
-            state=citation.state,
-        )
-        if not is_attached or not self._quotes or citation.state is CitationState.OUT_OF_RANGE:
-            return quote
+    def _quote(self, cited: Citation, number: int) -> SourceQuote:
+        if cited.state is CitationState.OUT_OF_RANGE:
+            return shaped(SourceQuote, cited)
         if number >= MOST_QUOTES:
-            return _with(quote, (), "one of many citations")
-        lines = self._lines(citation.path)
+            return shaped(SourceQuote, cited, omitted="one of many citations")
+        if cited.path not in self._files:
+            self._files[cited.path] = _read_lines(self._root, cited.path)
+        lines = self._files[cited.path]
         if isinstance(lines, str):
-            return _with(quote, (), lines)
-        quoted = quote_lines(lines, citation.first_line, citation.last_line)
-        cited = citation.last_line - citation.first_line + 1
-        left = cited - MOST_LINES
-        return _with(quote, quoted, f"{left} more lines" if left > 0 else "")
-
-    def _lines(self, path: str) -> Sequence[str] | str:
-        """The lines of a file, or why they are not shown."""
-        if path not in self._files:
-            self._files[path] = _read_lines(self._root, path)
-        return self._files[path]
+            return shaped(SourceQuote, cited, omitted=lines)
+        end = min(cited.last_line, cited.first_line + MOST_LINES - 1)
+        numbers = range(max(1, cited.first_line - AROUND), min(len(lines), end + AROUND) + 1)
+        left = cited.last_line - end
+        return shaped(
+            SourceQuote,
+            cited,
+            lines=tuple((at, _short(lines[at - 1])) for at in numbers),
+            omitted=f"{left} more lines" if left > 0 else "",
+        )
 
 
 def citations_in(text: str) -> tuple[Citation, ...]:
@@ -76,31 +74,12 @@ def citations_in(text: str) -> tuple[Citation, ...]:
     return tuple(sorted({one for _, _, one in placed_citations(text)}))
 
 
-def quote_lines(lines: Sequence[str], first: int, last: int) -> tuple[SourceLine, ...]:
-    """The cited lines with a few around them, as far as the file has them."""
-    end = min(last, first + MOST_LINES - 1)
-    numbers = range(max(1, first - AROUND), min(len(lines), end + AROUND) + 1)
-    return tuple(
-        SourceLine(number, _short(lines[number - 1]), first <= number <= last) for number in numbers
-    )
-
-
 def _short(line: str) -> str:
     return line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]}…"
 
 
-def _with(quote: SourceQuote, lines: tuple[SourceLine, ...], omitted: str) -> SourceQuote:
-    return SourceQuote(
-        path=quote.path,
-        first_line=quote.first_line,
-        last_line=quote.last_line,
-        state=quote.state,
-        lines=lines,
-        omitted=omitted,
-    )
-
-
 def _read_lines(root: Path, path: str) -> Sequence[str] | str:
+    """The lines of a file, or why they are not shown."""
     place = jail(root, path)
     if isinstance(place, Refusal):
         return "the file is not in the project"

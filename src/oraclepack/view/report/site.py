@@ -5,7 +5,8 @@ index needs of each run is remembered in `site.json`.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from pathlib import Path
 
 import msgspec
@@ -13,36 +14,48 @@ import msgspec
 from oraclepack import __version__
 from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import run_dir
+from oraclepack.journal.costs import NO_COST, CostTotal
 from oraclepack.journal.run_dir import RunDir
+from oraclepack.pack.answer_sections import normalise
 from oraclepack.system import files
 from oraclepack.system.digests import canonical_file, sha256_text
 from oraclepack.system.environment import refuse_to_write_out
 from oraclepack.system.path_jail import REHEARSALS
+from oraclepack.view.past_runs import RunListEntry, age
 from oraclepack.view.report.data import redacted_data
 from oraclepack.view.report.gather import gather_report
-from oraclepack.view.report.html_page import render, run_page, safe_drawing
-from oraclepack.view.report.trend import RunRow, row_of, site_data, sparks_of
+from oraclepack.view.report.page import render, run_page
 
 STATE, INDEX, PAGES = "site.json", "index.html", "runs"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _GATHERED = ("journal.jsonl", "actionizer/backlog.md", "outputs")
 
 
-class SitePage(msgspec.Struct, frozen=True):
+class SitePage(msgspec.Struct, frozen=True, kw_only=True):
     """What is remembered of a run's page."""
 
     key: str
     """Changes with the run and with the format of its page."""
-    row: RunRow
+    project: str
+    page: str
+    """Relative to the site."""
+    run: RunListEntry
+    models: tuple[str, ...] = ()
+    questions: int = 0
+    answered: int = 0
+    attention: int = 0
+    tasks: tuple[str, ...] = ()
+    """Of each task a short digest of its title, so that runs can be compared."""
+    ticked: tuple[str, ...] = ()
+    """Those that a person ticked."""
 
 
 class SiteState(msgspec.Struct, frozen=True, kw_only=True):
     """`site.json`: the pages of a site."""
 
     generator: str = "oraclepack"
-    schema_version: int = 1
-    pages: dict[str, SitePage] = {}
-    """By the path of the page."""
+    schema_version: int = 2
+    pages: tuple[SitePage, ...] = ()
 
 
 class SiteReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,28 +78,33 @@ def write_site(
     """Write the pages and the index; `projects` are directories, by default the project at hand."""
     site = Path(directory)
     refuse_to_write_out(site, cwd)
-    state = _earlier(site)
-    roots = [_project(one) for one in projects] or [root]
+    known = {one.page: one for one in _remembered(site)}
+    for one in projects:
+        if not Path(one).is_dir():
+            raise UsageError(
+                f"{one}: no such directory", hint="--site takes directories of projects"
+            )
+    roots = [Path(one).resolve() for one in projects] or [root]
     names = _names(roots)
-    pages: dict[str, SitePage] = {}
+    pages: list[SitePage] = []
     written, skipped = 0, []
     for place, name in zip(roots, names, strict=True):
-        for run in _runs(place):
+        for run in run_dir.every_run(place):
+            if run.folder == REHEARSALS:
+                continue  # it says nothing about the project
             page = f"{PAGES}/{name}/{run.run_id}.html"
             key = _key(run, redact=redact)
-            known = state.pages.get(page)
-            if known is not None and known.key == key and (site / page).is_file():
-                pages[page] = known
+            if page in known and known[page].key == key and (site / page).is_file():
+                pages.append(known[page])
                 continue
             try:
-                row = _write_page(run, site, page, name, redact=redact)
+                pages.append(_write_page(run, site, page, name, key, redact=redact))
             except (InputError, UsageError) as trouble:
                 skipped.append(f"{run.name}: {trouble.message}")
                 continue
-            pages[page] = SitePage(key, row)
             written += 1
-    _write(site / INDEX, site_page([one.row for one in pages.values()]).encode())
-    _write(site / STATE, canonical_file(SiteState(pages=pages)))
+    _write(site / INDEX, site_page(pages).encode())
+    _write(site / STATE, canonical_file(SiteState(pages=tuple(pages))))
     return SiteReport(
         site=site.as_posix(),
         index=(site / INDEX).as_posix(),
@@ -98,28 +116,58 @@ def write_site(
     )
 
 
-def site_page(rows: Sequence[RunRow]) -> str:
-    """The index of a site."""
-    data = site_data(rows)
-    sparks = [sparks_of(pack) for pack in data.packs]
+def site_page(pages: Iterable[SitePage]) -> str:
+    """The index of a site: runs by pack, the pack with the newest run first."""
+    groups: dict[tuple[str, str | None], list[SitePage]] = {}
+    newest_first = sorted(pages, key=lambda one: age(one.run), reverse=True)
+    for one in newest_first:
+        groups.setdefault((one.project, one.run.pack_path), []).append(one)
     return render(
         "site.html",
         title="Runs – oraclepack",
-        data=data,
-        packs=list(zip(data.packs, sparks, strict=True)),
-        drawing=safe_drawing,
-        several=len({row.project for row in rows}) > 1,
+        packs={key: list(with_trend(members)) for key, members in groups.items()},
+        runs=len(newest_first),
+        cost=reduce(CostTotal.plus, (one.run.cost for one in newest_first), NO_COST),
+        several=len({one.project for one in newest_first}) > 1,
     )
 
 
-def _write_page(run: RunDir, site: Path, page: str, project: str, *, redact: bool) -> RunRow:
+def with_trend(runs: Sequence[SitePage]) -> Iterator[tuple[SitePage, int, int]]:
+    """Each run of a pack, the newest first, with how many tasks it opened and closed.
+
+    Opened are those that the run before did not have; closed those that are gone, and those that
+    a person ticked.
+    """
+    for one, before in zip(runs, (*runs[1:], None), strict=True):
+        known = set(before.tasks) if before else set()
+        yield one, len({*one.tasks} - known), len(known - {*one.tasks}) + len(one.ticked)
+
+
+def _write_page(
+    run: RunDir, site: Path, page: str, project: str, key: str, *, redact: bool
+) -> SitePage:
     data = gather_report(run)
-    published = redacted_data(data) if redact else data
-    _write(site / page, run_page(published).encode())
-    return row_of(data, project, page)
+    _write(site / page, run_page(redacted_data(data) if redact else data).encode())
+    tasks = {
+        sha256_text(normalise(record.title))[:12]: record.task_id
+        for record in data.records
+        if record.is_work
+    }
+    return SitePage(
+        key=key,
+        project=project,
+        page=page,
+        run=data.run,
+        models=tuple(data.by_model),
+        questions=len(data.steps),
+        answered=data.answered,
+        attention=len(data.attention),
+        tasks=tuple(sorted(tasks)),
+        ticked=tuple(sorted(name for name, task in tasks.items() if task in data.ticked)),
+    )
 
 
-def _earlier(site: Path) -> SiteState:
+def _remembered(site: Path) -> tuple[SitePage, ...]:
     """What an earlier command remembered; a directory of something else is refused."""
     data = files.read(site / STATE)
     if data is None:
@@ -127,18 +175,11 @@ def _earlier(site: Path) -> SiteState:
             raise UsageError(
                 f"{site} holds a site that is not oraclepack's", hint="choose another directory"
             )
-        return SiteState()
+        return ()
     try:
-        return msgspec.json.decode(data, type=SiteState)
+        return msgspec.json.decode(data, type=SiteState).pages
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return SiteState()  # every page is written again
-
-
-def _project(place: str) -> Path:
-    root = Path(place)
-    if not root.is_dir():
-        raise UsageError(f"{place}: no such directory", hint="--site takes directories of projects")
-    return root.resolve()
+        return ()  # every page is written again
 
 
 def _names(roots: Sequence[Path]) -> list[str]:
@@ -152,11 +193,6 @@ def _names(roots: Sequence[Path]) -> list[str]:
             name = f"{base}-{number}"
         names.append(name)
     return names
-
-
-def _runs(root: Path) -> Iterator[RunDir]:
-    """The runs of a project; rehearsals say nothing about it."""
-    return (run for run in run_dir.every_run(root) if run.folder != REHEARSALS)
 
 
 def _key(run: RunDir, *, redact: bool) -> str:

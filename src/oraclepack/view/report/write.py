@@ -14,10 +14,10 @@ from oraclepack.settings.registry import Settings
 from oraclepack.system import files
 from oraclepack.system.environment import project_of, refuse_to_write_out
 from oraclepack.view.past_runs import age, listing_of, named_run
-from oraclepack.view.report.data import ReportData, redacted_data
+from oraclepack.view.report.data import Report, redacted_data
 from oraclepack.view.report.gather import gather_report
-from oraclepack.view.report.html_page import run_page
 from oraclepack.view.report.markdown import MARK, markdown_report
+from oraclepack.view.report.page import run_page
 from oraclepack.view.report.trace import trace_report
 from oraclepack.view.run import read_view
 
@@ -107,10 +107,10 @@ def write_report(
             path=STDOUT if is_stdout else place.as_posix(),
             bytes=len(payload),
             changed=changed,
-            status=data.status,
+            status=data.run.status,
             questions=len(data.steps),
             answered=data.answered,
-            tasks=sum(one.status == "actionable" for one in data.records),
+            tasks=data.tasks,
             attention=len(data.attention),
             redacted=redact,
             quoted_lines=published.quoted_lines if chosen is ReportFormat.HTML else 0,
@@ -119,7 +119,7 @@ def write_report(
     )
 
 
-def render_report(data: ReportData, form: ReportFormat) -> str:
+def render_report(data: Report, form: ReportFormat) -> str:
     """A report in one of its forms."""
     match form:
         case ReportFormat.MARKDOWN:
@@ -130,7 +130,7 @@ def render_report(data: ReportData, form: ReportFormat) -> str:
             return run_page(data)
 
 
-def read_run(target: str = "", settings: Settings | None = None) -> ReportData:
+def read_run(target: str = "", settings: Settings | None = None) -> Report:
     """Everything about a run that a report shows; `target` as for `write_report`."""
     return gather_report(find_run(Path((settings or load_settings()).root), target))
 
@@ -187,10 +187,10 @@ def _newest(runs: tuple[RunDir, ...] | list[RunDir], none: str, hint: str = "") 
     return max(listed, key=lambda pair: (not pair[0].rehearsal, age(pair[0])))[1]
 
 
-def _default_place(run: RunDir, form: ReportFormat, data: ReportData) -> Path:
-    if data.foreign is not None:
+def _default_place(run: RunDir, form: ReportFormat, data: Report) -> Path:
+    if data.run.foreign is not None:
         raise InputError(
-            f"run {run.name} is foreign, and nothing is written into it: {data.foreign}",
+            f"run {run.name} is foreign, and nothing is written into it: {data.run.foreign}",
             hint=f"name a file: --out {NAMES[form]}",
         )
     return run.path / NAMES[form]
