@@ -17,7 +17,15 @@ from oraclepack.errors import Refusal
 from oraclepack.tools.oracle_config import OracleContext
 from oraclepack.tools.oracle_models import api_name
 from oraclepack.tools.oracle_question import OracleQuestion
-from oraclepack.tools.providers import AZURE, OPENROUTER, ApiRoute, config_of, last_flag
+from oraclepack.tools.providers import (
+    AZURE,
+    COMPATIBLE,
+    OPENROUTER,
+    ApiRoute,
+    config_of,
+    last_flag,
+    vendor_of,
+)
 
 KEY_VARIABLE = "ORACLEPACK_DIRECT_KEY"
 """Carries the provider's key to the program that asks; the key is written nowhere."""
