@@ -27,6 +27,8 @@ _WIDE = 130
 """Characters; where a line is longer, lines are not wrapped by hand."""
 _SHORT = 110
 """Characters; shorter points belong to the lead-in above them, longer ones are statements."""
+_FEWEST_WORDS = 5
+"""Of a point that ends with a full stop and so is a statement."""
 
 
 class BodyLine(msgspec.Struct, frozen=True):
@@ -49,6 +51,8 @@ class Statement(msgspec.Struct, frozen=True):
     """The heading, lead-in or table head that it is the first to stand under."""
     labels: tuple[str, ...] = ()
     """The column names of a row."""
+    heading: str = ""
+    """The last heading above it in its section."""
 
 
 def body_lines(lines: Iterable[str], first: int = 1) -> list[BodyLine]:
@@ -102,6 +106,7 @@ class _Cutter:
         """The indent of the list that a lead-in owns."""
         self._leads: list[BodyLine] = []
         self._labels: tuple[str, ...] = ()
+        self._heading = ""
         self._gap = True
 
     def take(self, position: int) -> None:
@@ -114,6 +119,7 @@ class _Cutter:
         elif _HEADING.match(line.text):
             self.close()
             self._leads.append(line)
+            self._heading = line.text
         elif _ROW.fullmatch(line.text):
             self._take_row(position)
         elif _MARKER.match(line.text):
@@ -139,6 +145,7 @@ class _Cutter:
                 last.number,
                 "\n".join(line.text.strip() for line in self._leads),
                 self._labels if row_cells(first.text.strip()) else (),
+                self._heading,
             )
         )
         self._lines, self._leads, self._owned = [], [], None
@@ -180,7 +187,9 @@ class _Cutter:
                 continue
             if _indent(line.text) < indent or not _MARKER.match(line.text):
                 break
-            if len(line.text.strip()) > _SHORT:
+            text = line.text.strip()
+            is_sentence = text.count(" ") >= _FEWEST_WORDS and text.rstrip("*_")[-1:] in set(".!?")
+            if len(text) > _SHORT or is_sentence:
                 return False
         return True
 

@@ -164,10 +164,8 @@ def work_faults(text: str, prompt: str) -> Iterator[Suspicion]:
     if not work.is_stated and not work.doubts:
         last = text.rstrip().count("\n") + 1
         yield Suspicion("work_lines", "the prompt asks for stated work, and there is none", last)
-    for doubt in work.doubts:
-        yield Suspicion(
-            "work_lines", f"stated work is not in its form: {doubt.message}", doubt.line
-        )
+    for line, message in work.doubts:
+        yield Suspicion("work_lines", f"stated work is not in its form: {message}", line)
 
 
 INCOMPLETE = frozenset({"cut_off", "unclosed_fence", "placeholder"})

@@ -92,7 +92,7 @@ def checked_work(step: AnsweredStep, reply: str) -> AskedWork | None:
     if not stated.is_stated:
         return None
     whole = "\n".join(part.text for part in step.parts)
-    rejected = [doubt.message for doubt in stated.doubts]
+    rejected = [message for _, message in stated.doubts]
     items: list[tuple[WorkItem, Quote]] = []
     retitled = 0
     for item in stated.items:

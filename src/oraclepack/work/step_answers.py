@@ -129,7 +129,7 @@ def read_step(step: AnsweredStep, reply: str | None = None) -> StepAnswer:
         ),
         cut="; ".join(one.cut.reason for _, one in parsed if one.cut is not None),
         doubts=(
-            *(f"Not read: {p}:{d.line}: {d.message}" for p, one in parsed for d in one.work.doubts),
+            *(f"Not read: {p}:{n}: {why}" for p, one in parsed for n, why in one.work.doubts),
             *(f"Rejected from the model's reply: {text}" for text in rejected),
         ),
         free_form=all(one.is_free_form for _, one in parsed),
