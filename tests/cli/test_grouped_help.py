@@ -3,10 +3,10 @@
 import click
 import pytest
 
-from oraclepack.cli.command import Command, load
+from oraclepack.cli.command import Command
 from oraclepack.cli.command_manifest import commands
 from oraclepack.cli.grouped_help import visible_options
-from oraclepack.cli.root import ALIASES, COMMANDS, current_words, root
+from oraclepack.cli.root import ALIASES, current_words, load, root
 from oraclepack.settings.registry import BY_NAME
 
 HEADINGS = ("Selection:", "Limits:", "Verification:", "Output:", "Control:")
@@ -16,8 +16,7 @@ ENOUGH = 60
 
 
 def help_lines(name: str) -> list[str]:
-    command = load(COMMANDS[name])
-    assert command is not None
+    command = load(name)
     context = click.Context(command, info_name=f"oraclepack {name}", terminal_width=TEXT_WIDTH)
     return command.get_help(context).splitlines()
 
@@ -32,7 +31,7 @@ def test_a_long_help_is_grouped_and_fits_sixty_lines(name: str) -> None:
 
 
 def test_what_a_long_help_leaves_out_is_a_setting_or_for_scripts() -> None:
-    command = load(COMMANDS["run"])
+    command = load("run")
     assert isinstance(command, Command)
     options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
     shown = {one.name for group in visible_options(options).values() for one in group}
@@ -78,8 +77,7 @@ def test_a_name_of_earlier_versions_leads_to_a_command_of_today(old: tuple[str, 
 
 @pytest.mark.parametrize("words", ["--run-all", "--take-over"])
 def test_an_old_spelling_is_understood_and_not_shown(words: str) -> None:
-    command = load(COMMANDS["run"])
-    assert command is not None
+    command = load("run")
 
     assert words in {word for option in command.params for word in option.opts}
     assert words not in " ".join(help_lines("run"))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from oraclepack.cli.argument_errors import all_faults
 from oraclepack.cli.grouped_help import write_options
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.setting_options import (
@@ -19,6 +17,7 @@ from oraclepack.cli.setting_options import (
     settle_booleans,
     shared_options,
 )
+from oraclepack.cli.value_completion import Offer
 from oraclepack.errors import ExitCode, did_you_mean
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
@@ -81,14 +80,6 @@ class CommandInfo(msgspec.Struct, frozen=True):
     """Which programs it starts, or which servers it contacts."""
 
 
-class LazyCommand(msgspec.Struct, frozen=True):
-    """A command that is not imported yet: its module and its line in the help."""
-
-    place: str
-    """`module:attribute`."""
-    summary: str
-
-
 class HelpRequestedError(Exception):
     """`--help` was given: the answer is this text."""
 
@@ -138,42 +129,45 @@ class Command(_ReplyCommand):
 
 
 class Group(_ReplyCommand, click.Group):
-    """A group whose commands are imported only when one is called."""
+    """A group of commands, in the order in which they were made."""
 
-    def __init__(self, *args: Any, entries: Mapping[str, LazyCommand], **kwargs: Any) -> None:
-        kwargs |= {"context_settings": CONTEXT, "no_args_is_help": False}
-        super().__init__(*args, **kwargs)
-        self.entries = entries
+    def __init__(self, name: str, summary: str, **kwargs: Any) -> None:
+        kwargs |= {"context_settings": CONTEXT, "no_args_is_help": False, "help": summary}
+        super().__init__(name, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.entries)
+        return list(self.commands)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = self.entries.get(cmd_name)
-        return None if entry is None else load(entry)
+    def summaries(self) -> dict[str, str]:
+        """The first line of the help of each command."""
+        return {name: _summary(command) for name, command in self.commands.items()}
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in self.entries and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], self.entries) or f"see {ctx.command_path} --help"
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], known) or f"see {ctx.command_path} --help"
             raise UnknownCommandError(f"No such command {args[0]!r}.", ctx, hint)
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        # Click's own would import every command to ask for its help.
         from click.shell_completion import CompletionItem as Item
 
         named = [
-            Item(name, help=entry.summary)
-            for name, entry in self.entries.items()
+            Item(name, help=summary)
+            for name, summary in self.summaries().items()
             if name.startswith(incomplete)
         ]
         return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
+            formatter.write_dl(list(self.summaries().items()))
+
+
+def _summary(command: click.Command) -> str:
+    return (command.help or "").partition("\n")[0]
 
 
 class UnknownCommandError(click.UsageError):
@@ -184,16 +178,42 @@ class UnknownCommandError(click.UsageError):
         self.hint = hint
 
 
-def load(entry: LazyCommand) -> click.Command | None:
-    """Import a command; None when this build does not have it."""
-    module, _, attribute = entry.place.partition(":")
-    try:
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-    except ModuleNotFoundError as missing:
-        if missing.name != module:
-            raise
-        return None
-    return command
+def option(
+    spec: str,
+    text: str,
+    *,
+    name: str = "",
+    many: bool = False,
+    least: int | None = None,
+    most: int | None = None,
+    complete: Offer | None = None,
+    **attributes: Any,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option: its spellings and what it takes, as in `-f --file PATH` or `--format html|md`.
+
+    Without a word that it takes it is a switch. A text that is not given is empty.
+    """
+    spellings = [word for word in spec.split() if word.startswith("-")]
+    takes = spec.removeprefix(" ".join(spellings)).strip()
+    if not (takes or "type" in attributes):
+        attributes["is_flag"] = True
+    elif takes.islower() and "|" in takes:
+        attributes["type"] = click.Choice(takes.split("|"))
+    elif least is not None:
+        attributes |= {"type": click.IntRange(least, most), "metavar": takes}
+    elif "type" not in attributes:
+        attributes = {"default": None if many or attributes.get("required") else ""} | attributes
+        attributes["metavar"] = takes
+    if attributes.get("default"):
+        attributes["show_default"] = True
+    return click.option(
+        *spellings,
+        *filter(None, [name]),
+        help=f"{text} May be repeated." if many else text,
+        multiple=many,
+        shell_complete=complete,
+        **attributes,
+    )
 
 
 def command(  # noqa: PLR0913 - each is a fact about the command, given by name
@@ -201,6 +221,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     *,
     examples: Sequence[str],
     data: str,
+    group: Group | None = None,
     changes: str = "nothing",
     settings: Sequence[Setting[Any]] = (),
     exit_codes: Sequence[ExitCode] = (),
@@ -235,13 +256,16 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
         params: list[click.Parameter] = list(reversed(getattr(function, "__click_params__", [])))
         params += [option_for(setting) for setting in facts.settings]
         params += shared_options()
-        return Command(
+        made = Command(
             name,
             callback=_answering(function, facts),
             params=params,
             help=function.__doc__,
             facts=facts,
         )
+        if group is not None:
+            group.add_command(made)
+        return made
 
     return wrap
 
@@ -313,10 +337,69 @@ def _is_help_request(ctx: click.Context, param: click.Parameter, value: bool) ->
 
 def paged(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command that lists something `--limit` and `--cursor`."""
-    limit = click.option(
-        "--limit", type=click.IntRange(1), metavar="N", help="Print at most N; see --cursor."
-    )
-    cursor = click.option(
-        "--cursor", metavar="NAME", help="Continue after `next_cursor` of the page before."
+    limit = option("--limit N", "Print at most N; see --cursor.", least=1)
+    cursor = option(
+        "--cursor NAME", "Continue after `next_cursor` of the page before.", default=None
     )
     return limit(cursor(function))
+
+
+_MOST_ROUNDS = 20
+"""Unknown options that are looked for; the rest is noticed the next time."""
+
+
+class ArgumentsError(click.UsageError):
+    """Several things are wrong with the arguments."""
+
+    def __init__(self, faults: Sequence[click.UsageError], ctx: click.Context) -> None:
+        super().__init__(f"{len(faults)} arguments cannot be used", ctx)
+        self.lines = tuple(map(_line, faults))
+
+
+def all_faults(
+    command: click.Command, ctx: click.Context, args: Sequence[str], first: click.UsageError
+) -> click.UsageError:
+    """Click stops at the first fault; this goes through the arguments once more for the others."""
+    faults = list(_faults(command, ctx, list(args)))
+    if len(faults) < 2:
+        return first
+    return ArgumentsError(faults, ctx)
+
+
+def _faults(
+    command: click.Command, ctx: click.Context, args: list[str]
+) -> Iterator[click.UsageError]:
+    fresh = click.Context(command, parent=ctx.parent, info_name=ctx.info_name)
+    for _ in range(_MOST_ROUNDS):
+        try:
+            values, rest, _order = command.make_parser(fresh).parse_args(list(args))
+        except click.NoSuchOption as unknown:
+            yield unknown
+            left = [word for word in args if word.partition("=")[0] != unknown.option_name]
+            if len(left) == len(args):
+                return
+            args = left
+        except click.UsageError as fault:
+            yield fault
+            return
+        else:
+            break
+    else:
+        return
+    for param in command.get_params(fresh):
+        if param.is_eager:
+            continue
+        try:
+            _, rest = param.handle_parse_result(fresh, values, rest)
+        except click.UsageError as fault:
+            yield fault
+    if rest:
+        yield click.UsageError(f"Got unexpected extra argument{'s' * (len(rest) > 1)} "
+                               f"({' '.join(rest)})", ctx)  # fmt: skip
+
+
+def _line(fault: click.UsageError) -> str:
+    if isinstance(fault, click.NoSuchOption):
+        hint = did_you_mean(fault.option_name, fault.possibilities or ())
+        return f"{fault.message}{f' ({hint})' if hint else ''}"
+    return " ".join(fault.format_message().split())

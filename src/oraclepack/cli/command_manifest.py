@@ -221,28 +221,23 @@ def _taken(params: Mapping[str, ArgumentFacts], common: Mapping[str, ArgumentFac
 
 def _named(program: Group, name: str) -> dict[str, Command]:
     """The command of this name, or all of a group. Nothing else is loaded."""
-    words = name.split()
-    group, prefix = program, ""
-    for word in words:
-        if word not in group.entries:
-            hint = (
-                did_you_mean(word, group.entries)
-                or "`oraclepack config manifest` lists all of them"
-            )
-            raise NotFoundError(f"there is no command {name!r}", hint=hint)
-        command = group.get_command(click.Context(group), word)
-        if isinstance(command, Group):
-            group, prefix = command, f"{prefix}{word} "
-        elif isinstance(command, Command) and word == words[-1]:
-            return {name: command}
-        else:
-            raise NotFoundError(f"there is no command {name!r}")
-    return dict(commands(group, prefix))
+    found: click.Command | None = program
+    for word in name.split():
+        known = found.list_commands(click.Context(found)) if isinstance(found, Group) else []
+        if word not in known:
+            near = did_you_mean(word, known) or "`oraclepack config manifest` lists all of them"
+            raise NotFoundError(f"there is no command {name!r}", hint=near)
+        assert isinstance(found, Group)
+        found = found.get_command(click.Context(found), word)
+    if isinstance(found, Group):
+        return dict(commands(found, f"{name} " if name else ""))
+    assert isinstance(found, Command)
+    return {name: found}
 
 
 def commands(group: Group, prefix: str = "") -> Iterator[tuple[str, Command]]:
     """Every command below a group with its full name, in the order of the help."""
-    for name in group.entries:
+    for name in group.list_commands(click.Context(group)):
         command = group.get_command(click.Context(group), name)
         if isinstance(command, Group):
             yield from commands(command, f"{prefix}{name} ")

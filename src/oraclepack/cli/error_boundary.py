@@ -15,8 +15,12 @@ import msgspec
 
 from oraclepack import __version__
 from oraclepack.cli import render
-from oraclepack.cli.argument_errors import ArgumentsError
-from oraclepack.cli.command import CommandLine, HelpRequestedError, UnknownCommandError
+from oraclepack.cli.command import (
+    ArgumentsError,
+    CommandLine,
+    HelpRequestedError,
+    UnknownCommandError,
+)
 from oraclepack.cli.crash import crashed
 from oraclepack.cli.reply import Meta, Reply, ReplyError
 from oraclepack.cli.root import VersionRequestedError, current_words, root

@@ -1,103 +1,54 @@
 """The commands there are, in the groups and the order of the help, none of them imported."""
 
+import re
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.resources import files
 
 import click
 
-from oraclepack.cli.command import Group, LazyCommand
-
-_PLACE = "oraclepack.cli.commands"
+from oraclepack.cli.command import Group
 
 SECTIONS = {
     "Packs": {
-        "validate": LazyCommand(
-            f"{_PLACE}.packs:validate",
-            "Check packs against every rule, without running them.",
-        ),
-        "explain": LazyCommand(
-            f"{_PLACE}.config:explain",
-            "Explain RULE (an id or a name), with a bad and a good example.",
-        ),
-        "list": LazyCommand(
-            f"{_PLACE}.packs:list_steps", "List the questions of PACK and their status."
-        ),
-        "new": LazyCommand(
-            f"{_PLACE}.authoring:new",
-            "Write a new pack: a template, or what a run left open.",
-        ),
-        "generate": LazyCommand(
-            f"{_PLACE}.authoring:generate",
-            "Write a pack of questions about this repository.",
-        ),
-        "survey": LazyCommand(
-            f"{_PLACE}.authoring:survey",
-            "Show what a writer of questions needs to know of it.",
-        ),
-        "upgrade": LazyCommand(
-            f"{_PLACE}.authoring:upgrade",
-            "Propose the strict form of an old pack, with a proof.",
-        ),
+        "validate": "packs:validate",
+        "explain": "config:explain",
+        "list": "packs:list_steps",
+        "new": "authoring:new",
+        "generate": "authoring:generate",
+        "survey": "authoring:survey",
+        "upgrade": "authoring:upgrade",
     },
     "Run": {
-        "plan": LazyCommand(
-            f"{_PLACE}.run:plan", "Forecast the calls, tokens, cost and time of a run."
-        ),
-        "run": LazyCommand(f"{_PLACE}.run:run", "Run a pack, or continue its run."),
-        "ask": LazyCommand(f"{_PLACE}.run:ask", "Ask one question without a pack."),
-        "pipeline": LazyCommand(
-            f"{_PLACE}.run:pipeline",
-            "Validate, run, verify and actionize a pack in one go.",
-        ),
-        "tui": LazyCommand(
-            f"{_PLACE}.run:tui", "Browse, prepare, run, watch and read packs on the screen."
-        ),
+        "plan": "run:plan",
+        "run": "run:run",
+        "ask": "run:ask",
+        "pipeline": "run:pipeline",
+        "tui": "run:tui",
     },
     "Work": {
-        "verify-outputs": LazyCommand(
-            f"{_PLACE}.work:verify",
-            "Check outputs against their contract. Starts no process.",
-        ),
-        "actionize": LazyCommand(
-            f"{_PLACE}.work:actionize",
-            "Turn answers into a backlog, a change plan and tracker files.",
-        ),
-        "report": LazyCommand(
-            f"{_PLACE}.work:report",
-            "Write a run, its answers and its work into one file.",
-        ),
-        "publish": LazyCommand(f"{_PLACE}.work:publish", "Publish the work of a run to a tracker."),
-        "tickets": LazyCommand(
-            f"{_PLACE}.tickets:tickets", "Turn tickets into a pack that works them off."
-        ),
+        "verify-outputs": "work:verify",
+        "actionize": "work:actionize",
+        "report": "work:report",
+        "publish": "work:publish",
+        "tickets": "tickets:tickets",
     },
     "Runs": {
-        "runs": LazyCommand(
-            f"{_PLACE}.runs:runs", "List, watch, control, compare and repair runs."
-        ),
-        "step": LazyCommand(f"{_PLACE}.steps:step", "Explain, accept, undo and restore steps."),
-        "cache": LazyCommand(f"{_PLACE}.steps:cache", "List, explain and remove cached answers."),
+        "runs": "runs:runs",
+        "step": "steps:step",
+        "cache": "steps:cache",
     },
     "Setup": {
-        "doctor": LazyCommand(
-            f"{_PLACE}.setup:doctor", "Check what is installed and what would not work."
-        ),
-        "config": LazyCommand(
-            f"{_PLACE}.config:config", "Show settings, prices, schemas; completion."
-        ),
-        "skills": LazyCommand(
-            f"{_PLACE}.setup:skills",
-            "The prompts for agents that write packs and run them.",
-        ),
-        "mcp": LazyCommand(
-            f"{_PLACE}.setup:mcp", "Serve coding agents by the Model Context Protocol."
-        ),
-        "fleet": LazyCommand(
-            f"{_PLACE}.fleet:fleet", "Run and manage many packs on many machines."
-        ),
+        "doctor": "setup:doctor",
+        "config": "config:config",
+        "skills": "setup:skills",
+        "mcp": "setup:mcp",
+        "fleet": "fleet:fleet",
     },
 }
+"""The module of `cli.commands` that has a command, and its name there."""
 
-COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
+COMMANDS = {name: place for section in SECTIONS.values() for name, place in section.items()}
 
 ALIASES: dict[tuple[str, ...], tuple[str, ...]] = {
     ("call",): ("ask",),
@@ -136,15 +87,37 @@ def current_words(args: Sequence[str]) -> tuple[list[str], str]:
     return list(args), ""
 
 
+_HELP_LINE = re.compile(r"^  ([a-z-]+)  +(\S.*)$", re.MULTILINE)
+
+
+def load(name: str) -> click.Command:
+    """Import a command."""
+    module, _, attribute = COMMANDS[name].partition(":")
+    made: click.Command = getattr(import_module(f"oraclepack.cli.commands.{module}"), attribute)
+    return made
+
+
 class Root(Group):
-    """The program itself."""
+    """The program itself. Its commands are imported when they are called or described."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return load(cmd_name) if cmd_name in COMMANDS else None
+
+    def summaries(self) -> dict[str, str]:
+        """As the help has them, so that completing a name imports no command."""
+        text = files("oraclepack.cli").joinpath("root_help.txt").read_text(encoding="utf-8")
+        return dict(_HELP_LINE.findall(text))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         widest = max(map(len, COMMANDS))
         for heading, entries in SECTIONS.items():
             formatter.write(f"\n{heading}:\n")
-            for name, entry in entries.items():
-                formatter.write(f"  {name:<{widest}}  {entry.summary}\n")
+            for name in entries:
+                summary, _, _ = (load(name).help or "").partition("\n")
+                formatter.write(f"  {name:<{widest}}  {summary}\n")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_commands(ctx, formatter)
@@ -174,4 +147,4 @@ def root() -> Root:
     )
     # `--json --help`: that JSON is wanted was seen before anything is parsed.
     json = click.Option(["--json"], is_flag=True, expose_value=False, hidden=True)
-    return Root("oraclepack", entries=COMMANDS, params=[version, json], help=HELP)
+    return Root("oraclepack", HELP, params=[version, json])

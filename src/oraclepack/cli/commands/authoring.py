@@ -11,11 +11,11 @@ import click
 
 from oraclepack.authoring import generate as generating
 from oraclepack.authoring import survey as surveying
-from oraclepack.authoring.blank import new_pack
+from oraclepack.authoring.blank import TEMPLATES, new_pack
 from oraclepack.authoring.generate import GenerateRequest
 from oraclepack.authoring.generation import GeneratedStep, GenerateReport, UpgradeReport
 from oraclepack.authoring.upgrade import upgrade_pack
-from oraclepack.cli.command import command, command_words
+from oraclepack.cli.command import command, command_words, option
 from oraclepack.cli.display import PackSessions
 from oraclepack.cli.reply import Reply, ReplyError, partial_failure, rollback_notice
 from oraclepack.cli.run_reply import run_failure
@@ -31,8 +31,6 @@ from oraclepack.system.printable import quantity, single_lines
 from oraclepack.system.terminal import ask as terminal_ask
 from oraclepack.system.terminal import can_ask, is_terminal
 
-TEMPLATES = ("single", "chunked", "runbook")
-
 
 @command(
     "upgrade",
@@ -45,13 +43,11 @@ TEMPLATES = ("single", "chunked", "runbook")
     ),
 )
 @click.argument("pack", shell_complete=pack_files)
-@click.option("--write", is_flag=True, help="Write the strict form into the file.")
-@click.option(
-    "--work-block",
-    "--work-lines",
-    "work_block",
-    is_flag=True,
-    help="Let the prompts ask for stated work too; the next run asks them again.",
+@option("--write", "Write the strict form into the file.")
+@option(
+    "--work-block --work-lines",
+    "Let the prompts ask for stated work too; the next run asks them again.",
+    name="work_block",
 )
 def upgrade(pack: str, *, write: bool, work_block: bool, settings: Settings) -> Reply:
     """Propose the strict form of an old pack, with a proof.
@@ -106,25 +102,20 @@ def _advice(report: UpgradeReport) -> str:
     ),
 )
 @click.argument("pack", required=False, shell_complete=pack_files)
-@click.option(
+@option(
     "--template",
-    type=click.Choice(TEMPLATES),
+    "One file for an answer, four files, or steps without questions",
     default="single",
-    help="One file for an answer, four files, or steps without questions  [default: single]",
+    type=click.Choice(TEMPLATES),
 )
-@click.option(
-    "--from-run",
-    metavar="RUN",
-    help="The open questions of this run; latest is the newest.",
-    shell_complete=run_ids,
-)
-@click.option("--run-dir", metavar="DIR", default="", hidden=True, help="The same as --from-run.")
-@click.option("--out", metavar="PACK", default="", hidden=True, help="The pack to write.")
-@click.option("--force", is_flag=True, help="Replace the file if it exists and is different.")
+@option("--from-run RUN", "The open questions of this run; latest is the newest.", complete=run_ids)
+@option("--run-dir DIR", "The same as --from-run.", hidden=True)
+@option("--out PACK", "The pack to write.", hidden=True)
+@option("--force", "Replace the file if it exists and is different.")
 def new(
     pack: str | None,
     template: str,
-    from_run: str | None,
+    from_run: str,
     run_dir: str,
     out: str,
     *,
@@ -141,7 +132,7 @@ def new(
     evidence names in the repository, a summary of what is known, and an output of its own; PACK is
     NAME-followup.md by default. Files that look like secrets are never attached.
     """
-    if from_run is not None:
+    if from_run:
         chosen = run_dir or ("" if from_run == "latest" else from_run)
         return _open_questions(followup_run(chosen, Path(settings.root), pack or out, force=force))
     if pack is None:
@@ -186,24 +177,15 @@ _EVERY = 200
         "oraclepack survey --focus src/billing --json",
     ),
 )
-@click.option(
-    "--since", default="", metavar="REF", help="Also tell what changed since this commit."
-)
-@click.option(
-    "--focus", multiple=True, metavar="PATH", help="Only facts of this path. May be repeated."
-)
-@click.option(
-    "--exclude",
-    multiple=True,
-    metavar="PATH|GLOB",
-    help="Leave these files out. May be repeated.",
-)
-@click.option(
-    "--max-tokens",
+@option("--since REF", "Also tell what changed since this commit.")
+@option("--focus PATH", "Only facts of this path.", many=True)
+@option("--exclude PATH|GLOB", "Leave these files out.", many=True)
+@option(
+    "--max-tokens N",
+    "How long the brief may be",
     default=12_000,
-    type=click.IntRange(500, 200_000),
-    metavar="N",
-    help="How long the brief may be  [default: 12000]",
+    least=500,
+    most=200_000,
 )
 def survey(
     since: str,
@@ -260,71 +242,36 @@ def survey(
         "oraclepack generate --ask --yes --max-cost 5",
     ),
 )
-@click.option(
-    "--out",
-    default="",
-    metavar="FILE",
-    help="The pack  [default: docs/oracle-pack-<date>.md]",
-)
-@click.option(
-    "--out-dir",
-    default="",
-    metavar="DIR",
-    help="Where answers go [beside the pack, oracle-answers-<its name>].",
-)
-@click.option("--stdout", "to_stdout", is_flag=True, help="Print the pack and write nothing.")
-@click.option("--force", is_flag=True, help="Replace the pack if it exists and is different.")
-@click.option(
-    "--focus",
-    multiple=True,
-    metavar="PATH|SYMBOL",
-    help="Only ask about this path, function or class. May be repeated.",
-)
-@click.option(
-    "--since",
-    default="",
-    metavar="REF",
-    help="Only ask about what changed since the fork point from this commit.",
-)
-@click.option(
-    "--exclude",
-    multiple=True,
-    metavar="PATH|GLOB",
-    help="Leave these files out. May be repeated.",
-)
-@click.option(
-    "--count",
-    default=None,
-    type=click.IntRange(1, 99),
-    metavar="N",
-    help="How many questions at most  [default: 10, with --ask 20]",
-)
-@click.option("--ask", is_flag=True, help="Let a model write the questions; costs money.")
-@click.option(
-    "--ask-model", default="", metavar="MODEL", help="The model that --ask asks [oracle's own]."
-)
-@click.option("-y", "--yes", is_flag=True, help="Send files to that model without a question.")
-@click.option("--explain", is_flag=True, help="Print each question, its evidence and its score.")
-@click.option("--oracle-cmd", default="oracle", metavar="WORDS", help="How oracle is called.")
-@click.option(
-    "--oracle-flags",
+@option("--out FILE", "The pack  [default: docs/oracle-pack-<date>.md]")
+@option("--out-dir DIR", "Where answers go [beside the pack, oracle-answers-<its name>].")
+@option("--stdout", "Print the pack and write nothing.", name="to_stdout")
+@option("--force", "Replace the pack if it exists and is different.")
+@option("--focus PATH|SYMBOL", "Only ask about this path, function or class.", many=True)
+@option("--since REF", "Only ask about what changed since the fork point from this commit.")
+@option("--exclude PATH|GLOB", "Leave these files out.", many=True)
+@option("--count N", "How many questions at most  [default: 10, with --ask 20]", least=1, most=99)
+@option("--ask", "Let a model write the questions; costs money.")
+@option("--ask-model MODEL", "The model that --ask asks [oracle's own].")
+@option("-y --yes", "Send files to that model without a question.")
+@option("--explain", "Print each question, its evidence and its score.")
+@option("--oracle-cmd WORDS", "How oracle is called.", default="oracle")
+@option(
+    "--oracle-flags WORDS",
+    "Flags of every call",
     default="--files-report --wait",
-    metavar="WORDS",
-    help="Flags of every call  [default: --files-report --wait]",
 )
-@click.option("--model", default="", metavar="NAME", help="Ask this model (-m of oracle).")
-@click.option("--engine", default="", metavar="NAME", help="Ask by this engine of oracle.")
-@click.option(
-    "--extra-file",
-    "extra_files",
-    multiple=True,
-    metavar="FILE",
-    help="Attach this tracked file to every question. May be given twice.",
+@option("--model NAME", "Ask this model (-m of oracle).")
+@option("--engine NAME", "Ask by this engine of oracle.")
+@option(
+    "--extra-file FILE",
+    "Attach this tracked file to every question.",
+    name="extra_files",
+    many=True,
 )
-@click.option("--constraints", default="", metavar="TEXT", help="What every answer must respect.")
-@click.option("--non-goals", default="", metavar="TEXT", help="What no answer should deal with.")
-@click.option("--chunked", is_flag=True, help="Ask for the four parts of each answer one by one.")
-@click.option("--date", "day", default="", metavar="DAY", help="Instead of the commit's day.")
+@option("--constraints TEXT", "What every answer must respect.")
+@option("--non-goals TEXT", "What no answer should deal with.")
+@option("--chunked", "Ask for the four parts of each answer one by one.")
+@option("--date DAY", "Instead of the commit's day.", name="day")
 def generate(
     *,
     settings: Settings,

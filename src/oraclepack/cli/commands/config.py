@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from oraclepack.cli.command import Group, LazyCommand, command, paged
+from oraclepack.cli.command import Group, command, option, paged
 from oraclepack.cli.command_manifest import CommandManifest, describe
 from oraclepack.cli.confirm import agree
 from oraclepack.cli.reply import Reply
@@ -26,24 +26,14 @@ from oraclepack.system.printable import single_lines
 from oraclepack.tools.prices import ModelPrice, PriceReport, list_prices, show_price
 from oraclepack.view.report.schemas import schema_names, schema_of
 
-config = Group(
-    "config",
-    entries={
-        "show": LazyCommand(f"{__name__}:show", "Show every setting, its value and its origin."),
-        "trust": LazyCommand(f"{__name__}:trust", "Let this project be less strict than you."),
-        "prices": LazyCommand(f"{__name__}:prices", "Show the prices of models and their source."),
-        "schema": LazyCommand(f"{__name__}:schema", "Print the JSON Schema of a published shape."),
-        "manifest": LazyCommand(f"{__name__}:manifest", "Describe every command for programs."),
-        "completion": LazyCommand(f"{__name__}:completion", "Print a shell completion script."),
-    },
-    help="Show settings, prices, schemas; completion.",
-)
+config = Group("config", "Show settings, prices, schemas; completion.")
 
 _MEANS = "These count from then on, until one of them changes; they are less strict than yours.\n"
 
 
 @command(
     "show",
+    group=config,
     data="config",
     examples=("oraclepack config show", "oraclepack config show --json"),
 )
@@ -67,11 +57,12 @@ def show(settings: Settings) -> Reply:
 
 @command(
     "trust",
+    group=config,
     data="config-trust",
     changes="the record of trusted settings in your state directory",
     examples=("oraclepack config trust", "oraclepack config trust --yes"),
 )
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@option("-y --yes", "Do not ask.")
 def trust(*, yes: bool, settings: Settings) -> Reply:
     """Let this project be less strict than you.
 
@@ -104,6 +95,7 @@ def _spelled(value: object) -> str:
 
 @command(
     "prices",
+    group=config,
     data="prices",
     examples=("oraclepack config prices", "oraclepack config prices gpt-5.5-pro --json"),
 )
@@ -161,6 +153,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 @command(
     "completion",
+    group=config,
     data="completion",
     reads_config=False,
     examples=(
@@ -185,6 +178,7 @@ def completion(shell: str) -> Reply:
 
 @command(
     "manifest",
+    group=config,
     data="manifest",
     reads_config=False,
     examples=(
@@ -194,8 +188,8 @@ def completion(shell: str) -> Reply:
     ),
 )
 @click.argument("command", nargs=-1, metavar="[COMMAND]")
-@click.option("--etag", metavar="E", help="Only say whether the manifest still has this etag.")
-def manifest(command: tuple[str, ...], etag: str | None) -> Reply:
+@option("--etag E", "Only say whether the manifest still has this etag.")
+def manifest(command: tuple[str, ...], etag: str) -> Reply:
     """Describe every command for programs.
 
     Arguments and options with types, defaults and help, the effect of a command, what it changes
@@ -205,7 +199,7 @@ def manifest(command: tuple[str, ...], etag: str | None) -> Reply:
     examples.
     """
     whole = _whole_manifest() if not command else describe(root(), " ".join(command))
-    if etag is not None and etag == whole.etag:
+    if etag == whole.etag:
         whole = CommandManifest(
             program=whole.program,
             version=whole.version,
@@ -226,6 +220,7 @@ def _whole_manifest() -> CommandManifest:
 
 @command(
     "schema",
+    group=config,
     data="schema",
     reads_config=False,
     examples=(

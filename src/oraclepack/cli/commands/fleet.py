@@ -9,7 +9,7 @@ from typing import Literal
 
 import click
 
-from oraclepack.cli.command import Group, LazyCommand, command, command_words
+from oraclepack.cli.command import Group, command, command_words, option
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.signals import StopOnSignals
 from oraclepack.cli.text import columns
@@ -23,55 +23,24 @@ from oraclepack.settings.registry import Settings
 from oraclepack.system.environment import user_name
 from oraclepack.system.printable import quantity, single_lines
 
-fleet = Group(
-    "fleet",
-    entries={
-        "run": LazyCommand(f"{__name__}:run", "Run the packs of a manifest, or packs."),
-        "status": LazyCommand(f"{__name__}:status", "Show the state of the jobs of a fleet."),
-        "watch": LazyCommand(
-            f"{__name__}:watch", "Follow a fleet until every job is over, from any machine."
-        ),
-        "collect": LazyCommand(
-            f"{__name__}:collect", "Collect the runs of a fleet, with one backlog and one site."
-        ),
-        "stop": LazyCommand(f"{__name__}:stop", "Ask every worker of a fleet to end politely."),
-        "worker": LazyCommand(f"{__name__}:worker", "Run one job here; fleets start it."),
-        "unknown": LazyCommand(
-            f"{__name__}:unknown", "List calls that may have been paid for and have no known end."
-        ),
-        "bury": LazyCommand(f"{__name__}:bury", "Declare a machine dead for good."),
-        "limits": LazyCommand(
-            f"{__name__}:limits", "Show or change the limits of providers for all machines."
-        ),
-        "init": LazyCommand(f"{__name__}:init", "Create the tables of the shared store."),
-        "doctor": LazyCommand(f"{__name__}:doctor", "Check the shared store."),
-    },
-    help="Run and manage many packs on many machines.",
-)
+fleet = Group("fleet", "Run and manage many packs on many machines.")
 
 _DETACHED = "--detached"
-_name = click.option("--name", default="default", show_default=True, help="The name of the fleet.")
-_move = click.option(
-    "--move",
-    type=click.Choice(("safe", "never")),
-    default="safe",
-    show_default=True,
-    help="Whether a pack whose machine died may go on elsewhere.",
+_name = option("--name NAME", "The name of the fleet.", default="default")
+_move = option(
+    "--move safe|never", "Whether a pack whose machine died may go on elsewhere.", default="safe"
 )
-_on_unknown = click.option(
-    "--on-unknown",
-    type=click.Choice(("fail", "retry")),
+_on_unknown = option(
+    "--on-unknown fail|retry",
+    "What to do about calls that may have been paid for; retry may pay twice.",
     default="fail",
-    show_default=True,
-    help="What to do about calls that may have been paid for; retry may pay twice.",
 )
-_work_dir = click.option(
-    "--work-dir", metavar="DIR", default="", help="Where workers check repositories out."
-)
+_work_dir = option("--work-dir DIR", "Where workers check repositories out.")
 
 
 @command(
     "run",
+    group=fleet,
     data="fleet-report",
     changes="the store of jobs; workers: run directories and outputs in their workspaces",
     effect="execute",
@@ -88,28 +57,22 @@ _work_dir = click.option(
 )
 @click.argument("sources", nargs=-1, required=True, metavar="MANIFEST|PACK...")
 @_name
-@click.option(
-    "--scheduler",
+@option(
+    "--scheduler NAME",
+    "local, an address of a Dask scheduler (tls://… or tcp://…), slurm or kubernetes.",
     default="local",
-    show_default=True,
-    help="local, an address of a Dask scheduler (tls://… or tcp://…), slurm or kubernetes.",
 )
-@click.option(
-    "--at-once", type=click.IntRange(1, 1000), default=2, show_default=True, help="Packs at once."
-)
+@option("--at-once N", "Packs at once.", default=2, least=1, most=1000)
 @_move
 @_on_unknown
 @_work_dir
-@click.option(
-    "--max-cost", metavar="USD", help="What all calls of the fleet may cost; none is no limit."
+@option("--max-cost USD", "What all calls of the fleet may cost; none is no limit.")
+@option(
+    "--unknown-after TIME",
+    "Ask a call without a known end again after this; may pay twice; none is never.",
 )
-@click.option(
-    "--unknown-after",
-    metavar="TIME",
-    help="Ask a call without a known end again after this; may pay twice; none is never.",
-)
-@click.option("--insecure", is_flag=True, help="Allow tcp:// to another machine.")
-@click.option("--detach", is_flag=True, help="Go on in the background.")
+@option("--insecure", "Allow tcp:// to another machine.")
+@option("--detach", "Go on in the background.")
 @click.option(_DETACHED, is_flag=True, hidden=True, help="This is the process in the background.")
 def run(  # noqa: PLR0913 - its options, given by name
     sources: tuple[str, ...],
@@ -120,8 +83,8 @@ def run(  # noqa: PLR0913 - its options, given by name
     move: str,
     on_unknown: str,
     work_dir: str,
-    max_cost: str | None,
-    unknown_after: str | None,
+    max_cost: str,
+    unknown_after: str,
     insecure: bool,
     detach: bool,
     detached: bool,
@@ -164,6 +127,7 @@ def run(  # noqa: PLR0913 - its options, given by name
 
 @command(
     "status",
+    group=fleet,
     data="fleet-report",
     settings=(cs.STORE,),
     exit_codes=(ExitCode.STEP_FAILED,),
@@ -181,6 +145,7 @@ def status(name: str, *, settings: Settings) -> Reply:
 
 @command(
     "watch",
+    group=fleet,
     data="fleet-report",
     settings=(cs.STORE,),
     exit_codes=(ExitCode.STEP_FAILED,),
@@ -188,12 +153,11 @@ def status(name: str, *, settings: Settings) -> Reply:
     examples=("oraclepack fleet watch --name weekly",),
 )
 @_name
-@click.option(
-    "--every",
-    type=click.FloatRange(0.2, 3600),
+@option(
+    "--every N",
+    "Seconds between two looks at the store.",
     default=2.0,
-    show_default=True,
-    help="Seconds between two looks at the store.",
+    type=click.FloatRange(0.2, 3600),
 )
 def watch(name: str, every: float, *, settings: Settings) -> Reply:
     """Follow a fleet until every job is over, from any machine.
@@ -208,13 +172,13 @@ def _in_background() -> list[str]:
     return [_DETACHED if word == "--detach" else word for word in command_words()]
 
 
-def _amount(text: str | None) -> Decimal | Literal["unchanged"] | None:
+def _amount(text: str) -> Decimal | Literal["unchanged"] | None:
     """The new limit of a fleet; it holds until it is changed."""
-    return "unchanged" if text is None else value_kinds.amount_of(text, "--max-cost")
+    return "unchanged" if not text else value_kinds.amount_of(text, "--max-cost")
 
 
-def _age(text: str | None) -> float | Literal["unchanged"] | None:
-    if text is None:
+def _age(text: str) -> float | Literal["unchanged"] | None:
+    if not text:
         return "unchanged"
     is_never = text.strip().lower() == "none"
     return None if is_never else value_kinds.seconds_of(text, "--unknown-after")
@@ -236,6 +200,7 @@ _progress_shown: dict[str, str] = {}
 
 @command(
     "collect",
+    group=fleet,
     data="fleet-collection",
     changes="the given directory",
     settings=(cs.STORE,),
@@ -243,14 +208,7 @@ _progress_shown: dict[str, str] = {}
     examples=("oraclepack fleet collect --name weekly --to collected",),
 )
 @_name
-@click.option(
-    "--to",
-    "target",
-    metavar="DIR",
-    default="fleet-results",
-    show_default=True,
-    help="The directory to write.",
-)
+@option("--to DIR", "The directory to write.", name="target", default="fleet-results")
 def collect(name: str, target: str, *, settings: Settings) -> Reply:
     """Collect the runs of a fleet, with one backlog and one site.
 
@@ -275,6 +233,7 @@ def collect(name: str, target: str, *, settings: Settings) -> Reply:
 
 @command(
     "stop",
+    group=fleet,
     data="fleet-report",
     changes="a request in the store",
     settings=(cs.STORE,),
@@ -292,6 +251,7 @@ def stop(name: str, *, settings: Settings) -> Reply:
 
 @command(
     "worker",
+    group=fleet,
     data="fleet-job-result",
     changes="a workspace, the run directory in it, the job in the store",
     effect="execute",
@@ -302,7 +262,7 @@ def stop(name: str, *, settings: Settings) -> Reply:
     examples=("oraclepack fleet worker --name weekly --job 3f2a90c1d4e5b678",),
 )
 @_name
-@click.option("--job", required=True, metavar="ID", help="The id of the job.")
+@option("--job ID", "The id of the job.", required=True)
 @_move
 @_on_unknown
 @_work_dir
@@ -324,6 +284,7 @@ def worker(
 
 @command(
     "unknown",
+    group=fleet,
     data="fleet-unknown",
     settings=(cs.STORE,),
     examples=("oraclepack fleet unknown", "oraclepack fleet unknown --json"),
@@ -344,6 +305,7 @@ def unknown(*, settings: Settings) -> Reply:
 
 @command(
     "bury",
+    group=fleet,
     data="fleet-burial",
     changes="the store: runners of the machine, unknown calls, verdicts",
     effect="destructive",
@@ -351,7 +313,7 @@ def unknown(*, settings: Settings) -> Reply:
     examples=('oraclepack fleet bury worker-17 --because "the VM was deleted"',),
 )
 @click.argument("host", metavar="HOST")
-@click.option("--because", required=True, metavar="TEXT", help="How it is known to be dead.")
+@option("--because TEXT", "How it is known to be dead.", required=True)
 def bury(host: str, because: str, *, settings: Settings) -> Reply:
     """Declare a machine dead for good.
 
@@ -368,6 +330,7 @@ def bury(host: str, because: str, *, settings: Settings) -> Reply:
 
 @command(
     "limits",
+    group=fleet,
     data="fleet-limits",
     changes="with an option: the limits of the provider in the store",
     settings=(cs.STORE,),
@@ -377,8 +340,8 @@ def bury(host: str, because: str, *, settings: Settings) -> Reply:
     ),
 )
 @click.argument("provider", required=False, metavar="[PROVIDER]")
-@click.option("--max-concurrent", type=click.IntRange(0), help="Calls in flight, of all machines.")
-@click.option("--requests-per-minute", type=click.IntRange(0), help="Of all machines together.")
+@option("--max-concurrent N", "Calls in flight, of all machines.", least=0)
+@option("--requests-per-minute N", "Of all machines together.", least=0)
 def limits(
     provider: str | None,
     max_concurrent: int | None,
@@ -414,6 +377,7 @@ def limits(
 
 @command(
     "init",
+    group=fleet,
     data="fleet-init",
     changes="the tables and roles of the shared store",
     settings=(cs.STORE,),
@@ -441,6 +405,7 @@ def init(*, settings: Settings) -> Reply:
 
 @command(
     "doctor",
+    group=fleet,
     data="fleet-doctor",
     settings=(cs.STORE,),
     exit_codes=(ExitCode.POLICY,),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from oraclepack.cli.command import command, paged
+from oraclepack.cli.command import command, option, paged
 from oraclepack.cli.finding_text import as_text, fixed_line
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.cli.text import columns
@@ -32,8 +32,8 @@ FORMATS = ("text", "json", "sarif", "github")
     ),
 )
 @click.argument("packs", nargs=-1, required=True, metavar="PACK|DIR...", shell_complete=pack_files)
-@click.option("--format", "form", type=click.Choice(FORMATS), help="How to print the findings.")
-@click.option("--fix", is_flag=True, help="Fix what can be fixed without changing the meaning.")
+@option("--format", "How to print the findings.", name="form", type=click.Choice(FORMATS))
+@option("--fix", "Fix what can be fixed without changing the meaning.")
 def validate(packs: tuple[str, ...], form: str | None, *, fix: bool, settings: Settings) -> Reply:
     """Check packs against every rule, without running them.
 
@@ -93,7 +93,7 @@ def _failure(outcome: ValidateResult) -> ReplyError:
     examples=("oraclepack list pack.md", "oraclepack list --json pack.md"),
 )
 @click.argument("pack", shell_complete=pack_files)
-@click.option("--contracts", is_flag=True, help="Show which sections each output must have.")
+@option("--contracts", "Show which sections each output must have.")
 @paged
 def list_steps(
     pack: str,

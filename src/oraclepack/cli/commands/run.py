@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from oraclepack.cli.command import command, command_words, logs_json
+from oraclepack.cli.command import command, command_words, logs_json, option
 from oraclepack.cli.crash import log_crash
 from oraclepack.cli.display import DisplaySession, PackSessions
 from oraclepack.cli.packs_reply import packs_plan_reply, packs_reply
@@ -73,12 +73,11 @@ _SHOWN = 5
 )
 @click.argument("pack", shell_complete=pack_files)
 @picking
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("text", "github")),
+@option(
+    "--format text|github",
+    "github: Markdown for a comment on a pull request.",
+    name="form",
     default="text",
-    help="github: Markdown for a comment on a pull request.",
 )
 def plan(pack: str, *, settings: Settings, form: str, **flags: object) -> Reply:
     """Forecast the calls, tokens, cost and time of a run.
@@ -204,7 +203,7 @@ def _notes(forecast: CostForecast) -> str:
 )
 @click.argument("packs", nargs=-1, required=True, metavar="PACK|DIR...", shell_complete=pack_files)
 @picking
-@click.option("--dry-run", is_flag=True, help="Only show what would be done with every step.")
+@option("--dry-run", "Only show what would be done with every step.")
 def run(packs: tuple[str, ...], *, settings: Settings, dry_run: bool, **flags: object) -> Reply:
     """Run a pack, or continue its run.
 
@@ -276,27 +275,17 @@ def _run_several(
         'oraclepack ask -p "Why?" -f src/ledger.py --preflight --json',
     ),
 )
-@click.option("-p", "--prompt", metavar="TEXT", required=True, help="The question; - reads stdin.")
-@click.option(
-    "-f",
-    "--file",
-    "attached",
-    metavar="PATH",
-    multiple=True,
-    help="A file or pattern to attach. May be given again.",
+@option("-p --prompt TEXT", "The question; - reads stdin.", required=True)
+@option("-f --file PATH", "A file or pattern to attach.", name="attached", many=True)
+@option("--model NAME", "The model to ask; by default oracle's own.")
+@option(
+    "--write-output PATH",
+    "Where the answer goes; by default below .oraclepack/calls.",
+    name="answer_file",
 )
-@click.option("--model", metavar="NAME", help="The model to ask; by default oracle's own.")
-@click.option(
-    "--write-output",
-    "answer_file",
-    metavar="PATH",
-    help="Where the answer goes; by default below .oraclepack/calls.",
-)
-@click.option("--new-run", is_flag=True, help="Start a fresh run of the question.")
-@click.option("-y", "--yes", is_flag=True, help="Ask nothing; the same as --non-interactive.")
-@click.option(
-    "--preflight", is_flag=True, help="Check key, model, files and tokens; nothing is asked."
-)
+@option("--new-run", "Start a fresh run of the question.")
+@option("-y --yes", "Ask nothing; the same as --non-interactive.")
+@option("--preflight", "Check key, model, files and tokens; nothing is asked.")
 def ask(*, new_run: bool, yes: bool, preflight: bool, settings: Settings, **asked: Any) -> Reply:
     """Ask one question without a pack.
 
@@ -307,8 +296,8 @@ def ask(*, new_run: bool, yes: bool, preflight: bool, settings: Settings, **aske
     question = SingleQuestion(
         prompt=_prompt(asked["prompt"]),
         files=asked["attached"],
-        model=asked["model"],
-        output=asked["answer_file"],
+        model=asked["model"] or None,
+        output=asked["answer_file"] or None,
     )
     if preflight:
         return _preflight_reply(*preflight_question(question, settings))
@@ -388,14 +377,14 @@ def _preflight_reply(report: CallPreflight, warnings: tuple[str, ...]) -> Reply:
 @picking
 @export_option
 @allow_rehearsal_option
-@click.option("--junit", metavar="FILE", help="Also write JUnit XML, a case for every step.")
-@click.option("--report", "page", is_flag=True, help="Also write the HTML report of the run.")
+@option("--junit FILE", "Also write JUnit XML, a case for every step.")
+@option("--report", "Also write the HTML report of the run.", name="page")
 def pipeline(
     pack: str,
     *,
     settings: Settings,
     exports: tuple[str, ...],
-    junit: str | None,
+    junit: str,
     page: bool,
     **flags: object,
 ) -> Reply:
@@ -421,7 +410,7 @@ def pipeline(
             msgspec.structs.replace(arguments, detached=watching.is_detached),
             exports,
             allowed,
-            junit,
+            junit or None,
             github=True,
             page=page,
         )
@@ -433,7 +422,7 @@ def pipeline(
     way_on = outcome.continue_command
     error = failure_of(report, pack, code, way_on, outcome.suggestion) if code else None
     place = RunLocation(outcome.root, Path.cwd(), pack)
-    text = pipeline_text(single_lines(report), outcome.checked, place, junit, error)
+    text = pipeline_text(single_lines(report), outcome.checked, place, junit or None, error)
     if settings[rs.CI] and report.policy is not None and not report.policy.applies:
         text += (NO_POLICY,)
     if settings[OUTPUT] == "text":
@@ -454,7 +443,7 @@ def pipeline(
     examples=("oraclepack tui", "oraclepack tui docs/pack.md", "oraclepack tui --demo"),
 )
 @click.argument("place", metavar="[PACK|DIR]", default=".", type=click.Path())
-@click.option("--demo", is_flag=True, help="Open a recorded run, in a copy that is removed.")
+@option("--demo", "Open a recorded run, in a copy that is removed.")
 def tui(place: str, *, demo: bool, settings: Settings) -> Reply:
     """Browse, prepare, run, watch and read packs on the screen.
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from oraclepack.cli import render
-from oraclepack.cli.command import Group, LazyCommand, command, paged
+from oraclepack.cli.command import Group, command, option, paged
 from oraclepack.cli.commands.run import watch_inline
 from oraclepack.cli.confirm import agree
 from oraclepack.cli.display import watching_screen
@@ -37,53 +37,12 @@ from oraclepack.view.report.diff import QuestionComparison, RunComparison, diff_
 from oraclepack.view.run_status import RunStatus
 from oraclepack.view.step import StepView
 
-runs = Group(
-    "runs",
-    entries={
-        "list": LazyCommand(
-            f"{__name__}:list_all", "List the runs of the project, the newest first."
-        ),
-        "show": LazyCommand(
-            f"{__name__}:show", "Show one run in full: its commands and its steps."
-        ),
-        "watch": LazyCommand(
-            f"{__name__}:watch", "Watch a run of another process, or see a finished one again."
-        ),
-        "logs": LazyCommand(
-            f"{__name__}:logs", "Print what a step printed, or the console of a detached command."
-        ),
-        "stop": LazyCommand(
-            f"{__name__}:stop", "Stop a run of another process, or one of its steps."
-        ),
-        "pause": LazyCommand(
-            f"{__name__}:pause", "Let the running calls of a run finish, and start none."
-        ),
-        "resume": LazyCommand(f"{__name__}:resume", "Let a paused run go on."),
-        "set": LazyCommand(f"{__name__}:set_values", "Change limits of a run while it runs."),
-        "answer": LazyCommand(
-            f"{__name__}:answer_question",
-            "Answer the question of a call of a detached run.",
-        ),
-        "diff": LazyCommand(
-            "oraclepack.cli.commands.runs:diff",
-            "Compare the answers and tasks of two runs.",
-        ),
-        "prune": LazyCommand(f"{__name__}:prune", "Remove finished runs that hold nothing unique."),
-        "trust": LazyCommand(
-            "oraclepack.cli.commands.runs:trust",
-            "Take over a run, or the cache, that is not signed with your key.",
-        ),
-        "repair": LazyCommand(
-            "oraclepack.cli.commands.runs:repair",
-            "Compute the files of runs from their journals.",
-        ),
-    },
-    help="List, watch, control, compare and repair runs.",
-)
+runs = Group("runs", "List, watch, control, compare and repair runs.")
 
 
 @command(
     "list",
+    group=runs,
     data="runs",
     examples=("oraclepack runs list", "oraclepack runs list --limit 5 --json"),
 )
@@ -105,6 +64,7 @@ def list_all(limit: int | None, cursor: str | None, settings: Settings) -> Reply
 
 @command(
     "show",
+    group=runs,
     data="run-details",
     examples=(
         "oraclepack runs show",
@@ -121,44 +81,6 @@ def show(run: str, settings: Settings) -> Reply:
     """
     details = ProjectRuns(settings.root).show(run)
     return Reply(details, _run(single_lines(details)))
-
-
-@command(
-    "prune",
-    data="runs-prune-report",
-    changes="the directories of the runs that it names as removed, and locks of killed commands",
-    effect="destructive",
-    examples=(
-        "oraclepack runs prune --older-than 30d --dry-run",
-        "oraclepack runs prune --keep 3",
-    ),
-)
-@click.option("--older-than", metavar="DURATION", help="Only runs without events for this long.")
-@click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N of each pack.")
-@click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
-def prune(older_than: str | None, keep: int | None, *, dry_run: bool, settings: Settings) -> Reply:
-    """Remove finished runs that hold nothing unique.
-
-    Always kept: runs that are in use, unfinished, damaged or foreign; the only copy of
-    an answer or of a file that one replaced; the newest run of a pack, unless the cache has all of
-    its answers, so that the next `run` pays for nothing again; and files that are not of the run.
-    Each one is named with its reason. Of rehearsals only those in use, and what they replaced.
-
-    A change that a removed run made in the work tree stays, but `undo` can no longer take it back.
-    """
-    if older_than is None and keep is None:
-        raise UsageError("nothing to go by", hint="give --older-than, --keep or both")
-    age = None if older_than is None else value_kinds.seconds_of(older_than, "--older-than")
-    report = ProjectRuns(settings.root).prune(older_than=age, keep=keep, dry_run=dry_run)
-    return Reply(report, _pruned(report))
-
-
-def _pruned(report: RunsPruneReport) -> str:
-    done, rest = ("would remove", "would keep") if report.dry_run else ("removed", "kept")
-    lines = [f"{done} {one.run_id}, {size(one.bytes)}\n" for one in report.removed]
-    lines += [f"{rest} {one.run_id}: {one.reason}\n" for one in report.kept]
-    count = f"{quantity(len(report.removed), 'run')}, {size(report.bytes)}"
-    return "".join([*lines, f"{done} {count}; {rest} {len(report.kept)}\n"])
 
 
 def _listed(run: RunListEntry) -> tuple[str, ...]:
@@ -271,6 +193,7 @@ def run_argument(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @command(
     "watch",
+    group=runs,
     data="run-status",
     settings=(run_settings.DISPLAY,),
     exit_codes=(ExitCode.STEP_FAILED, ExitCode.POLICY, ExitCode.TERMINATED),
@@ -282,8 +205,8 @@ def run_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     ),
 )
 @click.argument("run", metavar="[RUN]", default=_LATEST, shell_complete=run_ids)
-@click.option("--all", "from_start", is_flag=True, help="Also show earlier commands.")
-@click.option("--inline", is_flag=True, help="In a few lines below the prompt; extra `tui`.")
+@option("--all", "Also show earlier commands.", name="from_start")
+@option("--inline", "In a few lines below the prompt; extra `tui`.")
 def watch(run: str, *, from_start: bool, inline: bool, settings: Settings) -> Reply:
     """Watch a run of another process, or see a finished one again.
 
@@ -347,6 +270,7 @@ def _watched(status: RunStatus, state: RunState) -> Reply:
 
 @command(
     "logs",
+    group=runs,
     data="log-report",
     examples=(
         "oraclepack runs logs latest",
@@ -356,9 +280,9 @@ def _watched(status: RunStatus, state: RunState) -> Reply:
 )
 @run_argument
 @click.argument("step", metavar="[NN]", required=False, shell_complete=step_of_run)
-@click.option("--follow", "-f", is_flag=True, help="Go on until no command works on the run.")
-@click.option("--stderr", is_flag=True, help="Only what was written to stderr.")
-@click.option("--failed", is_flag=True, help="The logs of all failed steps.")
+@option("--follow -f", "Go on until no command works on the run.")
+@option("--stderr", "Only what was written to stderr.")
+@option("--failed", "The logs of all failed steps.")
 def logs(
     run: str, step: str | None, *, follow: bool, stderr: bool, failed: bool, settings: Settings
 ) -> Reply:
@@ -394,13 +318,14 @@ def _request(name: str, run: str, settings: Settings, **fields: Any) -> Reply:
 
 @command(
     "stop",
+    group=runs,
     data="control-reply",
     changes="the run: it ends, or one of its steps",
     examples=("oraclepack runs stop latest", "oraclepack runs stop latest 03 --now"),
 )
 @run_argument
 @click.argument("step", metavar="[NN]", required=False, shell_complete=step_of_run)
-@click.option("--now", is_flag=True, help="Cancel running calls; they may still be billed.")
+@option("--now", "Cancel running calls; they may still be billed.")
 def stop(run: str, step: str | None, *, now: bool, settings: Settings) -> Reply:
     """Stop a run of another process, or one of its steps.
 
@@ -413,6 +338,7 @@ def stop(run: str, step: str | None, *, now: bool, settings: Settings) -> Reply:
 
 @command(
     "pause",
+    group=runs,
     data="control-reply",
     changes="the run: it starts nothing until it is resumed",
     examples=("oraclepack runs pause latest",),
@@ -425,6 +351,7 @@ def pause(run: str, *, settings: Settings) -> Reply:
 
 @command(
     "resume",
+    group=runs,
     data="control-reply",
     changes="the run: it goes on",
     examples=("oraclepack runs resume latest",),
@@ -437,6 +364,7 @@ def resume(run: str, *, settings: Settings) -> Reply:
 
 @command(
     "set",
+    group=runs,
     data="control-reply",
     changes="the run: the limits that it names",
     examples=("oraclepack runs set latest max_parallel=4",),
@@ -458,6 +386,7 @@ def set_values(run: str, values: tuple[str, ...], *, settings: Settings) -> Repl
 
 @command(
     "answer",
+    group=runs,
     data="control-reply",
     changes="the run: a call that waits goes on",
     examples=("oraclepack runs answer latest 03 retry", "oraclepack runs answer latest 03 accept"),
@@ -465,7 +394,7 @@ def set_values(run: str, values: tuple[str, ...], *, settings: Settings) -> Repl
 @run_argument
 @click.argument("step", metavar="NN", shell_complete=step_of_run)
 @click.argument("answer", metavar="retry|fail|accept")
-@click.option("--call", type=click.IntRange(1), metavar="N", help="Which call, where several wait.")
+@option("--call N", "Which call, where several wait.", least=1)
 def answer_question(
     run: str, step: str, answer: str, *, call: int | None, settings: Settings
 ) -> Reply:
@@ -487,6 +416,7 @@ _LONGEST = 150
 
 @command(
     "diff",
+    group=runs,
     data="run-comparison",
     changes="the page of --html",
     exit_codes=(ExitCode.POLICY,),
@@ -498,13 +428,11 @@ _LONGEST = 150
 )
 @click.argument("first", metavar="A", shell_complete=run_ids)
 @click.argument("second", metavar="B", shell_complete=run_ids)
-@click.option("--html", metavar="FILE", default="", help="Also write the comparison as a page.")
-@click.option(
-    "--fail-on",
-    multiple=True,
-    metavar="POLICY",
-    help="dropped-tasks, added-tasks, changed-answers, dropped-answers, cost+N%, time+N%; "
-    "several with commas.",
+@option("--html FILE", "Also write the comparison as a page.")
+@option(
+    "--fail-on POLICY",
+    "dropped-tasks, added-tasks, changed-answers, dropped-answers, cost+N%, time+N%, with commas.",
+    many=True,
 )
 def diff(
     first: str, second: str, html: str, fail_on: tuple[str, ...], *, settings: Settings
@@ -573,6 +501,45 @@ def _diff_short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
+@command(
+    "prune",
+    group=runs,
+    data="runs-prune-report",
+    changes="the directories of the runs that it names as removed, and locks of killed commands",
+    effect="destructive",
+    examples=(
+        "oraclepack runs prune --older-than 30d --dry-run",
+        "oraclepack runs prune --keep 3",
+    ),
+)
+@option("--older-than DURATION", "Only runs without events for this long.")
+@option("--keep N", "Keep the newest N of each pack.", least=0)
+@option("--dry-run", "Only list what would be removed.")
+def prune(older_than: str, keep: int | None, *, dry_run: bool, settings: Settings) -> Reply:
+    """Remove finished runs that hold nothing unique.
+
+    Always kept: runs that are in use, unfinished, damaged or foreign; the only copy of
+    an answer or of a file that one replaced; the newest run of a pack, unless the cache has all of
+    its answers, so that the next `run` pays for nothing again; and files that are not of the run.
+    Each one is named with its reason. Of rehearsals only those in use, and what they replaced.
+
+    A change that a removed run made in the work tree stays, but `undo` can no longer take it back.
+    """
+    if not older_than and keep is None:
+        raise UsageError("nothing to go by", hint="give --older-than, --keep or both")
+    age = value_kinds.seconds_of(older_than, "--older-than") if older_than else None
+    report = ProjectRuns(settings.root).prune(older_than=age, keep=keep, dry_run=dry_run)
+    return Reply(report, _pruned(report))
+
+
+def _pruned(report: RunsPruneReport) -> str:
+    done, rest = ("would remove", "would keep") if report.dry_run else ("removed", "kept")
+    lines = [f"{done} {one.run_id}, {size(one.bytes)}\n" for one in report.removed]
+    lines += [f"{rest} {one.run_id}: {one.reason}\n" for one in report.kept]
+    count = f"{quantity(len(report.removed), 'run')}, {size(report.bytes)}"
+    return "".join([*lines, f"{done} {count}; {rest} {len(report.kept)}\n"])
+
+
 _RUN_MEANS = """From then on its answers count as verified, `run` continues it and finishes what it
 left undone, and `undo` and rollback change files as it says. Its author could have written
 anything into it: take over only what you made yourself or got from a person you trust.
@@ -585,6 +552,7 @@ paid for yourself, or got from a person you trust.
 
 @command(
     "trust",
+    group=runs,
     data="trust-report",
     changes="the signatures in the run directory or the cache",
     exit_codes=(ExitCode.LOCKED,),
@@ -594,8 +562,8 @@ paid for yourself, or got from a person you trust.
     ),
 )
 @click.argument("run", metavar="[RUN]", required=False, shell_complete=run_ids)
-@click.option("--cache", is_flag=True, help="The answers in the cache, in place of a run.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@option("--cache", "The answers in the cache, in place of a run.")
+@option("-y --yes", "Do not ask.")
 def trust(run: str | None, *, cache: bool, yes: bool, settings: Settings) -> Reply:
     """Take over a run, or the cache, that is not signed with your key.
 
@@ -651,14 +619,15 @@ def _about(candidate: Candidate) -> str:
 
 @command(
     "repair",
+    group=runs,
     data="doctor",
     changes="what a killed command left, and the files about runs",
     exit_codes=(ExitCode.LOCKED,),
     examples=("oraclepack runs repair", "oraclepack runs repair 2026-03-01__abc1234__55555555"),
 )
 @click.argument("run", metavar="[RUN]", required=False, shell_complete=run_ids)
-@click.option("--run-id", hidden=True, help="The same as RUN.")
-def repair(run: str | None, run_id: str | None, *, settings: Settings) -> Reply:
+@option("--run-id RUN", "The same as RUN.", hidden=True)
+def repair(run: str | None, run_id: str, *, settings: Settings) -> Reply:
     """Compute the files of runs from their journals.
 
     What a killed command left is cleaned up, as the next run would do; run.json, steps.json, the
@@ -666,7 +635,7 @@ def repair(run: str | None, run_id: str | None, *, settings: Settings) -> Reply:
     run is touched, and the exit code is 2; 6 when a run is in use.
     """
     root = settings.root
-    done = ProjectRuns(root).rebuild(run or run_id)
+    done = ProjectRuns(root).rebuild(run or run_id or None)
     pieces = tuple(piece for one in done.runs for piece in _rebuilt_run(single_lines(one)))
     code, failure = _verdict(done)
     talk = "" if done.runs else f"there are no runs in {root}\n"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-from oraclepack.authoring.skills import ProjectSkills
-from oraclepack.cli.command import Group, LazyCommand, command
+from oraclepack.authoring.skills import AGENTS, SKILLS, ProjectSkills
+from oraclepack.cli.command import Group, command, option
 from oraclepack.cli.reply import Reply, ReplyError, Styled, partial_failure, rollback_notice
 from oraclepack.cli.text import columns
 from oraclepack.doctor import Health, ProgramCheck, ProviderKey, examine_machine
@@ -99,45 +99,30 @@ def _lines(check: ProgramCheck) -> list[str | Styled]:
     ]
 
 
-NAMES = click.Choice(("codex", "gemini", "claude"))
-SKILLS = click.Choice(("oracle-pack", "oracle-run"))
+_AGENT = click.Choice(tuple(AGENTS))
+_SKILL = click.Choice(tuple(SKILLS))
 
-skills = Group(
-    "skills",
-    entries={
-        "show": LazyCommand(
-            f"{__name__}:show", "Print the skill of an agent as it would be installed."
-        ),
-        "install": LazyCommand(
-            f"{__name__}:install", "Write the skills of agents into the project."
-        ),
-        "check": LazyCommand(
-            f"{__name__}:check", "Find copies of the skills that are stale or edited."
-        ),
-    },
-    help="The prompts for agents that write packs and run them.",
-)
+skills = Group("skills", "The prompts for agents that write packs and run them.")
 
-_directory = click.option(
-    "--dir",
-    "directory",
-    default="",
-    metavar="DIR",
-    help="A directory of skills or commands elsewhere, such as ~/.claude/skills.",
+_directory = option(
+    "--dir DIR",
+    "A directory of skills or commands elsewhere, such as ~/.claude/skills.",
+    name="directory",
 )
 
 
-_skills = click.option(
+_skills = option(
     "--skill",
-    "chosen",
-    multiple=True,
-    type=SKILLS,
-    help="Only this skill: writing packs, or running them. May be repeated.",
+    "Only this skill: writing packs, or running them.",
+    name="chosen",
+    many=True,
+    type=_SKILL,
 )
 
 
 @command(
     "show",
+    group=skills,
     data="skill",
     reads_config=False,
     examples=(
@@ -145,12 +130,12 @@ _skills = click.option(
         "oraclepack skills show claude --skill oracle-run",
     ),
 )
-@click.argument("agent", type=NAMES)
-@click.option(
+@click.argument("agent", type=_AGENT)
+@option(
     "--skill",
+    "Writing packs, or running them",
     default="oracle-pack",
-    type=SKILLS,
-    help="Writing packs, or running them  [default: oracle-pack]",
+    type=_SKILL,
 )
 def show(agent: str, skill: str) -> Reply:
     """Print the skill of an agent as it would be installed."""
@@ -160,6 +145,7 @@ def show(agent: str, skill: str) -> Reply:
 
 @command(
     "install",
+    group=skills,
     data="skills-install-report",
     changes="one file for each agent and skill",
     settings=(run_settings.ROLLBACK_ON_FAILURE,),
@@ -170,10 +156,10 @@ def show(agent: str, skill: str) -> Reply:
         "oraclepack skills install gemini --dir ~/.gemini/commands",
     ),
 )
-@click.argument("agents", type=NAMES, nargs=-1, required=True)
+@click.argument("agents", type=_AGENT, nargs=-1, required=True)
 @_directory
 @_skills
-@click.option("--force", is_flag=True, help="Replace also a copy that was changed.")
+@option("--force", "Replace also a copy that was changed.")
 def install(
     agents: tuple[str, ...],
     directory: str,
@@ -205,13 +191,14 @@ def install(
 
 @command(
     "check",
+    group=skills,
     data="skills-check",
     examples=(
         "oraclepack skills check",
         "oraclepack skills check claude --dir ~/.claude/skills",
     ),
 )
-@click.argument("agents", type=NAMES, nargs=-1)
+@click.argument("agents", type=_AGENT, nargs=-1)
 @_directory
 @_skills
 def check(
@@ -268,30 +255,17 @@ CLIENTS = ("claude-code", "claude-desktop", "codex", "gemini-cli", "cursor", "vs
 )
 @click.argument("action", type=click.Choice(("serve", "install")), default="serve")
 @click.argument("client", type=click.Choice(CLIENTS), required=False)
-@click.option(
-    "--transport",
-    type=click.Choice(("stdio", "http", "streamable-http")),
-    default="stdio",
-    show_default=True,
-    help="How to connect.",
+@option("--transport stdio|http|streamable-http", "How to connect.", default="stdio")
+@option(
+    "--root DIR",
+    "A project that clients may use (default: the current directory).",
+    name="roots",
+    many=True,
 )
-@click.option(
-    "--root",
-    "roots",
-    metavar="DIR",
-    multiple=True,
-    help="A project that clients may use (default: the current directory). May be repeated.",
-)
-@click.option("--allow-run", is_flag=True, help="Let clients run packs, each after approval.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="With http: where to listen.")
-@click.option(
-    "--port",
-    type=click.IntRange(1, 65535),
-    default=8765,
-    show_default=True,
-    help="With http: the port.",
-)
-@click.option("--print", "prints", is_flag=True, help="With install: only print the entry.")
+@option("--allow-run", "Let clients run packs, each after approval.")
+@option("--host NAME", "With http: where to listen.", default="127.0.0.1")
+@option("--port N", "With http: the port.", default=8765, least=1, most=65535)
+@option("--print", "With install: only print the entry.", name="prints")
 def mcp(
     action: str,
     client: str | None,

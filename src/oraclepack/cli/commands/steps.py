@@ -7,7 +7,7 @@ import re
 import click
 
 from oraclepack.calls.cache import CacheRow, CallExplanation
-from oraclepack.cli.command import Group, LazyCommand, command, paged
+from oraclepack.cli.command import Group, command, option, paged
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.text import SHORT, before_rerun, call_line, columns, differing, size, some_of
 from oraclepack.cli.value_completion import pack_files, run_ids, step_of_run
@@ -25,26 +25,12 @@ from oraclepack.settings.registry import Settings
 from oraclepack.system.paging import page
 from oraclepack.system.printable import one_line, quantity, single_lines
 
-step = Group(
-    "step",
-    entries={
-        "why": LazyCommand(f"{__name__}:why", "Explain why a step ran, was skipped, or would run."),
-        "accept": LazyCommand(
-            f"{__name__}:accept",
-            "Take an answer that misses its contract, or an edited one, as it is.",
-        ),
-        "undo": LazyCommand(f"{__name__}:undo", "Take back what a step changed in the work tree."),
-        "quarantine": LazyCommand(
-            f"{__name__}:list_entries", "List the outputs of failed attempts."
-        ),
-        "restore": LazyCommand(f"{__name__}:restore", "Bring files back to where they came from."),
-    },
-    help="Explain, accept, undo and restore steps.",
-)
+step = Group("step", "Explain, accept, undo and restore steps.")
 
 
 @command(
     "why",
+    group=step,
     data="why-report",
     settings=(cs.ENGINE,),
     examples=("oraclepack step why pack.md 07", "oraclepack step why pack.md 07 --json"),
@@ -78,6 +64,7 @@ def why(pack: str, step: str, settings: Settings) -> Reply:
 
 @command(
     "accept",
+    group=step,
     data="accept-report",
     settings=(rs.OUTPUT_REQUIRE_HEADINGS, rs.OUTPUT_CHUNK_MODE, rs.OUTPUT_CONTRACT),
     changes="the run's journal, and its copy of the output",
@@ -89,26 +76,15 @@ def why(pack: str, step: str, settings: Settings) -> Reply:
 )
 @click.argument("pack", shell_complete=pack_files)
 @click.argument("step", metavar="NN", shell_complete=complete_step)
-@click.option("--reason", metavar="TEXT", default="", help="Why; kept in the journal.")
-@click.option(
-    "--file",
-    "outputs",
-    metavar="PATH",
-    multiple=True,
-    help="Which output, where several could be meant. May be given again.",
-)
-@click.option(
-    "--run-id",
-    metavar="ID",
-    shell_complete=run_ids,
-    help="Of this run (see `oraclepack runs list`).",
-)
+@option("--reason TEXT", "Why; kept in the journal.")
+@option("--file PATH", "Which output, where several could be meant.", name="outputs", many=True)
+@option("--run-id ID", "Of this run (see `oraclepack runs list`).", complete=run_ids)
 def accept(
     pack: str,
     step: str,
     reason: str,
     outputs: tuple[str, ...],
-    run_id: str | None,
+    run_id: str,
     settings: Settings,
 ) -> Reply:
     """Take an answer that misses its contract, or an edited one, as it is.
@@ -119,7 +95,9 @@ def accept(
     enter the cache. A missing or empty file and a
     rehearsal are never accepted.
     """
-    report = accept_outputs(pack, step, settings, reason=reason, outputs=outputs, run_id=run_id)
+    report = accept_outputs(
+        pack, step, settings, reason=reason, outputs=outputs, run_id=run_id or None
+    )
     return Reply(report, _accepted(report))
 
 
@@ -132,6 +110,7 @@ def _accepted(report: AcceptReport) -> str:
 
 @command(
     "undo",
+    group=step,
     data="undo-report",
     changes="the files the step changed",
     effect="destructive",
@@ -140,25 +119,21 @@ def _accepted(report: AcceptReport) -> str:
 )
 @click.argument("pack", shell_complete=pack_files)
 @click.argument("step", metavar="NN", shell_complete=complete_step)
-@click.option(
-    "--run-id",
-    metavar="ID",
-    help="Of this run (see `oraclepack runs list`).",
-    shell_complete=run_ids,
-)
-def undo(pack: str, step: str, run_id: str | None, settings: Settings) -> Reply:
+@option("--run-id ID", "Of this run (see `oraclepack runs list`).", complete=run_ids)
+def undo(pack: str, step: str, run_id: str, settings: Settings) -> Reply:
     """Take back what a step changed in the work tree.
 
     Applies the step's recorded patch in reverse. Refuses when the files have changed since, so
     your own work is never touched. An undo that was cut off is finished by the next one.
     """
-    undone = undo_step(pack, step, settings, run_id)
+    undone = undo_step(pack, step, settings, run_id or None)
     listed = "".join(f"  {path}\n" for path in single_lines(undone).files)
     return Reply(undone, f"taken back, step {undone.step_id}:\n{listed}")
 
 
 @command(
     "quarantine",
+    group=step,
     data="quarantine",
     examples=("oraclepack step quarantine", "oraclepack step quarantine pack.md --json"),
 )
@@ -181,6 +156,7 @@ def list_entries(
 
 @command(
     "restore",
+    group=step,
     data="quarantine-restore-report",
     changes="moves the named files back; with --force, moves files in their place to quarantine",
     exit_codes=(ExitCode.LOCKED,),
@@ -190,7 +166,7 @@ def list_entries(
     ),
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
-@click.option("--force", is_flag=True, help="Swap with a file that is at the original path now.")
+@option("--force", "Swap with a file that is at the original path now.")
 def restore(paths: tuple[str, ...], settings: Settings, *, force: bool) -> Reply:
     """Bring files back to where they came from.
 
@@ -211,23 +187,10 @@ def _quarantine_row(entry: QuarantineEntry) -> tuple[str, ...]:
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
-cache = Group(
-    "cache",
-    entries={
-        "list": LazyCommand(f"{__name__}:list_all", "List the cached answers, the newest first."),
-        "show": LazyCommand(f"{__name__}:show", "Show a cached answer and what was asked."),
-        "explain": LazyCommand(
-            f"{__name__}:explain", "Explain why a step's calls were or were not cached."
-        ),
-        "prune": LazyCommand(
-            f"{__name__}:prune_old", "Remove cached answers by age or by total size."
-        ),
-    },
-    help="List, explain and remove cached answers.",
-)
+cache = Group("cache", "List, explain and remove cached answers.")
 
 
-@command("list", data="cache-list", examples=("oraclepack cache list",))
+@command("list", group=cache, data="cache-list", examples=("oraclepack cache list",))
 @paged
 def list_all(limit: int | None, cursor: str | None, settings: Settings) -> Reply:
     """List the cached answers, the newest first.
@@ -243,7 +206,7 @@ def list_all(limit: int | None, cursor: str | None, settings: Settings) -> Reply
     return Reply(entries, columns(heads, map(_cache_row, entries.entries)))
 
 
-@command("show", data="cache-details", examples=("oraclepack cache show 3f1a9c",))
+@command("show", group=cache, data="cache-details", examples=("oraclepack cache show 3f1a9c",))
 @click.argument("key", metavar="KEY")
 def show(key: str, settings: Settings) -> Reply:
     """Show a cached answer and what was asked.
@@ -258,28 +221,30 @@ def show(key: str, settings: Settings) -> Reply:
 
 @command(
     "explain",
+    group=cache,
     data="cache-explanation",
     examples=("oraclepack cache explain 07", "oraclepack cache explain 07 --run-id 2026-03"),
 )
 @click.argument("step", metavar="NN", shell_complete=step_of_run)
-@click.option(
-    "--run-id",
-    help="The run to look at (or the beginning of its name), not the last.",
-    shell_complete=run_ids,
+@option(
+    "--run-id RUN",
+    "The run to look at (or the beginning of its name), not the last.",
+    complete=run_ids,
 )
-def explain(step: str, run_id: str | None, settings: Settings) -> Reply:
+def explain(step: str, run_id: str, settings: Settings) -> Reply:
     """Explain why a step's calls were or were not cached.
 
     For each call: what its key is made of and, where the cache has no answer, in which parts
     it differs from the question most like it.
     """
-    explanation = ProjectCache(settings.root).explain(step, run_id)
+    explanation = ProjectCache(settings.root).explain(step, run_id or None)
     text = "\n".join(map(_call, single_lines(explanation).calls)) or "it made no call of oracle\n"
     return Reply(explanation, f"step {explanation.step} in {explanation.run_id}\n{text}")
 
 
 @command(
     "prune",
+    group=cache,
     data="cache-prune-report",
     changes="the cache",
     effect="destructive",
@@ -288,24 +253,20 @@ def explain(step: str, run_id: str | None, settings: Settings) -> Reply:
         "oraclepack cache prune --max-size 200MB --dry-run",
     ),
 )
-@click.option("--older-than", metavar="DURATION", help="Remove answers that are older.")
-@click.option("--max-size", metavar="SIZE", help="Remove the oldest until the rest fits.")
-@click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
-def prune_old(
-    older_than: str | None, max_size: str | None, *, dry_run: bool, settings: Settings
-) -> Reply:
+@option("--older-than DURATION", "Remove answers that are older.")
+@option("--max-size SIZE", "Remove the oldest until the rest fits.")
+@option("--dry-run", "Only list what would be removed.")
+def prune_old(older_than: str, max_size: str, *, dry_run: bool, settings: Settings) -> Reply:
     """Remove cached answers by age or by total size.
 
     A question whose answer was removed is paid for again when it is asked again. Foreign answers
     stay.
     """
-    if older_than is None and max_size is None:
+    if not (older_than or max_size):
         raise UsageError("nothing to go by", hint="give --older-than, --max-size or both")
     report = ProjectCache(settings.root).prune(
-        older_than=None
-        if older_than is None
-        else value_kinds.seconds_of(older_than, "--older-than"),
-        max_size=None if max_size is None else _bytes(max_size),
+        older_than=value_kinds.seconds_of(older_than, "--older-than") if older_than else None,
+        max_size=_bytes(max_size) if max_size else None,
         dry_run=dry_run,
     )
     done, rest = ("would remove", "would keep") if dry_run else ("removed", "kept")

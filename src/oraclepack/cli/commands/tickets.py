@@ -8,24 +8,28 @@ from typing import Any
 
 import click
 
-from oraclepack.cli.command import Group, LazyCommand, command
+from oraclepack.cli.command import Group, command, option
 from oraclepack.cli.reply import Reply, ReplyError, partial_failure, rollback_notice
 from oraclepack.errors import ExitCode, UsageError
 from oraclepack.settings import run_settings
 from oraclepack.settings.registry import Settings
 from oraclepack.system.printable import quantity
-from oraclepack.tickets.steps_support import TicketSteps, check_tickets
-from oraclepack.tickets.ticket import TicketCheck
-from oraclepack.tickets.ticketify import TicketifyReport, TicketifyRequest, TicketsReply, ticketify
+from oraclepack.tickets.steps_support import REPORTS, TicketSteps, check_tickets
+from oraclepack.tickets.ticket import MOST_TICKETS, AgentStage, TicketCheck, TicketMode
+from oraclepack.tickets.ticketify import (
+    PARTS,
+    TicketifyReport,
+    TicketifyRequest,
+    TicketsReply,
+    ticketify,
+)
 
-MODES = ("backlog", "pipelines", "autopilot", "codex", "gemini")
-PARTS = ("index", "actions", "prd")
-REPORTS = ("check", "determinism")
-MOST_TICKETS = 200
+tickets = Group("tickets", "Turn tickets into a pack that works them off.")
 
 
 @command(
     "build",
+    group=tickets,
     data="ticketify-report",
     changes="its out dir and the PRD; with --check only the report",
     settings=(run_settings.ROLLBACK_ON_FAILURE,),
@@ -38,45 +42,24 @@ MOST_TICKETS = 200
         "oraclepack tickets build --check",
     ),
 )
-@click.option("--tickets-dir", default="", metavar="DIR", help="[default: .tickets, else tickets]")
-@click.option("--glob", default="**/*.md", show_default=True, help="Which files are tickets.")
-@click.option("--include", multiple=True, metavar="GLOB", help="Only these. May be repeated.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Not these. May be repeated.")
-@click.option(
-    "--top-n",
-    type=click.IntRange(1, MOST_TICKETS),
-    default=25,
-    show_default=True,
-    help="At most so many, by path.",
-)
-@click.option(
-    "--out-dir",
-    default=".oraclepack/ticketify",
-    show_default=True,
-    metavar="DIR",
-    help="Where the files go.",
-)
-@click.option(
-    "--prd-path",
-    default=".taskmaster/docs/tickets_prd.md",
-    show_default=True,
-    metavar="FILE",
-    help="Where the PRD goes.",
-)
-@click.option(
+@option("--tickets-dir DIR", "[default: .tickets, else tickets]")
+@option("--glob NAME", "Which files are tickets.", default="**/*.md")
+@option("--include GLOB", "Only these.", many=True)
+@option("--exclude GLOB", "Not these.", many=True)
+@option("--top-n N", "At most so many, by path.", default=25, least=1, most=MOST_TICKETS)
+@option("--out-dir DIR", "Where the files go.", default=".oraclepack/ticketify")
+@option("--prd-path FILE", "Where the PRD goes.", default=".taskmaster/docs/tickets_prd.md")
+@option(
     "--mode",
-    type=click.Choice(MODES),
-    default=MODES[0],
-    show_default=True,
-    help="Also write pipelines.md or autopilot.md, or ask one agent alone.",
+    "Also write pipelines.md or autopilot.md, or ask one agent alone.",
+    default=TicketMode.BACKLOG.value,
+    type=click.Choice([mode.value for mode in TicketMode]),
 )
-@click.option("--only", type=click.Choice(PARTS), help="Refresh this part alone.")
-@click.option("--check", is_flag=True, help="Only check whether the files match the tickets.")
-@click.option("--report", type=click.Choice(REPORTS), help="With --check: write it down.")
-@click.option("--force", is_flag=True, help="Replace a PRD that was edited; a backup is kept.")
-@click.option(
-    "--regenerate", is_flag=True, help="Move Task Master's results away, and have them made again."
-)
+@option("--only", "Refresh this part alone.", type=click.Choice(PARTS))
+@option("--check", "Only check whether the files match the tickets.")
+@option("--report", "With --check: write it down.", type=click.Choice(REPORTS))
+@option("--force", "Replace a PRD that was edited; a backup is kept.")
+@option("--regenerate", "Move Task Master's results away, and have them made again.")
 def build(
     *, settings: Settings, check: bool, report: str | None, **wishes: Any
 ) -> Reply:  # click gives each its type
@@ -132,26 +115,7 @@ def _fault(result: TicketCheck) -> str:
     return f"not what the tickets say: {', '.join(wrong)}"
 
 
-tickets = Group(
-    "tickets",
-    entries={
-        "build": LazyCommand(
-            "oraclepack.cli.commands.tickets:build",
-            "Turn tickets into an index, a list of actions, a PRD and a pack.",
-        ),
-        "prompt": LazyCommand(f"{__name__}:prompt", "Print what an agent is to be asked."),
-        "take": LazyCommand(
-            f"{__name__}:take", "Check an agent's answer on stdin, and write it to a file."
-        ),
-        "tasks": LazyCommand(
-            f"{__name__}:tasks", "Look at Task Master's results; changes none of them."
-        ),
-        "report": LazyCommand(f"{__name__}:report", "Write a report at the end of a turn."),
-    },
-    help="Turn tickets into a pack that works them off.",
-)
-
-STAGES = ("select", "implement", "verify", "docs", "regressions", "pr", "accept")
+_STAGE = click.Choice([stage.value for stage in AgentStage])
 _TASKS = (
     "found",
     "wanted",
@@ -166,17 +130,15 @@ _TASKS = (
 )
 _LONGEST_ANSWER = 4 * 1024 * 1024
 _AGENT = click.Choice(["codex", "gemini"])
-_out_dir = click.option(
-    "--out-dir",
-    default=".oraclepack/ticketify",
-    show_default=True,
-    metavar="DIR",
-    help="Where ticketify put its files.",
+_out_dir = option(
+    "--out-dir DIR", "Where ticketify put its files.", default=".oraclepack/ticketify"
 )
 
 
-@command("prompt", data="tickets-reply", examples=("oraclepack tickets prompt implement",))
-@click.argument("stage", type=click.Choice(STAGES))
+@command(
+    "prompt", group=tickets, data="tickets-reply", examples=("oraclepack tickets prompt implement",)
+)
+@click.argument("stage", type=_STAGE)
 @_out_dir
 def prompt(stage: str, out_dir: str, *, settings: Settings) -> Reply:
     """Print what an agent is to be asked.
@@ -188,13 +150,14 @@ def prompt(stage: str, out_dir: str, *, settings: Settings) -> Reply:
 
 @command(
     "take",
+    group=tickets,
     data="tickets-reply",
     changes="one file of the out dir",
     examples=('printf "%s\\n" "$answer" | oraclepack tickets take select',),
 )
-@click.argument("stage", type=click.Choice(STAGES))
-@click.option("--agent", type=_AGENT, default="gemini", show_default=True, help="Who answered.")
-@click.option("--missing", type=_AGENT, help="Record that this reviewer is not installed.")
+@click.argument("stage", type=_STAGE)
+@option("--agent", "Who answered.", default="gemini", type=_AGENT)
+@option("--missing", "Record that this reviewer is not installed.", type=_AGENT)
 @_out_dir
 def take(stage: str, agent: str, missing: str | None, out_dir: str, *, settings: Settings) -> Reply:
     """Check an agent's answer on stdin, and write it to a file.
@@ -210,6 +173,7 @@ def take(stage: str, agent: str, missing: str | None, out_dir: str, *, settings:
 
 @command(
     "tasks",
+    group=tickets,
     data="tickets-reply",
     changes="for made, kept, expanded, check and sync: a file of the out dir",
     exit_codes=(ExitCode.CONTRACT,),
@@ -230,6 +194,7 @@ def tasks(question: str, out_dir: str, *, settings: Settings) -> Reply:
 
 @command(
     "report",
+    group=tickets,
     data="tickets-reply",
     changes="one file of the out dir",
     exit_codes=(ExitCode.CONTRACT,),

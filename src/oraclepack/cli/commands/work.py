@@ -11,7 +11,7 @@ import click
 from msgspec.structs import asdict
 
 from oraclepack.answers.verification import Totals, VerifyPacksReport, VerifyReport
-from oraclepack.cli.command import Group, LazyCommand, command, command_words, logs_json
+from oraclepack.cli.command import Group, command, command_words, logs_json, option
 from oraclepack.cli.display import PackSessions
 from oraclepack.cli.render import to_stderr
 from oraclepack.cli.reply import Reply, ReplyError, Styled, partial_failure, rollback_notice
@@ -55,8 +55,8 @@ from oraclepack.work.publish_issues import PublishRequest, publish_run
     ),
 )
 @click.argument("packs", nargs=-1, metavar="[PACK|DIR]...", shell_complete=pack_files)
-@click.option("--run-dir", metavar="DIR", help="Check the outputs of this run.")
-def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> Reply:
+@option("--run-dir DIR", "Check the outputs of this run.")
+def verify(packs: tuple[str, ...], run_dir: str, settings: Settings) -> Reply:
     """Check outputs against their contract. Starts no process.
 
     Each declared output must exist and must not be empty; which sections it must have follows
@@ -69,7 +69,7 @@ def verify(packs: tuple[str, ...], run_dir: str | None, settings: Settings) -> R
     are for runs and change nothing here, and --output-verify=false is refused.
     """
     _refuse_nothing_to_do(settings)
-    report = verify_outputs(packs, settings, run_dir)
+    report = verify_outputs(packs, settings, run_dir or None)
     listed = report.packs
     ok = all(pack.ok for pack in listed)
     totals = report.totals
@@ -173,17 +173,15 @@ _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", 
         "oraclepack actionize --ask --max-cost 0.50",
     ),
 )
-@click.option("--run-dir", metavar="DIR", default="", help="The run; by default the newest one.")
-@click.option("--answers", metavar="DIR", default="", help="A plain directory of 01-*.md answers.")
-@click.option("--pack", metavar="PACK", default="", help="The pack that --answers belong to.")
-@click.option("--out-dir", metavar="DIR", default="", help="Write the files to this directory.")
+@option("--run-dir DIR", "The run; by default the newest one.")
+@option("--answers DIR", "A plain directory of 01-*.md answers.")
+@option("--pack PACK", "The pack that --answers belong to.")
+@option("--out-dir DIR", "Write the files to this directory.")
 @export_option
 @per_option
 @allow_rehearsal_option
-@click.option(
-    "--ask", is_flag=True, help="Let a model read answers that state no work; costs money."
-)
-@click.option("--ask-model", metavar="MODEL", default="", help="The model that --ask asks.")
+@option("--ask", "Let a model read answers that state no work; costs money.")
+@option("--ask-model MODEL", "The model that --ask asks.")
 def actionize(*, settings: Settings, **options: Any) -> Reply:
     """Turn answers into a backlog, a change plan and tracker files.
 
@@ -262,20 +260,16 @@ def _work_text(report: ActionizeReport, policy: YieldPolicy) -> tuple[str | Styl
     ),
 )
 @click.argument("targets", metavar="[RUN|PACK]", nargs=-1, shell_complete=run_ids)
-@click.option("--out", metavar="FILE", default="", help="Where to write it; `-` prints it.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["html", "md", "trace"]),
+@option("--out FILE", "Where to write it; `-` prints it.")
+@option(
+    "--format html|md|trace",
+    "A page, Markdown for a pull request, or a trace that Perfetto opens.",
+    name="form",
     default="html",
-    show_default=True,
-    help="A page, Markdown for a pull request, or a trace that Perfetto opens.",
 )
-@click.option("--redact", is_flag=True, help="Leave out prompts, source lines and logs.")
-@click.option(
-    "--site", metavar="DIR", default="", help="Write pages of all runs, and an index with trends."
-)
-@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@option("--redact", "Leave out prompts, source lines and logs.")
+@option("--site DIR", "Write pages of all runs, and an index with trends.")
+@option("--open", "Open the page in the browser.", name="opens")
 def report(
     targets: tuple[str, ...], *, out: str, opens: bool, settings: Settings, **options: Any
 ) -> Reply:
@@ -347,20 +341,12 @@ def _open(path: str) -> None:
     webbrowser.open(Path(path).absolute().as_uri())
 
 
-publish = Group(
-    "publish",
-    entries={
-        "github": LazyCommand(
-            f"{__name__}:publish_github",
-            "Create or update an issue on GitHub for each question of a run, or for each task.",
-        )
-    },
-    help="Publish the work of a run to a tracker.",
-)
+publish = Group("publish", "Publish the work of a run to a tracker.")
 
 
 @command(
     "github",
+    group=publish,
     data="publish-report",
     changes="the issues of the repository, and published.jsonl in the run directory",
     starts="requests to GitHub",
@@ -372,17 +358,11 @@ publish = Group(
         "oraclepack publish github --repo octo/shop --run-dir DIR --per task",
     ),
 )
-@click.option("--repo", metavar="OWNER/NAME", default="", help="By default that of git's origin.")
-@click.option("--run-dir", metavar="DIR", default="", help="The run; by default the newest one.")
+@option("--repo OWNER/NAME", "By default that of git's origin.")
+@option("--run-dir DIR", "The run; by default the newest one.")
 @per_option
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Only list what would be created or updated.",
-)
-@click.option(
-    "--allow-rehearsal", is_flag=True, help="Publish even what a rehearsal answered, marked so."
-)
+@option("--dry-run", "Only list what would be created or updated.")
+@option("--allow-rehearsal", "Publish even what a rehearsal answered, marked so.")
 def publish_github(
     repo: str,
     run_dir: str,
