@@ -10,7 +10,13 @@ import pytest
 
 from oraclepack.errors import MachineError, Refusal
 from oraclepack.journal.statuses import Move
-from oraclepack.run.quarantine import failed_folder, listed, move_to_quarantine, restore
+from oraclepack.run.quarantine import (
+    QuarantineEntry,
+    failed_folder,
+    listed,
+    move_to_quarantine,
+    restore,
+)
 from oraclepack.system import disk, file_moves
 from tests.faults import failing
 
@@ -44,6 +50,10 @@ def write(root: Path, path: str, data: bytes) -> Path:
     return place
 
 
+def in_quarantine(project: Path) -> tuple[QuarantineEntry, ...]:
+    return listed(project, project / "out/_failed")
+
+
 def aside(root: Path, *paths: str, attempt: int = 1) -> tuple[Move, ...]:
     return move_to_quarantine(root, root / "out/_failed", "run-x", "05", attempt, paths)
 
@@ -66,7 +76,9 @@ def test_nothing_in_quarantine_is_overwritten(project: Path) -> None:
     write(project, "out/05-a.md", b"second")
     aside(project, "out/05-a.md")
 
-    assert [(kept.attempt, kept.path.read_bytes()) for kept in listed(project / "out/_failed")] == [
+    assert [
+        (kept.attempt, (project / kept.path).read_bytes()) for kept in in_quarantine(project)
+    ] == [
         ("1", b"first"),
         ("1-2", b"second"),
     ]
@@ -93,9 +105,9 @@ def test_a_list_tells_where_everything_came_from(project: Path) -> None:
     write(project, "out/_failed/notes.txt", b"mine")
     write(project, "out/_failed/run-x/step-5/1/x", b"mine")
 
-    rows = [(kept.step, kept.attempt, kept.original) for kept in listed(project / "out/_failed")]
+    rows = [(kept.step_id, kept.attempt, kept.original) for kept in in_quarantine(project)]
     assert rows == [("05", "3", "out/05-a.md"), ("05", "3", "elsewhere/b.json")]
-    assert listed(project / "gone") == ()
+    assert listed(project, project / "gone") == ()
 
 
 @pytest.mark.parametrize(
@@ -117,7 +129,7 @@ def test_the_path_in_quarantine_is_relative_to_the_out_dir(
     (move,) = aside(project, path)
 
     assert move.target == f"out/_failed/run-x/step-05/1/{name}"
-    (kept,) = listed(project / "out/_failed")
+    (kept,) = in_quarantine(project)
     assert kept.original == os.path.normpath(path)
     restore(project, kept)
     assert (project / path).read_bytes() == b"1"
@@ -133,7 +145,7 @@ def test_two_files_with_the_same_path_in_quarantine_both_come_back(project: Path
         "out/_failed/run-x/step-05/1/docs/b.md",
         "out/_failed/run-x/step-05/1-2/docs/b.md",
     ]
-    for kept in listed(project / "out/_failed"):
+    for kept in in_quarantine(project):
         restore(project, kept)
     assert (project / "out/docs/b.md").read_bytes() == b"inside"
     assert (project / "docs/b.md").read_bytes() == b"outside"
@@ -143,7 +155,7 @@ def test_a_quarantine_of_0_1_0_still_comes_back(project: Path) -> None:
     write(project, "out/_failed/run-x/step-05/1/out/05-b.md", b"old")
     aside(project, "out/05-a.md")
 
-    old, new = sorted(listed(project / "out/_failed"), key=lambda kept: -len(kept.name))
+    old, new = sorted(in_quarantine(project), key=lambda kept: -len(kept.name))
 
     assert (old.original, new.original) == ("out/05-b.md", "out/05-a.md")
     restore(project, old)
@@ -154,7 +166,7 @@ def test_a_damaged_record_of_origins_is_passed_over(project: Path) -> None:
     aside(project, "out/05-a.md")
     write(project, "out/_failed/run-x/step-05/1.origins.json", b'{"files": [')
 
-    (kept,) = listed(project / "out/_failed")
+    (kept,) = in_quarantine(project)
 
     assert kept.original == "05-a.md"
 
@@ -165,7 +177,7 @@ def test_a_forged_record_of_origins_restores_nothing_outside(project: Path, plac
     forged = b'{"files": {"05-a.md": {"original": "%s"}}}' % place.encode()
     write(project, "out/_failed/run-x/step-05/1.origins.json", forged)
 
-    (kept,) = listed(project / "out/_failed")
+    (kept,) = in_quarantine(project)
 
     assert isinstance(restore(project, kept), Refusal)
 
@@ -173,34 +185,34 @@ def test_a_forged_record_of_origins_restores_nothing_outside(project: Path, plac
 @pytest.mark.usefixtures("any_disk")
 def test_a_file_comes_back(project: Path) -> None:
     aside(project, "out/05-a.md")
-    (kept,) = listed(project / "out/_failed")
+    (kept,) = in_quarantine(project)
     restore(project, kept)
 
     back = (project / "out/05-a.md").stat()
     assert (back.st_mode & 0o777, back.st_mtime_ns) == (0o640, 2_000_000_002)
-    assert listed(project / "out/_failed") == ()
+    assert in_quarantine(project) == ()
 
 
 def test_coming_back_overwrites_nothing(project: Path) -> None:
     aside(project, "out/05-a.md")
     write(project, "out/05-a.md", b"newer")
-    (kept,) = listed(project / "out/_failed")
+    (kept,) = in_quarantine(project)
     verdict = restore(project, kept)
 
     assert isinstance(verdict, Refusal)
     assert (project / "out/05-a.md").read_bytes() == b"newer"
-    assert kept.path.read_bytes() == b"first"
+    assert (project / kept.path).read_bytes() == b"first"
 
 
 def test_by_force_the_two_change_places(project: Path) -> None:
     aside(project, "out/05-a.md")
     write(project, "out/05-a.md", b"newer")
-    (kept,) = listed(project / "out/_failed")
+    (kept,) = in_quarantine(project)
     restore(project, kept, force=True)
 
     assert (project / "out/05-a.md").read_bytes() == b"first"
-    (other,) = listed(project / "out/_failed")
-    assert (other.attempt, other.path.read_bytes()) == ("1-2", b"newer")
+    (other,) = in_quarantine(project)
+    assert (other.attempt, (project / other.path).read_bytes()) == ("1-2", b"newer")
     assert other.original == "out/05-a.md"
 
 
@@ -209,7 +221,7 @@ def test_a_forged_quarantine_restores_nothing_outside(project: Path) -> None:
     write(project, "out/_failed/run-x/step-05/1/leaves/tmp/x", b"evil")
     write(project, "out/_failed/run-x/step-05/1/.git/hooks/post-commit", b"evil")
 
-    verdicts = [restore(project, kept) for kept in listed(project / "out/_failed")]
+    verdicts = [restore(project, kept) for kept in in_quarantine(project)]
     assert [type(verdict) for verdict in verdicts] == [Refusal, Refusal]
 
 
@@ -218,7 +230,10 @@ def test_a_refusing_disk_loses_nothing(project: Path, number: int) -> None:
     with failing(number), suppress(MachineError):
         aside(project, "out/05-a.md")
 
-    copies = [project / "out/05-a.md", *(kept.path for kept in listed(project / "out/_failed"))]
+    copies = [
+        project / "out/05-a.md",
+        *(project / kept.path for kept in in_quarantine(project)),
+    ]
     assert any(copy.exists() and copy.read_bytes() == b"first" for copy in copies)
 
 
@@ -232,7 +247,7 @@ def test_a_file_that_cannot_be_moved_leaves_nothing_in_quarantine(project: Path)
             aside(project, "out/05-a.md")
 
     assert answer.read_bytes() == b"first"
-    assert listed(project / "out/_failed") == ()
+    assert in_quarantine(project) == ()
 
 
 def test_copies_do_not_overwrite(project: Path) -> None:

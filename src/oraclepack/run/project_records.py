@@ -6,7 +6,7 @@ from pathlib import Path
 from oraclepack.calls.cache import CacheDetails, CacheExplanation, CacheList, CachePruneReport
 from oraclepack.journal.run_dir import run_ids
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.run import cache_queries, restore_files
+from oraclepack.run import cache_queries, quarantine
 from oraclepack.run.control_client import send_request
 from oraclepack.run.prune_runs import RunsPruneReport, prune_runs
 from oraclepack.run.quarantine import QuarantineList, QuarantineRestoreReport
@@ -150,13 +150,13 @@ class ProjectQuarantine:
 
     def list(self, pack: str | None = None) -> QuarantineList:
         """All of them, or those of the runs of one pack."""
-        return restore_files.list_quarantine(self._root, read_pack(Path(pack)) if pack else None)
+        return quarantine.list_quarantine(self._root, read_pack(Path(pack)) if pack else None)
 
     def restore(
         self, paths: Sequence[str], *, force: bool = False
     ) -> tuple[QuarantineRestoreReport, tuple[str, ...]]:
         """Bring files back to where they came from, all or none; also warnings."""
-        return restore_files.restore_files(self._root, paths, force=force)
+        return quarantine.restore_files(self._root, paths, force=force)
 
 
 class ForeignRecords:

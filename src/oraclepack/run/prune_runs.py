@@ -19,7 +19,7 @@ from oraclepack.journal.run_dir import OWN_NAMES, RunDir, is_run_id
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.journal.step_state import StepState
-from oraclepack.run.restore_files import find as find_quarantined
+from oraclepack.run.quarantine import find as find_quarantined
 from oraclepack.system import disk, files, locks, trust_key
 from oraclepack.system.backlog_notes import read_person_notes
 from oraclepack.system.clock import Clock, rfc3339
