@@ -66,8 +66,9 @@ def exit_codes() -> set[str]:
 
 def events(kind: type[msgspec.Struct] = Event) -> set[str]:
     modules()
-    tags = {str(each.__struct_config__.tag) for each in kind.__subclasses__()}
-    return tags.union(*(events(each) for each in kind.__subclasses__()))
+    kinds = kind.__subclasses__()  # what has some itself holds only their common fields
+    tags = {str(each.__struct_config__.tag) for each in kinds if not each.__subclasses__()}
+    return tags.union(*map(events, kinds))
 
 
 def directives() -> set[str]:

@@ -1,4 +1,4 @@
-"""The executor of a plan, with one step at a time or several."""
+"""The steps of a plan run, one at a time or several."""
 
 import threading
 
@@ -6,21 +6,23 @@ import pytest
 
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import StepId
-from oraclepack.run.executor import FixedThrottle, ThreadExecutor
+from oraclepack.run.execute import run_plan
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
 from oraclepack.run.planning.schedule import OnFailure, Progress
+from oraclepack.run.run_control import RunControl
 from oraclepack.shell.attempt import StopLevel
+from oraclepack.shell.stop import Stop
 
 
-class Switch:
-    """A stop that is only looked at."""
+class Switch(Stop):
+    """A stop whose first request can be waited for."""
 
     def __init__(self) -> None:
-        self.level = StopLevel.NONE
+        super().__init__()
         self.asked = threading.Event()
 
-    def ask(self, level: StopLevel) -> None:
-        self.level = max(self.level, level)
+    def ask(self, level: StopLevel, signal: int | None = None) -> None:
+        super().ask(level, signal)
         self.asked.set()
 
 
@@ -71,7 +73,7 @@ class Work:
 
 
 def driven(plan: Plan, work: Work, limit: int, policy: OnFailure, stop: Switch) -> Progress:
-    return ThreadExecutor(FixedThrottle(limit), policy).run(plan, work, stop)
+    return run_plan(plan, work, stop, RunControl(stop, limit), policy)
 
 
 @pytest.mark.parametrize("limit", [1, 3])
@@ -133,7 +135,7 @@ def test_trouble_between_steps_stops_the_run() -> None:
             raise OSError("no space")
 
     with pytest.raises(OSError, match="no space"):
-        ThreadExecutor(FixedThrottle(2), OnFailure.STOP).run(a_plan(9), work, stop, full)
+        run_plan(a_plan(9), work, stop, RunControl(stop, 2), OnFailure.STOP, full)
 
     assert stop.level is StopLevel.POLITE
     assert len(work.ran) < 9

@@ -6,26 +6,37 @@ starts without the call server and what that needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
+from oraclepack.calls.call_budget import settle_ended
+from oraclepack.calls.context import CallContext, CallOptions
+from oraclepack.calls.file_store import user_store
+from oraclepack.calls.handler import CallHandler
+from oraclepack.calls.server import Gateway
+from oraclepack.calls.store import CallStore
+from oraclepack.calls.waiting import settle_ended_tools
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import attempt_name, log_names
-from oraclepack.journal.statuses import INTERRUPTED
-from oraclepack.pack.model import PRELUDE, Prelude, plain_text
-from oraclepack.run.call_service import intercepted_calls
+from oraclepack.journal.statuses import INTERRUPTED, Status
+from oraclepack.pack.model import PRELUDE, Prelude, StepId, plain_text
 from oraclepack.run.control_server import ControlServer
-from oraclepack.run.executor import Executor, FixedThrottle, ThreadExecutor
-from oraclepack.run.planning.plan import Plan
-from oraclepack.run.planning.schedule import OnFailure
-from oraclepack.run.request import max_parallel
+from oraclepack.run.planning.plan import Plan, PlannedStep
+from oraclepack.run.planning.schedule import OnFailure, Progress, ready
+from oraclepack.run.request import max_parallel, store_of
 from oraclepack.run.run_control import RunControl
 from oraclepack.run.step import intercepted, run_step, with_calls
+from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
+from oraclepack.settings.declaration import Setting
 from oraclepack.shell.attempt import (
     Attempt,
     AttemptCallbacks,
@@ -33,18 +44,196 @@ from oraclepack.shell.attempt import (
     AttemptOutcome,
     ProcessIdentity,
     StopLevel,
+    StopSwitch,
 )
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.launch import environment_ahead
 from oraclepack.shell.log_files import last_lines
 from oraclepack.shell.prelude_snapshot import exit_trap, run_prelude
 from oraclepack.shell.stop import Stop
+from oraclepack.store.database import missing_driver
 from oraclepack.system import files
+from oraclepack.system.clock import draw
 from oraclepack.system.machine import this_machine
 from oraclepack.system.path_jail import AllowedPath, jail, read_content
+from oraclepack.system.secrets import Redactor
+from oraclepack.tools.oracle_attachments import RECORDS, OwnFiles
+from oraclepack.tools.providers import BROWSER
+from oraclepack.tools.tool_names import ORACLE
+from oraclepack.view.legacy_files import all_file_names
 
 if TYPE_CHECKING:
     from oraclepack.run.run import Run
+
+_BUDGET_LIMITS: dict[Setting[Any], str] = {
+    cs.MAX_COST: "cost",
+    cs.MAX_CALLS: "calls",
+    cs.MAX_TOKENS: "tokens",
+}
+"""The limits of a command that `runs set` may change, and what each is about."""
+CONCERNS_ALL = frozenset({"AUTH", "QUOTA", "MODEL_UNAVAILABLE"})
+"""Failures that the next question would meet too: nothing new begins, even with --keep-going."""
+_MOST_THREADS = 128
+"""Threads are made as steps need them; how many steps run is up to the control."""
+_LOOK_FOR_STOP = 0.2
+"""Seconds, while nothing runs and everything is paused."""
+
+
+@contextmanager
+def open_control(run: Run) -> Iterator[None]:
+    """Accept requests of other processes while this is open."""
+    run.control = RunControl(
+        run.stop,
+        max_parallel(run.settings),
+        answers_questions=run.request.arguments.detached,
+    )
+    with ControlServer(run.private, run.control, run.record.append) as server:
+        run.record.append(j.ControlOpened(socket=str(server.path)))
+        yield
+
+
+def execute(run: Run, planned: Plan) -> None:
+    """Run the steps of a plan, in threads; none begins where the prelude failed."""
+
+    def concerns_all(step_id: str) -> bool:
+        error = run.state.step(step_id).error
+        return error is not None and error.code in CONCERNS_ALL
+
+    policy = OnFailure.KEEP_GOING if run.request.keep_going else OnFailure.STOP
+    with _ready_for_steps(run) as is_ready:
+        if is_ready:
+            work = partial(run_step, run)
+            run_plan(planned, work, run.stop, run.control, policy, run.record.sync, concerns_all)
+
+
+@contextmanager
+def _ready_for_steps(run: Run) -> Iterator[bool]:
+    """The call server runs and so did the prelude; whether steps may follow.
+
+    Its exit trap runs after them.
+    """
+    out_dir = jail(run.root, f"{run.pack.out_dir}/x")
+    if run.request.makes_out_dir and isinstance(out_dir, AllowedPath):
+        files.make_directories(out_dir.path.parent)
+    # The login profile is asked now, so that the first step need not wait for its answer.
+    login_environment = environment_ahead(run.environment, str(run.root))
+    with nullcontext() if _logs_in_once(run) else login_environment:
+        run.attempts_before = run.dir.attempts_on_disk()
+        with _intercepted_calls(run):
+            is_ready = _prepare(run) is None
+            yield is_ready
+            if is_ready and run.stop.level is not StopLevel.AT_ONCE:
+                _tidy_up(run)
+        if is_ready:
+            _warn_if_pack_changed(run)
+
+
+def _warn_if_pack_changed(run: Run) -> None:
+    """Warn when the pack was changed while it ran: the next command would begin another run."""
+    now = read_content(Path(run.pack.path))
+    if now.data is not None and plain_text(now.data.decode("utf-8", "replace")) == run.pack.text:
+        return
+    what = "was changed" if now.data is not None else f"is {now.trouble}"
+    message = f"{run.pack.path} {what} since this command began; what ran is the older content"
+    run.warn(message, "pack")
+
+
+@contextmanager
+def _intercepted_calls(run: Run) -> Iterator[None]:
+    """While this is open, every call of a tool in a step is sent to oraclepack."""
+    calls = run.request.call_options
+    with _store_of(run, calls) as store:
+        context = _context(run, calls, store)
+        run.calls = CallHandler(context)
+        named = run.request.oracle_bin
+        run.gateway = Gateway(
+            run.calls.answer,
+            run.stop,
+            run.private,
+            run.user_environment or run.environment,
+            given=run.environment,
+            dotenv=run.dotenv,
+            spools=run.dir.logs,
+            programs={ORACLE: str(Path(named))} if named else None,
+            every_tool=run.request.is_rehearsal,
+        )
+        with run.gateway:
+            yield
+        for fault in run.gateway.faults:
+            raise fault
+        # What could not be settled while the store did not answer.
+        settle_ended(context, adopted=frozenset({ORACLE}))
+
+
+@contextmanager
+def _store_of(run: Run, calls: CallOptions) -> Iterator[CallStore]:
+    """What the calls share with other runs: the database of the settings, or the user's own."""
+    root, run_dir = run.root, run.dir.path
+    if not store_of(run.request):
+        with user_store(
+            root, run_dir, run.clock, use_cache=calls.use_cache, user=calls.user_answers
+        ) as store:
+            yield store
+        return
+    try:
+        from oraclepack.calls.fleet_store import fleet_store
+    except ImportError:
+        raise missing_driver() from None
+    timeout = calls.call_timeout
+    with fleet_store(
+        store_of(run.request),
+        root,
+        run_dir,
+        refresh=calls.refresh,
+        call_timeout=timeout,
+        lease=run.settings[cs.STORE_LEASE],
+        gives_up=lambda: run.stop.level is not StopLevel.NONE,
+    ) as store:
+        yield store
+
+
+def _own_files(run: Run) -> OwnFiles:
+    """What of this run and its pack no pattern of an attachment takes in."""
+    quarantine = Path(os.path.relpath(run.failed, run.root)).as_posix()
+    declared = (output.path.value for step in run.pack.steps for output in step.outputs)
+    return OwnFiles(
+        folders=(*RECORDS, quarantine),
+        files=all_file_names(run.pack.path),
+        outputs=tuple(path for path in declared if path),
+    )
+
+
+def _context(run: Run, calls: CallOptions, store: CallStore) -> CallContext:
+    """What the calls of a run share."""
+    control = run.control
+    context = CallContext(
+        root=run.root,
+        run_dir=run.dir.path,
+        run_id=run.dir.run_id,
+        pack=run.pack,
+        journal=run.record,
+        store=store,
+        clock=run.clock,
+        chance=draw,
+        options=calls,
+        redactor=Redactor.of(run.environment),
+        ask=run.request.ask,
+        desk=control if control.answers_questions else None,
+        is_paused=lambda: control.is_paused,
+        cancels=control.is_cancelled,
+        own_files=_own_files(run),
+    )
+    if run.request.ledger is not None:
+        context.shared.budget = run.request.ledger
+    if run.request.oracle_bin:
+        # What a program in the place of oracle asks without a key is its own affair.
+        context.shared.noted.add(BROWSER)
+    settle_ended(context, adopted=frozenset({ORACLE}))
+    settle_ended_tools(context)
+    for setting, what in _BUDGET_LIMITS.items():
+        change = partial(context.shared.budget.set_limit, what)
+        control.add_settable(setting.name, setting.kind.read, change)
+    return context
 
 
 def needs_running(prelude: Prelude | None, *, login_once: bool) -> bool:
@@ -58,7 +247,7 @@ def _logs_in_once(run: Run) -> bool:
     return run.settings[rs.LOGIN] == "once"
 
 
-def prepare(run: Run) -> StepError | None:
+def _prepare(run: Run) -> StepError | None:
     """Run the prelude and keep its state for the steps; its failure, if it fails."""
     prelude = run.pack.prelude
     if not needs_running(prelude, login_once=_logs_in_once(run)):
@@ -97,7 +286,7 @@ def prepare(run: Run) -> StepError | None:
     return error
 
 
-def tidy_up(run: Run) -> None:
+def _tidy_up(run: Run) -> None:
     """Run the prelude's EXIT trap, if it set one, now that no step needs its state any more."""
     if run.snapshot is None:
         return
@@ -147,73 +336,72 @@ def _error(run: Run, outcome: AttemptOutcome, stderr: str) -> StepError | None:
     return StepError(code="PRELUDE_FAILED", message=message)
 
 
-@contextmanager
-def ready_for_steps(run: Run) -> Iterator[bool]:
-    """The call server runs and so did the prelude; whether steps may follow.
+def run_plan(
+    plan: Plan,
+    work: Callable[[PlannedStep], Status],
+    stop: StopSwitch,
+    control: RunControl,
+    policy: OnFailure,
+    between: Callable[[], None] = lambda: None,
+    concerns_all: Callable[[StepId], bool] = lambda _: False,
+) -> Progress:
+    """Run steps as far as that goes: start what is ready, wait for one to end, repeat.
 
-    Its exit trap runs after them.
+    Nothing begins after `stop` was asked for, and nothing more after a failure that `concerns_all`.
+    `between` is called each time steps were started. When it or a step raises, the machine
+    itself has failed: the running steps are asked to stop, and the error is raised after they
+    have ended.
     """
-    out_dir = jail(run.root, f"{run.pack.out_dir}/x")
-    if run.request.makes_out_dir and isinstance(out_dir, AllowedPath):
-        files.make_directories(out_dir.path.parent)
-    # The login profile is asked now, so that the first step need not wait for its answer.
-    login_environment = environment_ahead(run.environment, str(run.root))
-    with nullcontext() if _logs_in_once(run) else login_environment:
-        run.attempts_before = run.dir.attempts_on_disk()
-        with intercepted_calls(run):
-            is_ready = prepare(run) is None
-            yield is_ready
-            if is_ready and run.stop.level is not StopLevel.AT_ONCE:
-                tidy_up(run)
-        if is_ready:
-            _warn_if_pack_changed(run)
+    progress = Progress()
+    trouble: BaseException | None = None
+    running: dict[Future[Status], StepId] = {}
+    with ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="step") as pool:
+        while True:
+            changed, limit = control.changed, control.max_parallel
+            next_steps: tuple[StepId, ...] = ()
+            if trouble is None and stop.level is StopLevel.NONE:
+                next_steps = ready(plan, progress, limit, policy)
+            is_held = bool(next_steps) and control.is_paused
+            for step_id in () if is_held else next_steps:
+                planned = plan.step(step_id)
+                assert planned is not None
+                running[pool.submit(work, planned)] = step_id
+                progress = replace(progress, running=progress.running | {step_id})
+            trouble = trouble or _trouble_of(between)
+            if trouble is not None:
+                stop.ask(StopLevel.POLITE)
+            if not running and not is_held:
+                break
+            patience = None if running else _LOOK_FOR_STOP
+            awaited: list[Future[Any]] = [*running, changed]
+            ended = set(wait(awaited, patience, FIRST_COMPLETED).done)
+            for future in sorted(ended & running.keys(), key=lambda one: running[one]):
+                step_id = running.pop(future)
+                failure = future.exception()
+                trouble = trouble or failure
+                status = Status.FAILED if failure is not None else future.result()
+                # A step that was stopped by a request of its own does not stop the others.
+                is_stopped = status is Status.PENDING and control.was_stopped(step_id)
+                progress = _ended(progress, step_id, status, is_stopped=is_stopped)
+                if status is Status.FAILED and concerns_all(step_id):
+                    policy = OnFailure.STOP
+    if trouble is not None:
+        raise trouble
+    return progress
 
 
-def _warn_if_pack_changed(run: Run) -> None:
-    """Warn when the pack was changed while it ran: the next command would begin another run."""
-    now = read_content(Path(run.pack.path))
-    if now.data is not None and plain_text(now.data.decode("utf-8", "replace")) == run.pack.text:
-        return
-    what = "was changed" if now.data is not None else f"is {now.trouble}"
-    message = f"{run.pack.path} {what} since this command began; what ran is the older content"
-    run.warn(message, "pack")
+def _trouble_of(action: Callable[[], None]) -> BaseException | None:
+    try:
+        action()
+    except Exception as trouble:  # noqa: BLE001 - raised by the loop once nothing runs any more
+        return trouble
+    return None
 
 
-CONCERNS_ALL = frozenset({"AUTH", "QUOTA", "MODEL_UNAVAILABLE"})
-"""Failures that the next question would meet too: nothing new begins, even with --keep-going."""
-
-
-@contextmanager
-def open_control(run: Run) -> Iterator[None]:
-    """Accept requests of other processes while this is open."""
-    run.control = RunControl(
-        run.stop,
-        max_parallel(run.settings),
-        answers_questions=run.request.arguments.detached,
-    )
-    with ControlServer(run.private, run.control, run.record.append) as server:
-        run.record.append(j.ControlOpened(socket=str(server.path)))
-        yield
-
-
-def execute(run: Run, planned: Plan) -> None:
-    """Run the steps of a plan, by the given executor or in threads of this process.
-
-    None begins where the prelude failed.
-    """
-    executor = run.request.executor or _threads(run)
-    with ready_for_steps(run) as is_ready:
-        if is_ready:
-            executor.run(planned, partial(run_step, run), run.stop, run.record.sync)
-
-
-def _threads(run: Run) -> Executor:
-    """The executor of a run that is given none."""
-    policy = OnFailure.KEEP_GOING if run.request.keep_going else OnFailure.STOP
-
-    def concerns_all(step_id: str) -> bool:
-        error = run.state.step(step_id).error
-        return error is not None and error.code in CONCERNS_ALL
-
-    throttle = run.control or FixedThrottle(max_parallel(run.settings))
-    return ThreadExecutor(throttle, policy, concerns_all)
+def _ended(progress: Progress, step_id: StepId, status: Status, *, is_stopped: bool) -> Progress:
+    running = progress.running - {step_id}
+    if is_stopped:
+        return replace(progress, running=running, stopped=progress.stopped | {step_id})
+    if status in {Status.FAILED, Status.PENDING}:
+        return replace(progress, running=running, failed=progress.failed | {step_id})
+    return replace(progress, running=running, finished=progress.finished | {step_id})

@@ -53,7 +53,6 @@ from oraclepack.tools.tool_names import ORACLE, TOOLS
 
 if TYPE_CHECKING:
     from oraclepack.calls.call_budget import CommandLedger
-    from oraclepack.run.executor import Executor
     from oraclepack.run.run import RunResult
 
 _SHA256 = re.compile("[0-9a-fA-F]{64}")
@@ -247,8 +246,6 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     display: Display | None = None
     ask: Ask | None = None
     """Asks the person at the terminal; None where there is none."""
-    executor: Executor | None = None
-    """Who runs the steps; None for threads of this process."""
     ledger: CommandLedger | None = None
     """What the command has spent, where it runs several packs."""
     adjust_calls: Callable[[CallOptions], CallOptions] = lambda options: options

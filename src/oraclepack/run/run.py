@@ -140,6 +140,12 @@ def run_pack(
 class Run(LockedRun):
     """One command at work on one run."""
 
+    control: RunControl
+    """Requests of other processes to the command, while it waits or steps run."""
+    calls: CallHandler
+    gateway: Gateway
+    """The call server between the steps and the tools, while steps run."""
+
     def __init__(
         self,
         request: RunRequest,
@@ -167,11 +173,6 @@ class Run(LockedRun):
         """What a rehearsal's steps would inherit in a real run; None where they do."""
         self.dotenv: Callable[[str], dict[str, str]] = lambda _: {}
         """What the `.env` of the project says for a directory of its copy, which has none."""
-        self.calls: CallHandler | None = None
-        self.gateway: Gateway | None = None
-        """The call server between the steps and the tools, while steps run."""
-        self.control: RunControl | None = None
-        """Requests of other processes to the command, while steps run."""
         self._began = clock.monotonic_ns()
 
     def token(self, step: str, attempt: int) -> str:

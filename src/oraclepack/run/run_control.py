@@ -1,7 +1,7 @@
 """Requests to a running command: stop, pause, resume, set, answer.
 
-The thread of the control server (`run/control_server.py`) passes them to `RunControl`. The
-executor, the steps and the calls read its state.
+The thread of the control server (`run/control_server.py`) passes them to `RunControl`. What
+starts the steps, the steps and the calls read its state.
 """
 
 import signal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from signal import Signals
 from typing import TYPE_CHECKING
@@ -66,9 +66,6 @@ def intercepted(run: Run, attempt: Attempt, stop: Stop | None = None) -> Iterato
     `stop` is that of its step, where it has one.
     """
     gateway = run.gateway
-    if gateway is None:
-        yield attempt
-        return
     guarded = replace(
         attempt,
         env=gateway.shims.environment(attempt.env),
@@ -87,10 +84,7 @@ def intercepted(run: Run, attempt: Attempt, stop: Stop | None = None) -> Iterato
 
 def with_calls(run: Run, attempt: Attempt, callbacks: AttemptCallbacks) -> AttemptCallbacks:
     """The callbacks of an attempt whose calls are not to be cut off."""
-    gateway = run.gateway
-    if gateway is None:
-        return callbacks
-    attempts = gateway.attempts
+    attempts = run.gateway.attempts
 
     def announce() -> None:
         if run.stop.level is not StopLevel.NONE:
@@ -149,17 +143,17 @@ def run_step(run: Run, planned: PlannedStep) -> Status:
     )
     tree = watched_tree(run, step, attempt.number, policy_of(step))
     with (
-        _stopping(run, step.id) as stop,
+        run.control.step_stop(step.id) as stop,
         tree as watched,
         intercepted(run, attempt, stop) as guarded,
     ):
         outcome = run_attempt(guarded, stop, _watch(run, attempt), run.clock)
         stopped = stop.level is not StopLevel.NONE
-        seen = run.gateway.attempts.arrived(attempt) if run.gateway else None
-    attached |= run.calls.attached(step.id, attempt.number) if run.calls else {}
+        seen = run.gateway.attempts.arrived(attempt)
+    attached |= run.calls.attached(step.id, attempt.number)
     record_outputs(run, step, attempt.number, succeeded=outcome.ok)
     judged = _with_tree(_judge(run, step, attempt, outcome, stopped=stopped), run, watched)
-    if seen is not None and judged.status is not Status.SKIPPED:
+    if judged.status is not Status.SKIPPED:
         judged = _with_unseen(judged, run, step, attempt, seen)
     _record_leftovers(run, step, outcome)
     if judged.status in _UNFINISHED:
@@ -179,13 +173,6 @@ def run_step(run: Run, planned: PlannedStep) -> Status:
     )
     _record_head(run, step.id)
     return judged.status
-
-
-def _stopping(run: Run, step_id: str) -> AbstractContextManager[Stop]:
-    """What stops this step: its own stop, or that of the run alone."""
-    if run.control is None:
-        return nullcontext(run.stop)
-    return run.control.step_stop(step_id)
 
 
 def _record_head(run: Run, step_id: str) -> None:
