@@ -163,6 +163,11 @@ class StepState(msgspec.Struct, frozen=True):
         """What can be taken back next."""
         return self.changes[-1] if self.changes else None
 
+    def outcomes(self, attempt: int) -> tuple[j.InvocationOutcome, ...]:
+        """What became of the calls of an attempt, the last one first."""
+        ends = (call.outcome for call in self.invocations if call.attempt == attempt)
+        return tuple(sorted((one for one in ends if one is not None), key=lambda one: -one.seq))
+
     def last_invocations(self) -> tuple[Invocation, ...]:
         """The calls of the last attempt."""
         return tuple(call for call in self.invocations if call.attempt == self.attempts)

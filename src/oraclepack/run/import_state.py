@@ -16,7 +16,7 @@ from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import Pack, Step, command_hash
 from oraclepack.run.planning.plan import Decision, Plan
 from oraclepack.run.revise import revise
-from oraclepack.run.step_outputs import attached_hashes, record_outputs, verify_outputs
+from oraclepack.run.step_outputs import StepOutputs, attached_hashes
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.ownership import came_with_repository
@@ -132,7 +132,7 @@ def adopt_answers(run: Run, planned: Plan) -> None:
                     step=step.id,
                     attempt=0,
                     status=Status.OK,
-                    verification=verify_outputs(run, step),
+                    verification=StepOutputs(run, step, 0).verify(),
                     attached=attached_hashes(run, step),
                     command_hash=one.command_hash,
                 )
@@ -148,13 +148,13 @@ def _take(run: Run, step: Step, hashes: Mapping[str, str]) -> bool:
         message = f"it succeeded there and runs again: {reason}"
         run.warn(message, "import", step.id)
         return False
-    record_outputs(run, step, before.attempts, succeeded=True)
+    StepOutputs(run, step, before.attempts).record(succeeded=True)
     run.record.append(
         j.StepFinished(
             step=step.id,
             attempt=before.attempts,
             status=Status.OK,
-            verification=verify_outputs(run, step),
+            verification=StepOutputs(run, step, 0).verify(),
             attached=attached_hashes(run, step),
             imported=True,
             command_hash=command_hash(run.pack, step),

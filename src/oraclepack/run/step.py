@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from signal import Signals
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from oraclepack.answers.verification import describe_failure
@@ -20,19 +19,7 @@ from oraclepack.journal.statuses import AWAITED, BUDGET, INTERRUPTED, Status, Ve
 from oraclepack.pack.model import Step
 from oraclepack.pack.tree_policy import TreePolicy, TreePolicyResult, policy_of
 from oraclepack.run.planning.plan import PlannedStep
-from oraclepack.run.step_outputs import (
-    attached_hashes,
-    back_up_outputs,
-    declared_paths,
-    found_before,
-    is_same,
-    output_content,
-    place_of,
-    quarantine_earlier,
-    record_outputs,
-    restore_removed,
-    verify_outputs,
-)
+from oraclepack.run.step_outputs import StepOutputs, attached_hashes
 from oraclepack.run.tree_guard import watched_tree
 from oraclepack.run.unseen_calls import ALLOWED, ESCAPED, describe_unseen, unseen_calls
 from oraclepack.settings import run_settings as rs
@@ -110,25 +97,17 @@ _UNMET = frozenset({"CONTRACT", "EMPTY_ANSWER", "NO_OUTPUT"})
 """Codes of calls whose answer is not what the step promised."""
 
 
-class AttemptVerdict(msgspec.Struct, frozen=True):
-    """The result of an attempt."""
-
-    status: Status
-    error: StepError | None = None
-    skip_reason: str | None = None
-    verification: Verification | None = None
-
-
 def run_step(run: Run, planned: PlannedStep) -> Status:
     """Run a step once; everything about it is in the journal when this returns."""
     step = run.pack.step(planned.step_id)
     assert step is not None
     attached = attached_hashes(run, step)
-    if run.state.step(step.id).status is Status.RUNNING:
-        restore_removed(run, step)  # it was killed
-    quarantine_earlier(run, step)
     attempt = _attempt(run, step)
-    back_up_outputs(run, step, attempt.number)
+    outputs = StepOutputs(run, step, attempt.number)
+    if run.state.step(step.id).status is Status.RUNNING:
+        outputs.restore_removed()  # it was killed
+    outputs.quarantine_earlier()
+    outputs.back_up()
     stdout, stderr = log_names(step.id, attempt.number)
     run.record.append(
         j.StepStarted(
@@ -151,28 +130,25 @@ def run_step(run: Run, planned: PlannedStep) -> Status:
         stopped = stop.level is not StopLevel.NONE
         seen = run.gateway.attempts.arrived(attempt)
     attached |= run.calls.attached(step.id, attempt.number)
-    record_outputs(run, step, attempt.number, succeeded=outcome.ok)
-    judged = _with_tree(_judge(run, step, attempt, outcome, stopped=stopped), run, watched)
-    if judged.status is not Status.SKIPPED:
-        judged = _with_unseen(judged, run, step, attempt, seen)
-    _record_leftovers(run, step, outcome)
-    if judged.status in _UNFINISHED:
-        restore_removed(run, step)
-    run.record.append(
-        j.StepFinished(
-            step=step.id,
-            attempt=attempt.number,
-            status=judged.status,
-            exit_code=outcome.exit_code,
-            error=judged.error,
-            skip_reason=judged.skip_reason,
-            verification=judged.verification,
-            duration_ms=round(outcome.duration * 1000),
-            attached=attached,
-        )
+    outputs.record(succeeded=outcome.ok)
+    end = j.StepFinished(
+        step=step.id,
+        attempt=attempt.number,
+        status=Status.OK,
+        exit_code=outcome.exit_code,
+        duration_ms=round(outcome.duration * 1000),
+        attached=attached,
     )
+    end = _judged(end, run, outputs, attempt, outcome, stopped=stopped)
+    end = _with_tree(end, run, watched)
+    if end.status is not Status.SKIPPED:
+        end = _with_unseen(end, run, step, outputs, seen)
+    _record_leftovers(run, step, outcome)
+    if end.status in _UNFINISHED:
+        outputs.restore_removed()
+    run.record.append(end)
     _record_head(run, step.id)
-    return judged.status
+    return end.status
 
 
 def _record_head(run: Run, step_id: str) -> None:
@@ -184,42 +160,41 @@ def _record_head(run: Run, step_id: str) -> None:
         run.record.append(j.HeadRecorded(sha=sha, step=step_id))
 
 
-def _with_tree(judged: AttemptVerdict, run: Run, watched: TreePolicyResult) -> AttemptVerdict:
+def _with_tree(end: j.StepFinished, run: Run, watched: TreePolicyResult) -> j.StepFinished:
     """A step that touched what is not its own has failed, where its policy is strict."""
     strict = run.settings[STRICT] or watched.policy is TreePolicy.OWNED
-    if judged.status in _UNFINISHED or not watched.strange or not strict:
-        return judged
-    return AttemptVerdict(
-        Status.FAILED,
-        StepError(code="TREE_CHANGED", message=watched.message),
-        verification=judged.verification,
-    )
+    if end.status in _UNFINISHED or not watched.strange or not strict:
+        return end
+    return _failed(end, StepError(code="TREE_CHANGED", message=watched.message))
+
+
+def _failed(end: j.StepFinished, error: StepError) -> j.StepFinished:
+    return replace(end, status=Status.FAILED, error=error, skip_reason=None)
 
 
 def _with_unseen(
-    judged: AttemptVerdict,
+    end: j.StepFinished,
     run: Run,
     step: Step,
-    attempt: Attempt,
+    outputs: StepOutputs,
     seen: tuple[ArrivedCall, ...],
-) -> AttemptVerdict:
+) -> j.StepFinished:
     """A step whose calls did not all reach us has failed, unless the user allows that."""
     prelude = run.pack.prelude
     unseen = unseen_calls(
         step,
         [(call.tool, call.argv) for call in seen],
-        new := _new_outputs(run, step, attempt.number),
+        new := outputs.new(),
         prelude.script if prelude else None,
-        succeeded=judged.status is Status.OK,
+        succeeded=end.status is Status.OK,
     )
     if not unseen:
-        return judged
+        return end
     message = describe_unseen(unseen, new)
-    if judged.status is not Status.OK or run.settings[rs.ALLOW_UNSEEN_CALLS]:
+    if end.status is not Status.OK or run.settings[rs.ALLOW_UNSEEN_CALLS]:
         run.warn(message, "escaped", step.id)
-        return judged
-    error = StepError(code=ESCAPED, message=f"{message}; {ALLOWED}")
-    return AttemptVerdict(Status.FAILED, error, verification=judged.verification)
+        return end
+    return _failed(end, StepError(code=ESCAPED, message=f"{message}; {ALLOWED}"))
 
 
 def _attempt(run: Run, step: Step) -> Attempt:
@@ -267,48 +242,60 @@ def _watch(run: Run, attempt: Attempt) -> AttemptCallbacks:
     return with_calls(run, attempt, AttemptCallbacks(on_started=started, on_idle=idle))
 
 
-def _judge(
-    run: Run, step: Step, attempt: Attempt, outcome: AttemptOutcome, *, stopped: bool
-) -> AttemptVerdict:
-    failure = _failure(run, attempt, outcome)
-    refused = _not_done(run, attempt)
+def _judged(
+    end: j.StepFinished,
+    run: Run,
+    outputs: StepOutputs,
+    attempt: Attempt,
+    outcome: AttemptOutcome,
+    *,
+    stopped: bool,
+) -> j.StepFinished:
+    """The end of an attempt with what became of it."""
+    failure = _failure(run, outputs, attempt, outcome)
+    refused = _not_done(outputs, attempt)
     if refused is not None and (failure is None or failure.code != INTERRUPTED):
         # Nothing is wrong with it, and what it paid for is kept: the next command runs it again.
-        return AttemptVerdict(Status.PENDING, refused)
+        return replace(end, status=Status.PENDING, error=refused)
     if failure is not None:
         # What a call missed is counted over many runs, like what the step itself finds missing.
         unmet = failure.code in _UNMET and run.settings[rs.OUTPUT_VERIFY]
-        verified = verify_outputs(run, step, attempt.number) if unmet else None
+        verified = outputs.verify() if unmet else None
         if verified is not None and failure.code == "CONTRACT" and verified.failures:
-            failure = msgspec.structs.replace(failure, message=_lacks(verified))
+            failure = replace(failure, message=_lacks(verified))
         # Stopped, not failed: the next command runs it as one that is still to be done.
         is_pending = failure.code == INTERRUPTED and stopped
         status = Status.PENDING if is_pending else Status.FAILED
-        return AttemptVerdict(status, failure, verification=verified)
-    if not _new_outputs(run, step, attempt.number):
+        return replace(end, status=status, error=failure, verification=verified)
+    if not outputs.new():
         skipped = skip_line(attempt.stdout_log)
         if skipped is not None:
-            return AttemptVerdict(Status.SKIPPED, skip_reason=skipped)
+            return replace(end, status=Status.SKIPPED, skip_reason=skipped)
     if not run.settings[rs.OUTPUT_VERIFY]:
-        return AttemptVerdict(Status.OK)
-    verification = verify_outputs(run, step, attempt.number)
+        return end
+    verification = outputs.verify()
     for doubt in verification.doubts:
         message = f"{doubt.path}:{doubt.line} is doubtful: {doubt.message}"
-        run.warn(message, "doubtful", step.id)
+        run.warn(message, "doubtful", attempt.step)
+    end = replace(end, verification=verification)
     if verification.passed:
-        return AttemptVerdict(Status.OK, verification=verification)
-    error = _unmet(run, verification, _failed_calls(run, attempt))
-    return AttemptVerdict(Status.FAILED, error, verification=verification)
+        return end
+    return _failed(end, _unmet(outputs, verification, _failed_calls(outputs, attempt)))
 
 
-def _failure(run: Run, attempt: Attempt, outcome: AttemptOutcome) -> StepError | None:
+def _failure(
+    run: Run, outputs: StepOutputs, attempt: Attempt, outcome: AttemptOutcome
+) -> StepError | None:
     ended = _ended_early(attempt, outcome)
     if ended is not None or outcome.exit_code == 0:
         return ended
-    for call in _failed_calls(run, attempt):
+    for call in _failed_calls(outputs, attempt):
         if (call.exit_code or 1) == outcome.exit_code:
             return call.error
-    message = f"exit code {outcome.exit_code}{_signal(outcome.exit_code or 0)}"
+    code, name = outcome.exit_code or 0, ""
+    with suppress(ValueError):  # which signal it stands for, by the convention of shells
+        name = f" ({Signals(code - SIGNALLED).name})"
+    message = f"exit code {outcome.exit_code}{name}"
     log = run.dir.path / log_names(attempt.step, attempt.number)[1]
     reason = last_words("\n".join(last_lines(log, _REASON_LINES)))
     return StepError(code="EXIT_CODE", message=f"{message}: {reason}" if reason else message)
@@ -332,58 +319,35 @@ def _ended_early(attempt: Attempt, outcome: AttemptOutcome) -> StepError | None:
             return None
 
 
-def _not_done(run: Run, attempt: Attempt) -> StepError | None:
+def _not_done(outputs: StepOutputs, attempt: Attempt) -> StepError | None:
     """The call that did not fit the budget, or whose answer its provider still computes.
 
     Unless its question was answered in the end.
 
     A step may continue after it, but without the answer it is not done.
     """
-    invocations = run.state.step(attempt.step).invocations
-    outcomes = [one.outcome for one in invocations if one.attempt == attempt.number and one.outcome]
+    outcomes = outputs.state.outcomes(attempt.number)
     answered = {outcome.output_path for outcome in outcomes if outcome.ok}
-    for outcome in sorted(outcomes, key=lambda one: -one.seq):
+    for outcome in outcomes:
         error = outcome.error
-        if (
-            error is not None
-            and error.code in {AWAITED, BUDGET}
-            and outcome.output_path not in answered
-        ):
+        is_answered = outcome.output_path in answered
+        if error is not None and error.code in {AWAITED, BUDGET} and not is_answered:
             return error
     return None
 
 
-def _signal(code: int) -> str:
-    """Which signal an exit code stands for, by the convention of shells."""
-    try:
-        return f" ({Signals(code - SIGNALLED).name})"
-    except ValueError:
-        return ""
-
-
-def _failed_calls(run: Run, attempt: Attempt) -> list[j.InvocationOutcome]:
+def _failed_calls(outputs: StepOutputs, attempt: Attempt) -> list[j.InvocationOutcome]:
     """The calls of the attempt that failed, the last one first: most likely the step's reason."""
-    invocations = run.state.step(attempt.step).invocations
-    outcomes = [one.outcome for one in invocations if one.attempt == attempt.number and one.outcome]
-    failed = [outcome for outcome in outcomes if outcome.error is not None]
-    return sorted(failed, key=lambda outcome: -outcome.seq)
+    outcomes = outputs.state.outcomes(attempt.number)
+    return [outcome for outcome in outcomes if outcome.error is not None]
 
 
-def _new_outputs(run: Run, step: Step, attempt: int) -> frozenset[str]:
-    """The declared outputs that are there and are not merely the previous files."""
-    before = found_before(run, step)
-    return frozenset(
-        path
-        for path in declared_paths(step)
-        if (now := output_content(run, step, attempt, path).data) is not None
-        and not is_same(now, before.get(path))
-    )
-
-
-def _unmet(run: Run, verification: Verification, calls: list[j.InvocationOutcome]) -> StepError:
+def _unmet(
+    outputs: StepOutputs, verification: Verification, calls: list[j.InvocationOutcome]
+) -> StepError:
     unreadable = [failure for failure in verification.failures if failure.io_error]
     if unreadable:
-        missing = {place_of(run, failure.path) for failure in unreadable}
+        missing = {outputs.place_of(failure.path) for failure in unreadable}
         for call in calls:
             if call.output_path in missing and call.error is not None:
                 return call.error
