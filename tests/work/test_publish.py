@@ -1,6 +1,7 @@
 """`publish github` against a server that behaves like GitHub."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,15 +16,14 @@ from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import GITHUB_API_URL
 from oraclepack.view.report.schemas import schema_of
 from oraclepack.work.backlog import IssuesPer
-from oraclepack.work.github_client import (
+from oraclepack.work.github import (
     PUBLIC_API,
     checked_base,
     repository_at,
     token_of,
     web_address,
 )
-from oraclepack.work.publish_issues import PublishReport, PublishRequest, publish_run
-from oraclepack.work.publish_plan import merged_body
+from oraclepack.work.publish import PublishReport, PublishRequest, merged_body, publish_run
 from oraclepack.work.trackers import END_MARK
 from tests.cli.answers import answer
 from tests.events import write_journal
@@ -275,6 +275,65 @@ def test_what_the_owner_of_the_token_filed_is_found_without_rights(publish: Publ
     assert publish.actions() == [(n, "unchanged") for n in (1, 2, 3)]
 
 
+GH = """#!{python}
+import json, sys, urllib.error, urllib.request
+method, url = sys.argv[4:6]
+assert sys.argv[1:4] == ["api", "--include", "--method"] and url.startswith("https://git.example/")
+body = sys.stdin.buffer.read() or None
+url = url.replace("https://git.example", "{server}")
+request = urllib.request.Request(url, body, {{"Authorization": "Bearer {token}"}}, method=method)
+try:
+    reply = urllib.request.urlopen(request)
+except urllib.error.HTTPError as error:
+    reply = error
+print(f"HTTP/2.0 {{reply.status}} said", end="\\r\\n")
+for name, value in reply.headers.items():
+    print(f"{{name}}: {{value}}".replace("{server}", "https://git.example"), end="\\r\\n")
+print(end="\\r\\n")
+print(reply.read().decode(), end="")
+print("gh: said (HTTP)", file=sys.stderr)
+sys.exit(reply.status >= 400)
+"""
+
+
+@pytest.fixture
+def with_gh(publish: Publishing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Publishing:
+    """A program `gh` on PATH that has a login of its own; no token is set."""
+    program = tmp_path / "bin" / "gh"
+    program.parent.mkdir()
+    text = GH.format(python=sys.executable, server=publish.server.url, token=TOKEN)
+    program.write_text(text)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.delenv("GH_TOKEN")
+    return publish
+
+
+def test_gh_is_asked_where_it_is_installed(with_gh: Publishing) -> None:
+    with_gh.server.troubles.append(on_create(2, refusal(429, Retry_After="7")))
+    first = with_gh.actions(api_url="https://git.example")
+
+    assert first == [(n, "created") for n in (1, 2, 3)]
+    assert 7.0 in with_gh.pauses
+    assert with_gh.actions(api_url="https://git.example") == [(n, "unchanged") for n in (1, 2, 3)]
+
+
+def test_what_gh_cannot_do_is_said(with_gh: Publishing) -> None:
+    with_gh.server.troubles.append(on_create(1, refusal(403, "Resource not accessible")))
+    report = with_gh(api_url="https://git.example")
+
+    assert "GitHub answered 403: Resource not accessible" in report.error
+
+
+def test_a_gh_without_a_login_has_sent_nothing(with_gh: Publishing, tmp_path: Path) -> None:
+    text = "#!/bin/sh\necho 'please run: gh auth login' >&2\nexit 4\n"
+    (tmp_path / "bin" / "gh").write_text(text)
+    report = with_gh(api_url="https://git.example")
+
+    assert "please run: gh auth login" in report.error
+    assert with_gh.server.requests == []
+
+
 LIMITS = [
     pytest.param(refusal(429, Retry_After="7"), 7.0, id="too many requests"),
     pytest.param(refusal(403, Retry_After="9"), 9.0, id="a secondary limit with a time"),
@@ -376,7 +435,7 @@ def markers(server: GithubServer) -> int:
 PUBLISH = """
 import sys
 from pathlib import Path
-from oraclepack.work.publish_issues import PublishRequest, publish_run
+from oraclepack.work.publish import PublishRequest, publish_run
 root, run, url, settle = sys.argv[1:]
 request = PublishRequest("octo/shop", run, api_url=url, settle=float(settle), write_pause=0.0)
 sys.exit(not publish_run(request, Path(root)).report.ok)

@@ -33,7 +33,7 @@ from oraclepack.view.report.site import write_site
 from oraclepack.view.report.write import ReportFile, write_report
 from oraclepack.work.actionize import actionize_and_weigh
 from oraclepack.work.backlog import ActionizeReport, IssuesPer
-from oraclepack.work.publish_issues import PublishRequest, publish_run
+from oraclepack.work.publish import PublishRequest, publish_run
 
 
 @command(
@@ -374,7 +374,8 @@ def publish_github(
 ) -> Reply:
     """Create or update an issue on GitHub for each question of a run, or for each task.
 
-    The token is read from GH_TOKEN or GITHUB_TOKEN. An issue is found again by a marker in its
+    Requests go through `gh api` where gh is installed, else the token is read from GH_TOKEN or
+    GITHUB_TOKEN. An issue is found again by a marker in its
     text, so the same command a second time changes nothing, and after a kill it continues without
     a duplicate. Closed issues are not touched. Ticks, titles and text that people wrote around
     the marked part stay. What was published is recorded in published.jsonl of the run.

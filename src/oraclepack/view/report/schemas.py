@@ -39,7 +39,7 @@ SCHEMAS = {
     "skills-check": ("oraclepack.authoring.skills:SkillsCheck", 2),
     "actionize-report": ("oraclepack.work.backlog:ActionizeReport", 2),
     "followup-report": ("oraclepack.pipeline.run_followup:FollowupReport", 1),
-    "publish-report": ("oraclepack.work.publish_issues:PublishReport", 1),
+    "publish-report": ("oraclepack.work.publish:PublishReport", 1),
     "record": ("oraclepack.work.backlog:Record", 3),
     "ticketify-report": ("oraclepack.view.report.schemas:_ticketify", 2),
     "tickets-reply": ("oraclepack.tickets.ticketify:TicketsReply", 2),
