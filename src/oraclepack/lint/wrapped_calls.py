@@ -10,39 +10,21 @@ from msgspec.structs import replace
 
 from oraclepack.lint.finding import Edit, Fix
 from oraclepack.pack.model import Pack
-from oraclepack.pack.script import Comment, Script, SimpleCommand, Span, Word
+from oraclepack.pack.script import Comment, Script, SimpleCommand, Span
 from oraclepack.pack.tool_call import ToolCall
 from oraclepack.tools.argv import LostValue, lost_values, parse_argv
-from oraclepack.tools.flag_tables import Role, table_of
+from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.tool_names import ORACLE, SPELLINGS
 
 
 def losses(call: ToolCall) -> tuple[LostValue, ...]:
     """What gets lost in a call, as places in its list of words."""
-    if _loses_nothing(call):
-        return ()
-    table = table_of(ORACLE)
-    loose = [index for index, word in enumerate(call.argv) if word.splits]
-    return lost_values(table, parse_argv(table, [word.value for word in call.argv], loose))
-
-
-def _loses_nothing(call: ToolCall) -> bool:
-    """Whether the parsed call shows it, so that its words need not be read again.
-
-    The question has its flag, no certain word stands without one, and no file has a comma.
-    """
-    if call.tool != ORACLE or any(map(_is_partial, call.argv)):
-        return False
-    if any(word.value is not None for word in call.operands):
-        return False
-    has_prompt = any(flag.role == Role.PROMPT for flag in call.flags)
-    files = (flag.value for flag in call.flags if flag.role == Role.ATTACHMENT)
-    return has_prompt and not any("," in (word.value or "") for word in files if word is not None)
-
-
-def _is_partial(word: Word) -> bool:
-    """Known in part: a call is read with that part, its losses without it."""
-    return word.value is None and word.beginning != ""
+    table, parsed = table_of(ORACLE), call.parsed
+    if any(word.value is None and word.beginning for word in call.argv):
+        # Known in part: a call is read with that part, its losses without it.
+        loose = [index for index, word in enumerate(call.argv) if word.splits]
+        parsed = parse_argv(table, [word.value for word in call.argv], loose)
+    return lost_values(table, parsed)
 
 
 _FLAG = re.compile(r"--?[A-Za-z]")

@@ -1,6 +1,5 @@
 """How many questions a pack asks."""
 
-import functools
 import re
 from collections.abc import Iterable
 
@@ -10,7 +9,7 @@ from oraclepack.pack.contract import by_suffix
 from oraclepack.pack.model import META_BLOCK, META_OPENS, Pack, Step
 from oraclepack.pack.script import Word
 from oraclepack.pack.tool_call import ToolCall
-from oraclepack.tools.flag_tables import Effect, Role, table_of
+from oraclepack.tools.flag_tables import Effect, Role
 from oraclepack.tools.tool_names import ORACLE
 
 
@@ -84,13 +83,7 @@ def is_question(call: ToolCall) -> bool:
     """An oracle call that puts a question, unlike `oracle status` or `oracle --dry-run`."""
     if call.tool != ORACLE or call.subcommand is not None:
         return False
-    return _showing_flags().isdisjoint([flag.name for flag in call.flags])
-
-
-@functools.cache
-def _showing_flags() -> frozenset[str]:
-    flags = table_of(ORACLE).root.flags
-    return frozenset(spec.name for spec in flags if spec.effect is Effect.INSPECT)
+    return not any(use.spec.effect is Effect.INSPECT for use in call.parsed.flags)
 
 
 def asking_calls(step: Step) -> tuple[ToolCall, ...]:
@@ -120,10 +113,10 @@ def question_groups(step: Step) -> tuple[tuple[ToolCall, ...], ...]:
 
 def destinations(call: ToolCall) -> tuple[Word, ...]:
     """Where the answer of a call goes: its last output flag, else where stdout is sent."""
-    named = [flag.value for flag in call.flags if flag.role == Role.OUTPUT and flag.value]
+    named = call.given(Role.OUTPUT)
     if named:
         # Given twice, oracle takes the last; the others take each.
-        return tuple(named[-1:] if call.tool == ORACLE else named)
+        return named[-1:] if call.tool == ORACLE else named
     targets = [redirect.target for redirect in call.redirects if redirect.takes_stdout]
     return tuple(word for word in targets if not word.display_text.startswith("/dev/"))
 

@@ -3,31 +3,11 @@
 from enum import StrEnum
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.pack.script import Enclosure, Expansion, Heredoc, Redirect, Span, Word
-from oraclepack.tools.tool_names import FlagFault
-
-
-class Flag(msgspec.Struct, frozen=True):
-    """One flag of a call: its table name, how it was spelled, and its value."""
-
-    name: str
-    spelled: str
-    value: Word | None
-    span: Span
-    role: str | None = None
-    """What its value names (`flag_tables.Role`), if we use it: prompt, output, …"""
-
-
-class FlagProblem(msgspec.Struct, frozen=True):
-    """A flag the tool would refuse, and what it would have taken."""
-
-    fault: FlagFault
-    spelled: str
-    span: Span
-    allowed: tuple[str, ...] = ()
-    nearest: str | None = None
-    """For an unknown flag: the known one that looks most like it."""
+from oraclepack.tools.argv import FlagUse, ParsedArgv
+from oraclepack.tools.flag_tables import Role
 
 
 class AttachmentKind(StrEnum):
@@ -46,7 +26,10 @@ class Attachment(msgspec.Struct, frozen=True):
     value: str
     kind: AttachmentKind
     word: Word
-    span: Span
+
+    @property
+    def span(self) -> Span:
+        return self.word.span
 
 
 class Prompt(msgspec.Struct, frozen=True):
@@ -65,16 +48,12 @@ class ToolCall(msgspec.Struct, frozen=True):
     spelled: str
     argv: tuple[Word, ...]
     """The words after the tool's name."""
-    flags: tuple[Flag, ...]
-    operands: tuple[Word, ...]
-    problems: tuple[FlagProblem, ...]
+    parsed: ParsedArgv
+    """The same as the tool reads them; places in it count the words of `argv`."""
     redirects: tuple[Redirect, ...]
     heredocs: tuple[Heredoc, ...]
     places: frozenset[Enclosure]
     span: Span
-    subcommand: str | None = None
-    excess: tuple[Word, ...] = ()
-    """Operands beyond what the tool accepts."""
     wrappers: tuple[str, ...] = ()
     """What it is called through, outermost first: `env`, `timeout`, `sh -c`, …"""
     escapes: str | None = None
@@ -86,12 +65,33 @@ class ToolCall(msgspec.Struct, frozen=True):
     expansions: tuple[Expansion, ...] = ()
     """What bash expands in the texts of the question: prompts, operands, standard input."""
 
+    @property
+    def subcommand(self) -> str | None:
+        return self.parsed.subcommand
+
+    @property
+    def operands(self) -> tuple[Word, ...]:
+        return tuple(self.argv[at] for at in self.parsed.operands)
+
+    def value(self, use: FlagUse) -> Word | None:
+        """The value of a flag, of which it may be a part: `--file=a.md`."""
+        word = self.argv[use.value_at] if use.value_at is not None else None
+        if word is None or use.value_at != use.at:
+            return word
+        return replace(word, value=use.value, template=word.template[use.value_offset :])
+
+    def given(self, role: Role) -> tuple[Word, ...]:
+        """The values of the flags that name this, in order."""
+        values = map(self.value, self.parsed.with_role(role))
+        return tuple(word for word in values if word is not None)
+
     def values(self, name: str) -> tuple[Word, ...]:
         """The values given to a flag, in order."""
-        return tuple(f.value for f in self.flags if f.name == name and f.value is not None)
+        values = map(self.value, self.parsed.uses(name))
+        return tuple(word for word in values if word is not None)
 
-    def has(self, name: str) -> bool:
-        return any(flag.name == name for flag in self.flags)
+    def has(self, *names: str) -> bool:
+        return any(use.name in names for use in self.parsed.flags)
 
     @property
     def partly_hidden(self) -> bool:

@@ -72,7 +72,7 @@ def _words(call: ToolCall) -> tuple[str, ...]:
 
 def _outputs(call: ToolCall) -> set[str]:
     """The paths that a call is told to write to, where the text says them."""
-    values = (flag.value for flag in call.flags if flag.role == Role.OUTPUT and flag.value)
+    values = call.given(Role.OUTPUT)
     return {word.value for word in values if word.value is not None}
 
 
@@ -116,9 +116,7 @@ def _leaves(command: SimpleCommand, functions: Collection[str]) -> bool:
 def _written(step: Step, call: ToolCall) -> set[str]:
     """The outputs of a call that other commands of the step name too: they may have made them."""
     spelled = {
-        word.source: word.value
-        for flag in call.flags
-        if flag.role == Role.OUTPUT and (word := flag.value) is not None and word.value is not None
+        word.source: word.value for word in call.given(Role.OUTPUT) if word.value is not None
     }
     others = (one for one in step.script.commands if not one.span.contains(call.span))
     words = [

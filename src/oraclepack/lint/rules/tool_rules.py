@@ -12,8 +12,8 @@ from oraclepack.lint.wrapped_calls import losses
 from oraclepack.pack.model import Step
 from oraclepack.pack.questions import asking_calls, is_question
 from oraclepack.pack.script import Enclosure, SimpleCommand, Span
-from oraclepack.pack.tool_call import FlagProblem, ToolCall
-from oraclepack.tools.argv import Loss
+from oraclepack.pack.tool_call import ToolCall
+from oraclepack.tools.argv import ArgvProblem, Loss
 from oraclepack.tools.flag_tables import table_of
 from oraclepack.tools.tool_names import ORACLE, FlagFault
 from oraclepack.tools.wrappers import PACKAGE_RUNNERS
@@ -153,7 +153,7 @@ def _oracle(call: ToolCall, *, fed: bool) -> tuple[str, str] | None:
 
 
 def _codex(call: ToolCall, *, fed: bool) -> tuple[str, str] | None:
-    if any(flag.name in {"--help", "--version"} for flag in call.flags):
+    if call.has("--help", "--version"):
         return None
     if call.subcommand in {None, "resume"}:
         return "codex opens its own screen here", "use codex exec"
@@ -165,8 +165,8 @@ def _codex(call: ToolCall, *, fed: bool) -> tuple[str, str] | None:
 def _gemini(call: ToolCall, *, fed: bool) -> tuple[str, str] | None:
     if call.has("--prompt-interactive"):
         return "gemini -i goes on talking after the answer", "use -p"
-    shows = {"--help", "--version", "--list-extensions", "--list-sessions", "--delete-session"}
-    if call.subcommand is not None or any(flag.name in shows for flag in call.flags):
+    shows = ("--help", "--version", "--list-extensions", "--list-sessions", "--delete-session")
+    if call.subcommand is not None or call.has(*shows):
         return None
     if call.has("--prompt") or call.operands or fed:
         return None
@@ -229,15 +229,15 @@ def refused_argument(subject: Subject) -> Iterator[Problem]:
     """
     for step in subject.pack.steps:
         for call in step.calls:
-            for problem in call.problems:
+            for problem in call.parsed.problems:
                 message, hint = _refusal(call, problem)
-                yield Problem(problem.span, message, hint, step=step.id)
-            for word in call.excess[:1]:
+                yield Problem(call.argv[problem.at].span, message, hint, step=step.id)
+            for word in [call.argv[at] for at in call.parsed.excess[:1]]:
                 message = f"{call.tool} takes no further word here: {word.display_text}"
                 yield Problem(word.span, message, "quote the question as one word", step=step.id)
 
 
-def _refusal(call: ToolCall, problem: FlagProblem) -> tuple[str, str]:
+def _refusal(call: ToolCall, problem: ArgvProblem) -> tuple[str, str]:
     name = f"{call.tool} {call.subcommand}" if call.subcommand else call.tool
     known = f"{table_of(call.tool).tool} {table_of(call.tool).version}"
     match problem.fault:
@@ -296,10 +296,10 @@ def detached_call(subject: Subject) -> Iterator[Problem]:
     """
     for step in subject.pack.steps:
         for call in step.oracle_calls:
-            waits = [flag for flag in call.flags if flag.name in {"--wait", "--no-wait"}]
+            waits = [use for use in call.parsed.flags if use.name in {"--wait", "--no-wait"}]
             if waits and waits[-1].name == "--no-wait":
                 message = "--no-wait ends the call before the answer is there"
-                yield Problem(waits[-1].span, message, "remove --no-wait")
+                yield Problem(call.argv[waits[-1].at].span, message, "remove --no-wait")
 
 
 @rule("OP608", Severity.WARNING)

@@ -297,13 +297,16 @@ def writes_of(script: Script, outputs: Iterable[Output]) -> tuple[frozenset[str]
 
 def _of_call(number: int, call: ToolCall) -> Iterator[Output]:
     models = _models(call)
-    for flag in call.flags:
-        if flag.role != Role.OUTPUT or flag.value is None:
+    for use in call.parsed.with_role(Role.OUTPUT):
+        word = call.value(use)
+        if word is None:
             continue
         if not models:
-            yield Output(flag.value, flag.name, number)
+            yield Output(word, use.name, number)
         for model in models:
-            yield Output(_for_model(flag.value, model), flag.name, number)
+            value = None if word.value is None else model_output(word.value, model)
+            path = replace(word, value=value, template=model_output(word.template, model))
+            yield Output(path, use.name, number)
     for redirect in call.redirects:
         target = redirect.target
         if redirect.takes_stdout and not target.display_text.startswith(_NO_FILE):
@@ -315,11 +318,6 @@ def _models(call: ToolCall) -> tuple[str, ...]:
     named = [word.value for word in call.values("--models") if word.value]
     models = tuple(one.strip() for one in named[-1].split(",") if one.strip()) if named else ()
     return models if call.tool == ORACLE and len(models) > 1 else ()
-
-
-def _for_model(word: Word, model: str) -> Word:
-    value = None if word.value is None else model_output(word.value, model)
-    return replace(word, value=value, template=model_output(word.template, model))
 
 
 def _inputs(command: SimpleCommand) -> Iterator[Word]:

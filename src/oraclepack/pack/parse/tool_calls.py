@@ -14,12 +14,10 @@ from oraclepack.pack.script import Expansion, ExpansionKind, Heredoc, Script, Si
 from oraclepack.pack.tool_call import (
     Attachment,
     AttachmentKind,
-    Flag,
-    FlagProblem,
     Prompt,
     ToolCall,
 )
-from oraclepack.tools.argv import ArgvWord, FlagUse, ParsedArgv, PartialWord, parse_argv, split_list
+from oraclepack.tools.argv import ArgvWord, PartialWord, parse_argv, split_list
 from oraclepack.tools.flag_tables import Role, table_of
 from oraclepack.tools.tool_names import ORACLE, SPELLINGS
 from oraclepack.tools.wrappers import UnwrappedCommand, unwrap
@@ -232,61 +230,29 @@ def _call(
     if mark is not None:
         argv = _doubted(argv, mark, splits=False)
     loose = [index for index, word in enumerate(argv) if word.splits]
-    parsed = parse_argv(table_of(tool), [_argv_word(word) for word in argv], loose)
-    operands = tuple(argv[index] for index in parsed.operands)
-    flags = _flags(parsed, argv)
-    prompt = None
-    named = [flag.value for flag in flags if flag.role == Role.PROMPT and flag.value]
-    if tool == ORACLE:
-        sure = [argv[index] for index in parsed.operands if index not in parsed.uncertain]
-        prompt = prompt_of(named, sure, command.heredocs)
-    return ToolCall(
+    call = ToolCall(
         tool=tool,
         spelled=command.words[at].source,
         argv=argv,
-        flags=flags,
-        operands=operands,
-        problems=_problems(parsed, argv),
+        parsed=parse_argv(table_of(tool), [_argv_word(word) for word in argv], loose),
         redirects=command.redirects,
         heredocs=command.heredocs,
         places=command.places,
         span=command.span,
-        subcommand=parsed.subcommand,
-        excess=tuple(argv[index] for index in parsed.excess),
         wrappers=unwrapped.wrappers,
         escapes=unwrapped.escapes,
         guarded=tool in guarded,
-        attachments=tuple(_attachments(parsed, argv)) if tool == ORACLE else (),
-        prompt=prompt,
-        expansions=tuple(_expansions(command, [*named, *operands, *_arrays(argv)])),
     )
-
-
-def _arrays(argv: Sequence[Word]) -> Iterator[Word]:
-    """Words that may be several: arrays, which hold the prompt among other arguments."""
-    return (word for word in argv if word.splits and "[" in word.source)
-
-
-def _expansions(command: SimpleCommand, words: Iterable[Word]) -> Iterator[Expansion]:
-    expansions = dict.fromkeys(each for word in words for each in word.expansions)
-    yield from dict.fromkeys((*expansions, *command.fed))
-
-
-def _flags(parsed: ParsedArgv, argv: Sequence[Word]) -> tuple[Flag, ...]:
-    return tuple(
-        Flag(use.name, use.spelled, _value(use, argv), argv[use.at].span, use.spec.role)
-        for use in parsed.flags
-    )
-
-
-def _value(use: FlagUse, argv: Sequence[Word]) -> Word | None:
-    if use.value_at is None:
-        return None
-    word = argv[use.value_at]
-    if use.value_at != use.at:
-        return word
-    # `--file=a.md`: the value is a part of the flag's own word.
-    return replace(word, value=use.value, template=word.template[use.value_offset :])
+    named = call.given(Role.PROMPT)
+    texts = (*named, *call.operands, *(w for w in argv if w.splits and "[" in w.source))
+    # A word that may be several is an array, which holds the prompt among other arguments.
+    expansions = dict.fromkeys(each for word in texts for each in word.expansions)
+    call = replace(call, expansions=tuple(dict.fromkeys((*expansions, *command.fed))))
+    if tool != ORACLE:
+        return call
+    sure = [argv[at] for at in call.parsed.operands if at not in call.parsed.uncertain]
+    prompt = prompt_of(named, sure, command.heredocs)
+    return replace(call, prompt=prompt, attachments=tuple(_attachments(call)))
 
 
 def _argv_word(word: Word) -> ArgvWord:
@@ -296,25 +262,16 @@ def _argv_word(word: Word) -> ArgvWord:
     return PartialWord(word.beginning) if word.beginning else None
 
 
-def _problems(parsed: ParsedArgv, argv: Sequence[Word]) -> tuple[FlagProblem, ...]:
-    return tuple(
-        FlagProblem(
-            problem.fault, problem.spelled, argv[problem.at].span, problem.allowed, problem.nearest
-        )
-        for problem in parsed.problems
-    )
-
-
-def _attachments(parsed: ParsedArgv, argv: Sequence[Word]) -> Iterable[Attachment]:
-    for use in parsed.with_role(Role.ATTACHMENT):
-        word = _value(use, argv)
+def _attachments(call: ToolCall) -> Iterator[Attachment]:
+    for use in call.parsed.with_role(Role.ATTACHMENT):
+        word = call.value(use)
         if word is None:
             continue
         if word.value is None:
-            yield Attachment(word.template, AttachmentKind.UNKNOWN, word, word.span)
+            yield Attachment(word.template, AttachmentKind.UNKNOWN, word)
             continue
         for part in split_list(use.spec, word.value):
-            yield Attachment(part, _kind(part), word, word.span)
+            yield Attachment(part, _kind(part), word)
 
 
 def _kind(value: str) -> AttachmentKind:
