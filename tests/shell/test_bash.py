@@ -10,7 +10,7 @@ import pytest
 
 from oraclepack.errors import MachineError
 from oraclepack.shell import orphans, processes
-from oraclepack.shell.attempt import AttemptCallbacks, AttemptEnd, StartedProcess, StopLevel
+from oraclepack.shell.attempt import AttemptCallbacks, AttemptEnd, ProcessIdentity, StopLevel
 from oraclepack.shell.launch import LONGEST_ARGUMENT
 from tests.bashes import QUICK, Bench, alive
 
@@ -183,7 +183,7 @@ def test_a_second_request_cuts_the_patience_short(bench: Bench) -> None:
     patient = type(QUICK)(interrupt=600, terminate=600, linger=600, orphan=600)
     attempt = bench.attempt(STUBBORN, grace=patient)
 
-    def twice(_: StartedProcess) -> None:
+    def twice(_: ProcessIdentity) -> None:
         threading.Timer(0.1, bench.stop.ask, (StopLevel.POLITE,)).start()
         threading.Timer(0.3, bench.stop.ask, (StopLevel.AT_ONCE,)).start()
 
@@ -191,7 +191,7 @@ def test_a_second_request_cuts_the_patience_short(bench: Bench) -> None:
 
 
 def test_it_says_who_runs(bench: Bench) -> None:
-    heard: list[StartedProcess] = []
+    heard: list[ProcessIdentity] = []
     attempt = bench.attempt("echo $$; ps -o pgid= -o sid= -p $$ 2>/dev/null || echo; true")
 
     bench.run(attempt, AttemptCallbacks(on_started=heard.append))
@@ -205,7 +205,7 @@ def test_it_says_who_runs(bench: Bench) -> None:
 def test_an_error_of_ours_leaves_no_shell_behind(bench: Bench) -> None:
     attempt = bench.attempt("sleep 30")
 
-    def disk_full(_: StartedProcess) -> None:
+    def disk_full(_: ProcessIdentity) -> None:
         raise MachineError("the journal cannot be written")
 
     with pytest.raises(MachineError):

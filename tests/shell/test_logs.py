@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.shell.log_files import skip_line
+from oraclepack.shell.logs import skip_line
 
 
 @pytest.mark.parametrize(

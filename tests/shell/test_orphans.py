@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from oraclepack.shell import orphans, processes
-from oraclepack.shell.attempt import AttemptCallbacks, StartedProcess
+from oraclepack.shell.attempt import AttemptCallbacks, ProcessIdentity
 from oraclepack.shell.orphans import end_leftovers, find_leftovers
 from oraclepack.shell.processes import children_of_ours, process_info, start_time
 from tests.bashes import QUICK, Bench, alive
@@ -92,7 +92,7 @@ def test_a_spared_worker_lives_on(bench: Bench) -> None:
 
     assert outcome.orphans == ()
     assert alive(attempt.token) == ["sleep"]
-    end_leftovers(StartedProcess(0, 0, "", attempt.token))
+    end_leftovers(ProcessIdentity(pid=0, token=attempt.token))
     assert alive(attempt.token) == []
 
 
@@ -131,14 +131,14 @@ bench.run(attempt, AttemptCallbacks(on_started=tell))
 """
 
 
-def killed_runner(root: Path) -> StartedProcess:
+def killed_runner(root: Path) -> ProcessIdentity:
     """A step at work whose runner was killed, as the journal of that runner knows it."""
     with subprocess.Popen([sys.executable, "-c", RUNNER, str(root)]) as runner:
         note = root / "started"
         while not (note.exists() and len(note.read_text().split()) == 3):
             time.sleep(0.01)
         pid, start, token = note.read_text().split()
-        started = StartedProcess(int(pid), int(pid), start, token)
+        started = ProcessIdentity(pid=int(pid), pgid=int(pid), start_time=start, token=token)
         at_work = ["bash", "sleep", "sleep", "sleep"]
         while sorted(process.command for process in find_leftovers(started)) != at_work:
             time.sleep(0.01)  # `env` and `setsid` have not become what they start yet
@@ -157,7 +157,7 @@ def test_the_next_run_ends_the_step_of_a_killed_one(tmp_path: Path) -> None:
 
 def test_a_process_that_only_has_the_same_number_is_left_alone() -> None:
     with subprocess.Popen(["sleep", "30"], start_new_session=True) as other:
-        mistaken = StartedProcess(other.pid, other.pid, "12345", "token-of-another-boot")
+        mistaken = ProcessIdentity(pid=other.pid, start_time="12345", token="of-another-boot")
 
         assert end_leftovers(mistaken) == ()
         assert other.poll() is None
@@ -167,8 +167,8 @@ def test_a_process_that_only_has_the_same_number_is_left_alone() -> None:
 def test_without_proc_a_number_alone_ends_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "has_proc", lambda: False)
     with subprocess.Popen(["sleep", "30"], start_new_session=True) as other:
-        assert end_leftovers(StartedProcess(other.pid, other.pid, "", "token")) == ()
-        assert end_leftovers(StartedProcess(0, 0, "", "")) == ()
+        assert end_leftovers(ProcessIdentity(pid=other.pid, token="token")) == ()
+        assert end_leftovers(ProcessIdentity(pid=0, token="")) == ()
         assert other.poll() is None
         other.kill()
 
@@ -199,7 +199,7 @@ def test_leftovers_are_found_where_there_is_no_subreaper(
 
 @pytest.mark.skipif(children_of_ours() is None, reason="the kernel does not list children")
 def test_a_child_that_is_being_started_is_no_leftover() -> None:
-    ended = StartedProcess(0, 0, "", "of a step that has ended")
+    ended = ProcessIdentity(pid=0, token="of a step that has ended")
     of_other_tests = children_of_ours() or ()
     for pid in of_other_tests:
         orphans.await_child(pid)

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable
 
 from oraclepack.__main__ import main
-from oraclepack.shell.log_tail import LogPart, LogWindow
+from oraclepack.shell.logs import LogPart, LogWindow
 from oraclepack.tui.app import TuiApp
 from oraclepack.tui.log_view import LogView, lines_of
 from oraclepack.tui.steps_screen import StepsScreen

@@ -19,7 +19,7 @@ from oraclepack.calls.caller import Caller, Spool
 from oraclepack.calls.shim_dir import ShimDir, find_beyond, without
 from oraclepack.errors import ExitCode
 from oraclepack.shell import orphans, processes
-from oraclepack.shell.attempt import Grace, ProcessIdentity, StartedProcess, StopLevel
+from oraclepack.shell.attempt import Grace, ProcessIdentity, StopLevel
 from oraclepack.shell.bash import exit_fd
 from oraclepack.shell.stop import KILL_PATIENCE, Stop, Termination, signal_group
 from oraclepack.system.environment import MARKER_VARIABLE
@@ -112,8 +112,6 @@ class Gate:
 
 _FASTEST, _SLOWEST = 0.01, 0.2
 """Seconds between two checks for output; they grow while the tool prints nothing."""
-_UNMARKED = "-"
-"""Tools carry no mark, so what they leave is known by its session alone."""
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -182,20 +180,16 @@ def run_process(
             )
             orphans.await_child(process.pid)
         stack.callback(orphans.forget_child, process.pid)
-        started = StartedProcess(
-            process.pid, process.pid, processes.start_time(process.pid), _UNMARKED
+        started = ProcessIdentity(
+            pid=process.pid,
+            pgid=process.pid,
+            start_time=processes.start_time(process.pid),
+            machine=this_machine(),
         )
         stack.callback(_abandon, process, started)
         # Before the tool begins: afterwards nothing may fail that would end it.
         exited = exit_fd(process, stack)
-        on_started(
-            ProcessIdentity(
-                pid=process.pid,
-                pgid=process.pid,
-                start_time=started.start_time,
-                machine=this_machine(),
-            )
-        )
+        on_started(started)
         if stop.level is not StopLevel.NONE:
             return ProcessEnd(int(ExitCode.INTERRUPTED), stopped=True)
         gate.open(launch.argv, launch.env)
@@ -286,7 +280,7 @@ def _rest(pace: float, *moments: float | None) -> float:
     return max(0.0, min([pace, *(one - now for one in moments if one is not None)]))
 
 
-def _end_leftovers(started: StartedProcess, stop: Stop, grace: Grace) -> None:
+def _end_leftovers(started: ProcessIdentity, stop: Stop, grace: Grace) -> None:
     """End what the tool left in its own session; a worker that detached itself is not there."""
     if orphans.may_have_orphans(started):
         hurry = stop.level is StopLevel.AT_ONCE
@@ -294,7 +288,7 @@ def _end_leftovers(started: StartedProcess, stop: Stop, grace: Grace) -> None:
         orphans.end_leftovers(started, orphans.OrphanTimeouts(grace.orphan, lambda: hurry))
 
 
-def _abandon(process: subprocess.Popen[bytes], started: StartedProcess) -> None:
+def _abandon(process: subprocess.Popen[bytes], started: ProcessIdentity) -> None:
     """After an internal error, end the tool: none may run unattended. Else nothing to do."""
     if process.returncode is None:
         orphans.end_leftovers(started, orphans.OrphanTimeouts(hurry=lambda: True))

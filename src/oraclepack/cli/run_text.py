@@ -17,7 +17,7 @@ from oraclepack.run.run_report import RunReport, StepReport
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.settings.registry import Settings
-from oraclepack.shell.log_files import last_lines
+from oraclepack.shell.logs import last_lines
 
 
 def idle_thresholds(settings: Settings, *thresholds: Setting[Any]) -> tuple[str, ...]:

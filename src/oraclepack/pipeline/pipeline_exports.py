@@ -22,7 +22,7 @@ from oraclepack.pipeline.pipeline_report import (
     pipeline_summary,
 )
 from oraclepack.run.run_report import RunReport, StepReport
-from oraclepack.shell.log_files import last_lines
+from oraclepack.shell.logs import last_lines
 from oraclepack.system import disk, files
 from oraclepack.system.environment import (
     GITHUB_SUMMARY_VARIABLE,

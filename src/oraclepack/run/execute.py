@@ -48,7 +48,7 @@ from oraclepack.shell.attempt import (
 )
 from oraclepack.shell.bash import run_attempt
 from oraclepack.shell.launch import environment_ahead
-from oraclepack.shell.log_files import last_lines
+from oraclepack.shell.logs import last_lines
 from oraclepack.shell.prelude_snapshot import exit_trap, run_prelude
 from oraclepack.shell.stop import Stop
 from oraclepack.store.database import missing_driver

@@ -23,7 +23,7 @@ from oraclepack.run.trust import (
     trust_run,
 )
 from oraclepack.run.watch_run import WatchUpdate, watch_events
-from oraclepack.shell.log_tail import LogWindow
+from oraclepack.shell.logs import LogWindow
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.ownership import TrustReport
 from oraclepack.view.past_runs import LATEST, RunDetails, RunList, list_runs, named_run, show_run

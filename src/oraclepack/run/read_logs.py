@@ -10,7 +10,7 @@ from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import Status
-from oraclepack.shell.log_tail import LogTail
+from oraclepack.shell.logs import LogTail
 from oraclepack.system import locks
 from oraclepack.view.run_status import console_name
 

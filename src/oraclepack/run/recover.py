@@ -9,6 +9,8 @@ that was cut off.
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from oraclepack.calls.call_folder import sweep_folders
 from oraclepack.calls.file_store import answer_caches
 from oraclepack.journal.run_dir import RunDir
@@ -20,7 +22,7 @@ from oraclepack.run.files import LockedRun
 from oraclepack.run.quarantine import failed_folder
 from oraclepack.run.rollback import finish_rollback
 from oraclepack.run.tree_guard import record_killed_changes
-from oraclepack.shell.attempt import ProcessIdentity, StartedProcess
+from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.shell.orphans import OrphanTimeouts, end_leftovers
 from oraclepack.shell.processes import has_proc
 from oraclepack.system import environment
@@ -102,11 +104,5 @@ def _ended(process: ProcessIdentity | None, token: str | None) -> str:
     # Without a recorded process only the token identifies it, and reading tokens needs /proc.
     if process is None and (token is None or not has_proc()):
         return ""
-    started = StartedProcess(
-        pid=process.pid if process else 0,
-        pgid=(process.pgid if process else None) or 0,
-        start_time=(process.start_time if process else None) or "",
-        token=token or "",
-    )
-    left = end_leftovers(started, OrphanTimeouts())
+    left = end_leftovers(replace(process or ProcessIdentity(pid=0), token=token), OrphanTimeouts())
     return ", ".join(f"{orphan.command} ({orphan.pid})" for orphan in left)

@@ -30,14 +30,12 @@ from oraclepack.shell.attempt import (
     AttemptEnd,
     AttemptOutcome,
     ProcessIdentity,
-    StartedProcess,
     StopLevel,
 )
 from oraclepack.shell.bash import run_attempt
-from oraclepack.shell.log_files import last_lines, skip_line
+from oraclepack.shell.logs import last_lines, skip_line
 from oraclepack.shell.stop import Stop
 from oraclepack.system import git
-from oraclepack.system.machine import this_machine
 from oraclepack.tools.oracle_failures import last_words
 
 if TYPE_CHECKING:
@@ -219,18 +217,12 @@ def _attempt(run: Run, step: Step) -> Attempt:
 
 
 def _watch(run: Run, attempt: Attempt) -> AttemptCallbacks:
-    def started(process: StartedProcess) -> None:
+    def started(process: ProcessIdentity) -> None:
         run.record.append(
             j.StepSpawned(
                 step=attempt.step,
                 attempt=attempt.number,
-                process=ProcessIdentity(
-                    pid=process.pid,
-                    pgid=process.pgid,
-                    start_time=process.start_time,
-                    token=process.token,
-                    machine=this_machine(),
-                ),
+                process=process,
             )
         )
         run.record.sync()  # the shell is at work meanwhile

@@ -15,7 +15,7 @@ from oraclepack.journal.statuses import Status
 from oraclepack.pack.questions import short_title
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.run_display import Display, RunPreview, StepPreview
-from oraclepack.shell.log_tail import log_end
+from oraclepack.shell.logs import log_end
 from oraclepack.system import locks
 from oraclepack.view.run import pack_of
 

@@ -11,11 +11,16 @@ from oraclepack.system.machine import Machine
 
 
 class ProcessIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """Identifies a process so that a later one with the same number is not mistaken for it."""
+    """Identifies a process so that a later one with the same number is not mistaken for it.
+
+    A process id alone is reused by the kernel; together with the start time it is unique until the
+    machine boots again, and then nothing of the process is left anyway.
+    """
 
     pid: int
     pgid: int | None = None
     start_time: str | None = None
+    """Opaque; empty where the system does not report it."""
     token: str | None = None
     """The mark in its environment by which its descendants are known."""
     machine: Machine | None = None
@@ -81,20 +86,6 @@ class AttemptEnd(StrEnum):
     """Only the prelude: it left its shell before its last line, so its state is not known."""
 
 
-class StartedProcess(msgspec.Struct, frozen=True):
-    """Who runs an attempt, exact enough to recognise it after a crash of ours.
-
-    A process id alone is reused by the kernel; together with the start time it is unique
-    until the machine boots again, and then nothing of the attempt is left anyway.
-    """
-
-    pid: int
-    pgid: int
-    start_time: str
-    """Opaque; empty where the system does not report it."""
-    token: str
-
-
 class Orphan(msgspec.Struct, frozen=True):
     """A process that outlived its step's shell, and how it was ended."""
 
@@ -149,7 +140,7 @@ class StopSwitch(Protocol):
 class AttemptCallbacks(msgspec.Struct, frozen=True):
     """Callbacks of an attempt, called in the thread that runs it."""
 
-    on_started: Callable[[StartedProcess], None] | None = None
+    on_started: Callable[[ProcessIdentity], None] | None = None
     """Bash runs; the time to write it into the journal."""
     on_idle: Callable[[float], None] | None = None
     """No output for that many seconds (reported once each time)."""

@@ -25,12 +25,13 @@ from oraclepack.shell.attempt import (
     AttemptEnd,
     AttemptOutcome,
     Orphan,
-    StartedProcess,
+    ProcessIdentity,
     StopLevel,
 )
 from oraclepack.shell.stop import KILL_PATIENCE, Stop, Termination
 from oraclepack.system import disk
 from oraclepack.system.clock import Clock
+from oraclepack.system.machine import this_machine
 from oraclepack.system.programs import find_bash
 
 
@@ -110,7 +111,7 @@ class _Running(msgspec.Struct, frozen=True):
     """A shell at work, and the descriptor that becomes readable at its end."""
 
     process: subprocess.Popen[bytes]
-    started: StartedProcess
+    started: ProcessIdentity
     exit_fd: int
 
 
@@ -185,12 +186,18 @@ def _start(attempt: Attempt, stack: ExitStack, records: AnonymousFile | None) ->
         orphans.await_child(process.pid)
     stack.callback(orphans.forget_child, process.pid)
     begun = processes.start_time(process.pid)
-    started = StartedProcess(process.pid, process.pid, begun, attempt.token)
+    started = ProcessIdentity(
+        pid=process.pid,
+        pgid=process.pid,
+        start_time=begun,
+        token=attempt.token,
+        machine=this_machine(),
+    )
     stack.callback(_abandon, process, started)
     return _Running(process, started, exit_fd(process, stack))
 
 
-def _abandon(process: subprocess.Popen[bytes], started: StartedProcess) -> None:
+def _abandon(process: subprocess.Popen[bytes], started: ProcessIdentity) -> None:
     """After an internal error, end the shell: none may run unattended. Else nothing to do."""
     if process.returncode is None:
         orphans.end_leftovers(started, orphans.OrphanTimeouts(hurry=lambda: True))
@@ -297,7 +304,7 @@ def _await_background(
 
 def _end_shell(running: _Running, attempt: Attempt, stop: Stop) -> str:
     """End the whole group; says how it went."""
-    termination = Termination(running.started.pgid, attempt.grace)
+    termination = Termination(running.process.pid, attempt.grace)
     termination.begin()
     while True:
         termination.go_on(hurry=stop.level is StopLevel.AT_ONCE)

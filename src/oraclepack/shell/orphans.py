@@ -19,7 +19,7 @@ from threading import Lock
 import msgspec
 
 from oraclepack.shell import processes
-from oraclepack.shell.attempt import Grace, Orphan, StartedProcess
+from oraclepack.shell.attempt import Grace, Orphan, ProcessIdentity
 from oraclepack.shell.processes import ProcessInfo
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -77,7 +77,7 @@ def become_subreaper() -> bool:
         return False  # a C library without prctl
 
 
-def may_have_orphans(started: StartedProcess) -> bool:
+def may_have_orphans(started: ProcessIdentity) -> bool:
     """Whether there may be orphans of a shell that has ended and is not yet reaped.
 
     Orphans become our children, so a list of children that holds only those that are waited
@@ -90,7 +90,7 @@ def may_have_orphans(started: StartedProcess) -> bool:
         return children is None or bool(children - _awaited - _strangers - {started.pid})
 
 
-def find_leftovers(started: StartedProcess, spared: Iterable[int] = ()) -> tuple[ProcessInfo, ...]:
+def find_leftovers(started: ProcessIdentity, spared: Iterable[int] = ()) -> tuple[ProcessInfo, ...]:
     """The living processes of an attempt, its shell included, by process id."""
     everyone = tuple(processes.all_processes())
     mine = processes.family(_marked(started, everyone), everyone)
@@ -100,7 +100,7 @@ def find_leftovers(started: StartedProcess, spared: Iterable[int] = ()) -> tuple
 
 
 def linger(
-    started: StartedProcess,
+    started: ProcessIdentity,
     grace: Grace,
     shims: str | None,
     is_over: Callable[[], bool],
@@ -111,7 +111,7 @@ def linger(
     A call that is only about to arrive has longer; `shims` is the directory of what makes calls.
     """
     if not processes.has_proc():
-        _await_group(started.pgid, grace.linger, is_over)
+        _await_group(started.pid, grace.linger, is_over)
         return
     left = find_leftovers(started, spared())
     calls = shims is not None and any(processes.runs_from(one.pid, shims) for one in left)
@@ -119,7 +119,7 @@ def linger(
 
 
 def end_leftovers(
-    started: StartedProcess,
+    started: ProcessIdentity,
     patience: OrphanTimeouts | None = None,
     spared: Callable[[], frozenset[int]] = frozenset,
 ) -> tuple[Orphan, ...]:
@@ -131,7 +131,7 @@ def end_leftovers(
     patience = patience or OrphanTimeouts()
     if not processes.has_proc():
         # Of a process that is not ours, a recorded number alone proves nothing.
-        return _end_group(started.pgid, patience) if started.pid in _awaited else ()
+        return _end_group(started.pid, patience) if started.pid in _awaited else ()
     leftovers: dict[int, ProcessInfo] = {}
     ended_by: dict[int, signal.Signals] = {}
     for number in _ORDER:
@@ -169,7 +169,7 @@ def _signal_all(
         _await_end(hearing, patience.obey, patience.hurry)
 
 
-def _marked(started: StartedProcess, everyone: Iterable[ProcessInfo]) -> set[int]:
+def _marked(started: ProcessIdentity, everyone: Iterable[ProcessInfo]) -> set[int]:
     everyone = tuple(everyone)
     # The number of a session is safe to go by only as long as its leader holds on to it.
     holds = any(
@@ -209,7 +209,7 @@ def _sleep_while_running(pid: int, seconds: float) -> None:
         os.close(descriptor)
 
 
-def _reap(started: StartedProcess, pids: Iterable[int]) -> None:
+def _reap(started: ProcessIdentity, pids: Iterable[int]) -> None:
     """Collect the dead among them that became our children."""
     dead = {
         process.pid: process.session

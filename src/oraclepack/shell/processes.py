@@ -103,7 +103,7 @@ def children_of_ours() -> frozenset[int] | None:
     return frozenset(map(int, listed.split()))
 
 
-def has_token(pid: int, token: str) -> bool:
+def has_token(pid: int, token: str | None) -> bool:
     """Whether a process was started with the marker of this attempt in its environment."""
     marker = f"{MARKER_VARIABLE}={token}".encode()
     try:

@@ -18,46 +18,31 @@ _NAME = "oraclepack"
 
 def config_directory() -> Path:
     """For settings."""
-    place = _xdg_directory("XDG_CONFIG_HOME", ".config")
-    if place is None:
-        from platformdirs import user_config_path
-
-        place = user_config_path(_NAME, appauthor=False)
-    return place
+    return _user_directory("config", "XDG_CONFIG_HOME", ".config")
 
 
 def state_directory() -> Path:
     """For data that outlives a run and is not edited by hand."""
-    place = _xdg_directory("XDG_STATE_HOME", ".local/state")
-    if place is None:
-        from platformdirs import user_state_path
-
-        place = user_state_path(_NAME, appauthor=False)
-    return place
+    return _user_directory("state", "XDG_STATE_HOME", ".local/state")
 
 
 def data_directory() -> Path:
     """For what the user has paid for."""
-    place = _xdg_directory("XDG_DATA_HOME", ".local/share")
-    if place is None:
-        from platformdirs import user_data_path
-
-        place = user_data_path(_NAME, appauthor=False)
-    return place
+    return _user_directory("data", "XDG_DATA_HOME", ".local/share")
 
 
-def _xdg_directory(variable: str, below_home: str) -> Path | None:
-    """What platformdirs says on Linux, where an absolute path in the environment settles it.
+def _user_directory(kind: str, variable: str, below_home: str) -> Path:
+    """What platformdirs says. On Linux an absolute path in the environment settles it.
 
-    Every command asks, and loading platformdirs costs half as much as starting Python. None on
-    other systems and without such a path.
+    Every command asks, and loading platformdirs costs half as much as starting Python.
     """
-    if sys.platform != "linux" or hasattr(sys, "getandroidapilevel"):
-        return None
     given, home = os.environ.get(variable, ""), os.environ.get("HOME", "")
-    if not (given or home).startswith("/"):
-        return None
-    return Path(given, _NAME) if given else Path(home, below_home, _NAME)
+    is_linux = sys.platform == "linux" and not hasattr(sys, "getandroidapilevel")
+    if is_linux and (given or home).startswith("/"):
+        return Path(given, _NAME) if given else Path(home, below_home, _NAME)
+    import platformdirs
+
+    return Path(getattr(platformdirs, f"user_{kind}_path")(_NAME, appauthor=False))
 
 
 def project_root(pack_path: str | None, cwd_flag: str = "") -> Path:

@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.widgets import Log
 
 from oraclepack.errors import OraclePackError
-from oraclepack.shell.log_tail import LogPart, LogWindow
+from oraclepack.shell.logs import LogPart, LogWindow
 from oraclepack.system.printable import visible
 from oraclepack.tui.screen_text import shown_line
 
