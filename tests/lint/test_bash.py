@@ -179,3 +179,11 @@ def test_an_orphaned_flag_is_named_with_its_line_column_and_step() -> None:
     assert (finding.span.line, finding.span.column, finding.step_id) == (6, 3, "01")
     assert finding.message == "orphaned flag -p: bash would run it as a command"
     assert finding.hint == "add a backslash at the end of line 5"
+
+
+def test_a_fence_in_a_prompt_that_ends_the_block_is_named() -> None:
+    text = "```bash\n# 01) a\ncat <<'END'\n```\ncode\n```\nEND\n```\n"
+
+    (finding,) = findings_of(text, facts=Facts(syntax=_said("bash -n", EOF)), select=("OP203",))
+
+    assert finding.hint.endswith("if line 4 belongs to a prompt, put ```` around the block")

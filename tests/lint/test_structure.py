@@ -136,6 +136,14 @@ def test_the_hint_names_the_block_that_was_meant() -> None:
     )
 
 
+def test_a_block_without_steps_names_a_later_one_that_has_them() -> None:
+    text = "```bash\nnpm i\n```\n\n```bash\n# 01) a\ntrue\n```\n"
+
+    (finding,) = findings_of(text, select=("OP105",))
+
+    assert finding.hint.endswith("the steps are in that at line 5: label this one sh")
+
+
 def test_a_strict_pack_has_no_findings_of_structure_or_bash() -> None:
     assert findings_of(strict_text(), strict=True, select=("OP1", "OP2")) == ()
 

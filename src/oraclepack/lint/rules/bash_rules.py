@@ -99,12 +99,14 @@ def bash_syntax(subject: Subject) -> Iterator[Problem]:
           oracle -p "Why?" --write-output a.md
         fi
     """
-    check = subject.facts.syntax
+    check, block = subject.facts.syntax, subject.pack.block
     hint = "look above it for a quote, bracket or heredoc that is never closed"
+    if block is not None and block.closed and subject.pack.fences[-1].span > block.span:
+        end, longer = block.span.end_line, block.marker + block.marker[0]
+        hint += f"; if line {end} belongs to a prompt, put {longer} around the block"
     for diagnostic in check.diagnostics:
         where = Span.at(diagnostic.line, max(diagnostic.column, 1))
         yield Problem(where, f"bash cannot read this: {diagnostic.message}", hint)
-    block = subject.pack.block
     if check.status is CheckStatus.FAILED and not check.diagnostics and block is not None:
         where = Span.at(block.content_line)
         yield Problem(where, f"bash cannot read the block: {check.reason}".rstrip(": "), hint)

@@ -128,8 +128,13 @@ def no_steps(subject: Subject) -> Iterator[Problem]:
     """
     block = subject.pack.block
     if block is not None and not subject.pack.steps:
-        message = "the bash block has no steps"
-        yield Problem(Span.at(block.span.line), message, "open each step with a line # 01) title")
+        hint = "open each step with a line # 01) title"
+        for other in subject.pack.bash_blocks[1:]:
+            if any(HEADER.match(line) for line in other.content.split("\n")):
+                hint = f"the first bash block runs, the steps are in that at line {other.span.line}"
+                hint += ": label this one sh"
+                break
+        yield Problem(Span.at(block.span.line), "the bash block has no steps", hint)
 
 
 @rule("OP106", Severity.ERROR)
