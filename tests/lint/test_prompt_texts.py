@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oraclepack.lint.prompt_texts import MEANT, MEANT_GIT
+from oraclepack.lint.prompt_texts import MEANT
 from oraclepack.lint.rules.prompt_rules import command_in_prompt
+from oraclepack.pack.missing_files import GIT_LOOKS
 from oraclepack.pack.parse.read_pack import parse_pack
 from tests.fuzz.traced import trace
 from tests.lint.fixing import fixed
@@ -203,7 +204,7 @@ def test_variables_in_a_prompt(bash: str, expected: list[Row]) -> None:
 def test_the_list_of_what_is_plainly_meant_is_documented() -> None:
     words = set(re.findall(r"[a-z0-9-]+", command_in_prompt.check.__doc__ or ""))
 
-    assert {*MEANT, *MEANT_GIT, "sed"} <= words
+    assert {*MEANT, *GIT_LOOKS, "sed"} <= words
 
 
 def test_other_rules_take_such_prose_for_what_it_is() -> None:

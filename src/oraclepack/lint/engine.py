@@ -1,13 +1,14 @@
 """Applies rules to a pack: findings, sorted, with severities, without those the author allows."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from oraclepack.errors import did_you_mean
 from oraclepack.lint.finding import Finding, in_order
 from oraclepack.lint.rule import Problem, Rule, Subject
-from oraclepack.lint.rules.comment_rules import Allowance, Use, allowances
+from oraclepack.lint.rules.comment_rules import Allowance, allowances
 from oraclepack.lint.rules.prompt_rules import ABOUT_PROMPTS
+from oraclepack.pack.script import Span
 
 CHANGING = frozenset(f"OP{number}" for number in (203, 205, 209, 402, 403, 405, 406, 407, 503, 507))
 """Rules that ask the machine, not only the text: on another machine their answer may differ, so
@@ -19,27 +20,8 @@ def by_word(rules: Iterable[Rule]) -> Mapping[str, Rule]:
     return {word.lower(): rule for rule in rules for word in (rule.id, rule.name)}
 
 
-def split(
-    findings: Iterable[Finding], allowed: tuple[Allowance, ...], known: Mapping[str, Rule]
-) -> tuple[list[Finding], frozenset[Use]]:
-    """The findings that stay, and which allowances were of use."""
-    by_rule: dict[str, dict[Use, Allowance]] = {}
-    for allowance in allowed:
-        for rule in _rules_of(allowance, known):
-            if not rule.is_binding:
-                by_rule.setdefault(rule.id, {}).setdefault(allowance.use(rule), allowance)
-    stay: list[Finding] = []
-    used: set[Use] = set()
-    for finding in findings:
-        takers = [
-            use
-            for use, allowance in by_rule.get(finding.rule, {}).items()
-            if allowance.covers(finding)
-        ]
-        used.update(takers)
-        if not takers:
-            stay.append(finding)
-    return stay, frozenset(used)
+_Use = tuple[str, Span | None]
+"""A rule, and the lines for which it is allowed; None means the whole pack."""
 
 
 def _rules_of(allowance: Allowance, known: Mapping[str, Rule]) -> Iterator[Rule]:
@@ -49,16 +31,17 @@ def _rules_of(allowance: Allowance, known: Mapping[str, Rule]) -> Iterator[Rule]
             yield rule
 
 
-def complaints(
-    allowed: tuple[Allowance, ...],
-    used: frozenset[Use],
+def _complaints(
+    allowed: Iterable[Allowance],
+    used: Collection[_Use],
     known: Mapping[str, Rule],
-    selected: frozenset[str],
+    selected: Collection[str],
 ) -> Iterator[tuple[str, Problem]]:
     """What is wrong with the allow comments themselves: the name of a rule, and the problem.
 
     Allowances of rules that were not selected are not judged.
     """
+    judged = set(selected) - CHANGING
     for allowance in allowed:
         if not allowance.targets:
             problem = Problem(allowance.span, "allow names no rule", "write: allow OP402 <reason>")
@@ -71,7 +54,7 @@ def complaints(
             if rule.is_binding:
                 message = f"{rule.id} {rule.name} cannot be allowed: the pack would not run"
                 yield "useless-allow", Problem(allowance.span, message, "fix it instead")
-            elif rule.id in selected - CHANGING and allowance.use(rule) not in used:
+            elif rule.id in judged and (rule.id, allowance.lines) not in used:
                 where = f"in step {allowance.step}" if allowance.step else "here"
                 message = f"nothing {where} for {rule.id} {rule.name} to find"
                 yield "useless-allow", Problem(allowance.span, message, "remove the comment")
@@ -90,27 +73,40 @@ def lint(
     `select` and `ignore` take ids, names and the beginnings of ids ("OP4"); nothing selected
     means everything, and `ignore` takes precedence.
     """
-    selected = tuple(
-        rule
+    selected = {
+        rule.id: rule
         for rule in rules
-        if _is_selected(rule, select, ignore) and (strict or not rule.only_strict)
-    )
+        if not any(_means(word, rule) for word in ignore)
+        if not select or any(_means(word, rule) for word in select)
+        if strict or not rule.only_strict
+    }
     findings = dict.fromkeys(
-        finding
-        for rule in selected
-        for finding in _findings(rule, subject, strict=strict)
-        if rule.id in ABOUT_PROMPTS or not subject.prompts.is_foreign(finding.span)
+        _finding(rule, problem, subject, strict=strict)
+        for rule in selected.values()
+        for problem in rule.check(subject)
+        if rule.id in ABOUT_PROMPTS or not subject.prompts.is_foreign(problem.span)
     )
     allowed = allowances(subject.pack)
     if not allowed:
         return in_order(findings)
     known = by_word(rules)
-    stay, used = split(findings, allowed, known)
-    ids = frozenset(rule.id for rule in selected)
-    for name, problem in complaints(allowed, used, known, ids):
-        rule = known.get(name)
-        if rule is not None and rule.id in ids:
-            stay.append(_finding(rule, problem, subject, strict=strict))
+    # Once for each rule and its lines: a broken pack may say the same thousands of times.
+    by_rule: dict[str, dict[_Use, Allowance]] = {}
+    for allowance in allowed:
+        for rule in _rules_of(allowance, known):
+            if not rule.is_binding:
+                by_rule.setdefault(rule.id, {})[rule.id, allowance.lines] = allowance
+    used: set[_Use] = set()
+    stay: list[Finding] = []
+    for finding in findings:
+        uses = by_rule.get(finding.rule, {}).items()
+        if takers := [use for use, allowance in uses if allowance.covers(finding)]:
+            used.update(takers)
+        else:
+            stay.append(finding)
+    for name, problem in _complaints(allowed, used, known, selected):
+        if (judge := known.get(name)) is not None and judge.id in selected:
+            stay.append(_finding(judge, problem, subject, strict=strict))
     return in_order(dict.fromkeys(stay))
 
 
@@ -119,20 +115,9 @@ def unknown_words(words: Iterable[str], rules: Sequence[Rule]) -> tuple[str, ...
     return tuple(word for word in words if not any(_means(word, rule) for rule in rules))
 
 
-def _is_selected(rule: Rule, select: Sequence[str], ignore: Sequence[str]) -> bool:
-    if any(_means(word, rule) for word in ignore):
-        return False
-    return not select or any(_means(word, rule) for word in select)
-
-
 def _means(word: str, rule: Rule) -> bool:
     word = word.strip()
     return bool(word) and (rule.id.startswith(word.upper()) or rule.name == word.lower())
-
-
-def _findings(rule: Rule, subject: Subject, *, strict: bool) -> Iterator[Finding]:
-    for problem in rule.check(subject):
-        yield _finding(rule, problem, subject, strict=strict)
 
 
 def _finding(rule: Rule, problem: Problem, subject: Subject, *, strict: bool) -> Finding:

@@ -1,34 +1,9 @@
 """External facts about a pack, passed to the rules as values: rules do no I/O."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 
 import msgspec
-
-from oraclepack.pack.model import Pack, Step
-from oraclepack.pack.questions import destinations
-from oraclepack.pack.script import SimpleCommand, Word
-
-_MOVERS = frozenset({"cd", "pushd", "popd"})
-
-
-def stays_put(pack: Pack, step: Step) -> bool:
-    """No command of the step may change the directory that its paths are relative to."""
-    own = step.script.commands
-    lent = pack.prelude.script.commands if pack.prelude else ()
-    return not _moves(own) and not _moves(command for command in lent if command.function)
-
-
-def _moves(commands: Iterable[SimpleCommand]) -> bool:
-    return any(command.name in _MOVERS for command in commands)
-
-
-def output_words(pack: Pack) -> Iterator[tuple[Step, Word]]:
-    """The paths of the outputs, by flag, redirection or directive."""
-    for step in pack.steps:
-        words = [word for call in step.calls for word in destinations(call)]
-        words += [output.path for output in step.outputs if output.call is None]
-        yield from ((step, word) for word in words)
 
 
 class CheckStatus(StrEnum):

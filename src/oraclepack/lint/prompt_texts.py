@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.lint.finding import Edit
+from oraclepack.pack.missing_files import is_looking_git
 from oraclepack.pack.model import Pack
 from oraclepack.pack.script import Expansion, ExpansionKind, Script, SimpleCommand, Span
 from oraclepack.pack.tool_call import ToolCall
@@ -21,12 +22,6 @@ MEANT = (
     *("tail", "tr", "tree", "uname", "uniq", "wc", "which", "whoami", "yq"),
 )
 """Commands that print something: `$(…)` with them in a prompt is intended."""
-MEANT_GIT = (
-    *("blame", "branch", "cat-file", "config", "describe", "diff", "for-each-ref", "grep", "log"),
-    *("ls-files", "ls-tree", "merge-base", "name-rev", "remote", "rev-list", "rev-parse"),
-    *("shortlog", "show", "status", "symbolic-ref", "tag"),
-)
-"""The same of git: what looks and changes nothing."""
 _IN_PLACE = {
     "sed": ("-i", "--in-place"),
     "perl": ("-i", "-pi"),
@@ -165,7 +160,7 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
         if name in self._functions:
             return True
         if name == "git":
-            return next((word for word in words if not word.startswith("-")), "") in MEANT_GIT
+            return is_looking_git(command)
         changing = _IN_PLACE.get(name or "", ())
         if any(word.startswith(sign) for word in words for sign in changing):
             return False

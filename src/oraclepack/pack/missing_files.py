@@ -24,14 +24,21 @@ _READ_ONLY = frozenset(
 )
 """Commands that create no file but those their words and redirections name."""
 _MOVERS = frozenset({"cd", "pushd", "popd"})
-_LOOKS = frozenset(
+_MAKERS = frozenset({"mkdir", "cp", "install", "ln", "mv"})
+GIT_LOOKS = frozenset(
     {
         *("blame", "branch", "cat-file", "config", "describe", "diff", "for-each-ref", "grep"),
-        *("log", "ls-files", "ls-tree", "merge-base", "remote", "rev-list", "rev-parse"),
-        *("shortlog", "show", "status", "symbolic-ref", "tag"),
+        *("log", "ls-files", "ls-tree", "merge-base", "name-rev", "remote", "rev-list"),
+        *("rev-parse", "shortlog", "show", "status", "symbolic-ref", "tag"),
     }
 )
-"""What git does without touching the work tree."""
+
+
+def is_looking_git(command: SimpleCommand) -> bool:
+    """Whether it calls git for something that changes nothing in the work tree."""
+    words = (word.display_text for word in command.words[1:])
+    first = next((word for word in words if not word.startswith("-")), "")
+    return command.name == "git" and first in GIT_LOOKS
 
 
 class MissingFile(msgspec.Struct, frozen=True):
@@ -71,9 +78,10 @@ def missing_files(
             created |= {normpath(path) for path in step.writes}
         if step.id not in running:
             continue
-        created |= set(_named_in(command for command in step.script.commands if _makes(command)))
+        makers = (one for one in step.script.commands if one.name in _MAKERS)
+        created |= set(_named_in(makers))
         bodies = {**_bodies(prelude), **_bodies(step.script)}
-        if not _moves(step, bodies):
+        if stays_put(pack, step):
             yield from _missed(step, missing, created, bodies)
         if step.writes_unknown or not _tells_all(step.script.commands, bodies, step.calls):
             return
@@ -139,10 +147,7 @@ def _prints(command: SimpleCommand) -> bool:
         return False
     if not command.words or command.name == ORACLE:
         return True
-    if command.name == "git":
-        words = (word.display_text for word in command.words[1:])
-        return next((word for word in words if not word.startswith("-")), "") in _LOOKS
-    return command.name in _READ_ONLY
+    return is_looking_git(command) or command.name in _READ_ONLY
 
 
 def _bodies(script: Script) -> dict[str, list[SimpleCommand]]:
@@ -154,15 +159,11 @@ def _bodies(script: Script) -> dict[str, list[SimpleCommand]]:
     return bodies
 
 
-def _moves(step: Step, bodies: Mapping[str, list[SimpleCommand]]) -> bool:
-    """Whether its paths may be relative to another directory than the project root."""
-    own = step.script.commands
-    lent = (command for body in bodies.values() for command in body)
-    return any(command.name in _MOVERS for command in (*own, *lent))
-
-
-def _makes(command: SimpleCommand) -> bool:
-    return command.name in {"mkdir", "cp", "install", "ln", "mv"}
+def stays_put(pack: Pack, step: Step) -> bool:
+    """No command of the step may change the directory that its paths are relative to."""
+    lent = pack.prelude.script.commands if pack.prelude is not None else ()
+    commands = (*step.script.commands, *(command for command in lent if command.function))
+    return not any(command.name in _MOVERS for command in commands)
 
 
 def _named_in(commands: Iterable[SimpleCommand]) -> Iterator[str]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from oraclepack.lint.facts import PathKind, stays_put
+from oraclepack.lint.facts import PathKind
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.lint.wrapped_calls import losses
-from oraclepack.pack.missing_files import missing_files
+from oraclepack.pack.missing_files import missing_files, stays_put
 from oraclepack.pack.model import Pack
 from oraclepack.pack.script import Span
 from oraclepack.pack.tool_call import Attachment, AttachmentKind, ToolCall

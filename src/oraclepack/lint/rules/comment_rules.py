@@ -7,16 +7,13 @@ import msgspec
 
 from oraclepack.errors import did_you_mean
 from oraclepack.lint.finding import Finding, Severity
-from oraclepack.lint.rule import Problem, Rule, Subject, rule
+from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.pack.model import ALLOW, DIRECTIVES, POLICY, Directive, Pack, Step
 from oraclepack.pack.script import Span
 from oraclepack.pack.tree_policy import TreePolicy
 
 _TARGET = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 _NEXT_ID = re.compile(r"OP\d+\b", re.IGNORECASE)
-
-Use = tuple[str, Span | None]
-"""A rule and the lines for which it is allowed; None means the whole pack."""
 
 
 class Allowance(msgspec.Struct, frozen=True):
@@ -30,9 +27,6 @@ class Allowance(msgspec.Struct, frozen=True):
     lines: Span | None = None
     """The lines of that step."""
 
-    def use(self, rule: Rule) -> Use:
-        return rule.id, self.lines
-
     def covers(self, finding: Finding) -> bool:
         if self.lines is None:
             return True
@@ -41,10 +35,8 @@ class Allowance(msgspec.Struct, frozen=True):
 
 def allowances(pack: Pack) -> tuple[Allowance, ...]:
     """The allow comments of a pack, in the order of the text."""
-    read = [_read(directive, None) for directive in pack.directives if directive.name == ALLOW]
-    for step in pack.steps:
-        read += [_read(each, step) for each in step.directives if each.name == ALLOW]
-    return tuple(read)
+    parts = [(None, pack.directives), *((step, step.directives) for step in pack.steps)]
+    return tuple(_read(each, step) for step, given in parts for each in given if each.name == ALLOW)
 
 
 def _read(directive: Directive, step: Step | None) -> Allowance:
@@ -59,9 +51,8 @@ def _read(directive: Directive, step: Step | None) -> Allowance:
         rest = rest.removeprefix(",").lstrip()
         match = (_TARGET if listed else _NEXT_ID).match(rest)
     reason = rest.strip(" \t:—–-")
-    if step is None:
-        return Allowance(tuple(targets), reason, directive.span)
-    return Allowance(tuple(targets), reason, directive.span, step.id, step.span)
+    where = (step.id, step.span) if step is not None else (None, None)
+    return Allowance(tuple(targets), reason, directive.span, *where)
 
 
 @rule("OP112", Severity.WARNING)

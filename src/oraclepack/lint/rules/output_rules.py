@@ -6,11 +6,12 @@ from posixpath import normpath
 import msgspec
 
 from oraclepack.errors import did_you_mean
-from oraclepack.lint.facts import PathKind, output_words, stays_put
+from oraclepack.lint.facts import PathKind
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.pack.contract import MARKERS, contradiction, requested_format
-from oraclepack.pack.model import CONTRACT, Step
+from oraclepack.pack.missing_files import stays_put
+from oraclepack.pack.model import CONTRACT, Pack, Step
 from oraclepack.pack.questions import asking_calls, destinations
 from oraclepack.pack.script import Enclosure, Span, Word
 from oraclepack.pack.tool_call import ToolCall
@@ -109,6 +110,14 @@ def _one_of_two(before: _KnownOutput, after: _KnownOutput) -> bool:
     return bool((before.call.places | after.call.places) & uncertain)
 
 
+def _output_words(pack: Pack) -> Iterator[tuple[Step, Word]]:
+    """The paths of the outputs, by flag, redirection or directive."""
+    for step in pack.steps:
+        words = [word for call in step.calls for word in destinations(call)]
+        words += [output.path for output in step.outputs if output.call is None]
+        yield from ((step, word) for word in words)
+
+
 @rule("OP503", Severity.ERROR)
 def output_leaves_project(subject: Subject) -> Iterator[Problem]:
     """An output lies in the project, outside `.git/` and oraclepack's own records.
@@ -125,7 +134,7 @@ def output_leaves_project(subject: Subject) -> Iterator[Problem]:
         # 01) inside the project
         oracle -p "Why?" --write-output docs/answers/a.md
     """
-    for step, word in output_words(subject.pack):
+    for step, word in _output_words(subject.pack):
         reason = _leaves(word, subject)
         certain = climbs(word.display_text) or (word.value or "").startswith(("/", "~"))
         if reason is not None and (certain or stays_put(subject.pack, step)):
@@ -267,7 +276,7 @@ def unusable_output_path(subject: Subject) -> Iterator[Problem]:
         # 01) a file
         oracle -p "Why?" --write-output docs/why.md
     """
-    for step, word in output_words(subject.pack):
+    for step, word in _output_words(subject.pack):
         path = word.value
         if path is None:
             continue
