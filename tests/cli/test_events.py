@@ -4,8 +4,7 @@ import threading
 import msgspec
 import pytest
 
-from oraclepack.cli.event_lines import JsonLog, Lines, line_of
-from oraclepack.cli.heartbeat import Activity, RunningSteps, beat
+from oraclepack.cli.lines import Activity, JsonLog, Lines, RunningSteps, beat, line_of
 from oraclepack.cli.text import clock, seconds, size
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j

@@ -5,7 +5,7 @@ import pytest
 
 from oraclepack.cli.command import Command
 from oraclepack.cli.command_manifest import commands
-from oraclepack.cli.grouped_help import visible_options
+from oraclepack.cli.options import visible_options
 from oraclepack.cli.root import ALIASES, current_words, load, root
 from oraclepack.settings.registry import BY_NAME
 

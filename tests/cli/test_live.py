@@ -6,10 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.cli.heartbeat import CTRL_C, STOP_NOW, Activity, stopping_text
-from oraclepack.cli.live.screen import LiveTable, Painter
-from oraclepack.cli.live.table import Painting, width_of
-from oraclepack.cli.live.table_rows import Frame, Row, RowState, TableState, eta, fitting, frame
+from oraclepack.cli.lines import CTRL_C, STOP_NOW, Activity, stopping_text
+from oraclepack.cli.live import (
+    Frame,
+    LiveTable,
+    Painter,
+    Row,
+    RowState,
+    TableState,
+    eta,
+    fitting,
+    frame,
+)
+from oraclepack.cli.painting import Painting, width_of
 from oraclepack.journal import events as j
 from oraclepack.journal.costs import CostTotal
 from oraclepack.journal.run_state import RunState, fold

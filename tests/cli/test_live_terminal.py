@@ -63,7 +63,7 @@ def test_on_a_terminal_there_is_a_table(tmp_path: Path) -> None:
 
 OURS = """
 import sys
-from oraclepack.cli.live.screen import Painter
+from oraclepack.cli.live import Painter
 painter = Painter(lambda text: (sys.stderr.write(text), sys.stderr.flush()), len)
 for number in range(10_000):
     painter.paint([f"row {number}"], 80)

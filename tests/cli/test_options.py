@@ -1,7 +1,7 @@
 import click
 import pytest
 
-from oraclepack.cli.setting_options import asks_for_json, option_for, settle_booleans
+from oraclepack.cli.options import asks_for_json, option_for, settle_booleans
 from oraclepack.errors import UsageError
 from oraclepack.settings.registry import STRICT
 from oraclepack.settings.run_settings import INTERACTIVE, TUI

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from oraclepack.cli.setting_options import shared_options_last
+from oraclepack.cli.options import shared_options_last
 from oraclepack.errors import NotFoundError
 from oraclepack.system.paging import Paged, page
 from oraclepack.view.report.schemas import schema_of

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from oraclepack.cli.outcome import RunLocation, plan_text, run_text
 from oraclepack.cli.reply import Styled
-from oraclepack.cli.run_text import RunLocation, plan_text, run_text
 from oraclepack.run.run_report import CompletionReport, RunReport, StepReport
 from tests.cli.answers import answer
 from tests.e2e.program import Ran

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from tests.scripted import Scripted
 from tests.tui.conftest import a_step, let_go
 from tests.tui.terminal import COMMAND, Terminal, terminal
 from tests.tui.test_hostile import EVIL
-from tests.tui.test_steering import started
 from tests.view.example_runs import PACK, Plan, a_run
 
 pytestmark = [
@@ -95,29 +93,6 @@ def prepare(window: Terminal) -> None:
     window.type("02:--model=gpt-5.2-pro")
     window.press("Enter", "flags: 02:--model=gpt-5.2-pro", gone="Flag of oracle")
     window.press("f", "Run 2 steps, 2 calls?", "likely $")
-
-
-def test_a_run_is_watched_below_the_prompt(project: Path, oracle: Scripted, tmp_path: Path) -> None:
-    """The lines before stay, a key leaves, the run goes on; its end ends the watching."""
-    started(project, a_step(1) + a_step(2))
-    watch = f"{sys.executable} -P -m oraclepack runs watch --inline"
-    line = f"echo the prompt; {watch}; echo code $?; cat"
-    with terminal(tmp_path, (80, 24)) as window:
-        for key, code in (("q", 0), ("C-c", 130)):
-            window.start("sh", "-c", line, folder=project)
-            text = window.shows("the prompt", "running · 0 of 2 done", "question 2", "q leaves")
-            assert text.index("the prompt") < text.index("0 of 2 done")
-            window.press(key, "the prompt", f"code {code}", gone="q leaves")
-            assert ProjectRuns(project).status().alive, "leaving does not stop the run"
-
-        window.start("sh", "-c", line, folder=project)
-        window.shows("running · 0 of 2 done")
-        let_go(oracle)
-        window.shows("1 of 2 done")
-        until_asked(oracle, 2, window)
-        let_go(oracle)
-        text = window.shows("the prompt", "ok, 2 of 2 steps done", "code 0", gone="q leaves")
-    assert len(oracle.calls) == 2
 
 
 def test_the_demo_opens_pager_and_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from oraclepack.cli.grouped_help import write_options
-from oraclepack.cli.reply import Reply
-from oraclepack.cli.setting_options import (
+from oraclepack.cli.options import (
     SHARED,
     given_flags,
     option_for,
     settle_booleans,
     shared_options,
+    write_options,
 )
+from oraclepack.cli.reply import Reply
 from oraclepack.cli.value_completion import Offer
-from oraclepack.errors import ExitCode, did_you_mean
+from oraclepack.errors import ExitCode, UsageError, did_you_mean
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.declaration import Setting
@@ -26,6 +26,8 @@ from oraclepack.settings.loading import load_settings
 from oraclepack.settings.project_rules import SettingScope
 from oraclepack.settings.registry import BY_NAME, COLOR, OUTPUT, Settings
 from oraclepack.system.jq_filter import JqFilter, jq_filter
+from oraclepack.system.printable import visible
+from oraclepack.system.terminal import ask, can_ask
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -333,6 +335,20 @@ def _pack_path(params: Mapping[str, Any]) -> str | None:
 def _is_help_request(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         raise HelpRequestedError(ctx.get_help())
+
+
+def agree(about: str, question: str, *, is_agreed: bool) -> None:
+    """Ask the person at the terminal, unless the answer was given; raises where it is not yes."""
+    if is_agreed:
+        return
+    if not can_ask():
+        raise UsageError(
+            "there is no terminal to ask whether it is yours",
+            hint="--yes takes it over without asking",
+            detail=about,
+        )
+    if not ask(f"{visible(about)}{question}", lambda _: True):
+        raise UsageError("nothing was taken over")
 
 
 def paged(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,34 +1,37 @@
-"""Which display a run gets: a table, lines, JSON lines, or none."""
+"""What the command line adds to a run: a display, signals, questions to the person."""
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Self
+from types import FrameType
+from typing import Any, Self
 
 from oraclepack.cli import render
 from oraclepack.cli.command import logs_json
-from oraclepack.cli.detached import DetachedStart
-from oraclepack.cli.event_lines import JsonLog, Lines, NullDisplay
-from oraclepack.cli.heartbeat import CTRL_C, STOP_NOW
-from oraclepack.cli.live.screen import LiveTable
+from oraclepack.cli.lines import CTRL_C, STOP_NOW, JsonLog, Lines, NullDisplay
+from oraclepack.cli.live import LiveTable
 from oraclepack.cli.render import to_stderr
-from oraclepack.cli.signals import StopOnSignals
+from oraclepack.cli.reply import Reply
+from oraclepack.journal import events
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import Ask, RunState
 from oraclepack.pipeline.run_pipeline import PipelineOutcome
 from oraclepack.run.run_display import RunPreview
 from oraclepack.run.run_packs import RunPacksOutcome
 from oraclepack.run.run_report import RunOutcome
+from oraclepack.run.start_run import detached_report
 from oraclepack.run.watch_run import LogProgress
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import COLOR, OUTPUT, Settings
+from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.stop import Stop
 from oraclepack.system.clock import Clock, SystemClock
-from oraclepack.system.environment import is_agent
+from oraclepack.system.environment import is_agent, is_detached
 from oraclepack.system.printable import visible
 from oraclepack.system.terminal import ask, can_ask, is_terminal, stdout_is_terminal
 
@@ -224,3 +227,79 @@ def _asking(settings: Settings, screen: NullDisplay, *, yes: bool) -> Ask | None
             return ask(question, pause)
 
     return put
+
+
+_NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class StopOnSignals:
+    """The first signal stops the run politely; another one, while it stops, stops it at once.
+
+    A terminal that closes sends HUP, sometimes twice (the shell and the kernel): it never stops at
+    once. Before `listen` a signal ends the command as usual: nothing has begun. Only the main
+    thread can listen.
+    """
+
+    def __init__(self) -> None:
+        self.stop = Stop()
+        self._before: dict[int, Any] = {}
+
+    def listen(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._ask) for number in _NUMBERS}
+
+    def _ask(self, number: int, _frame: FrameType | None) -> None:
+        # Also after `runs stop`: the screen says then that Ctrl-C cancels.
+        is_stopping = self.stop.level is not StopLevel.NONE
+        is_urgent = is_stopping and number != signal.SIGHUP
+        level = StopLevel.AT_ONCE if is_urgent else StopLevel.POLITE
+        # A terminal that was closed is a request to end, and there is one exit code for that.
+        self.stop.ask(level, signal.SIGTERM if number == signal.SIGHUP else number)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self.stop.close()
+
+
+class DetachedStart:
+    """Reports the beginning of a detached run; nothing where the run is none."""
+
+    def __init__(self) -> None:
+        self._report = detached_report() if is_detached() else None
+        self._preview: RunPreview | None = None
+
+    @property
+    def is_detached(self) -> bool:
+        return self._report is not None
+
+    def begin(self, preview: RunPreview) -> None:
+        self._preview = preview
+
+    def event(self, event: KnownEvent) -> None:
+        """The run has begun with the first event of the command itself."""
+        if self._report is None or self._preview is None:
+            return
+        if not isinstance(event, events.SessionStarted):
+            return
+        self._report.begun(self._preview.run_id, self._preview.run_dir)
+
+
+def report_start(reply: Reply) -> None:
+    """Report why no run has begun, if so: the command has ended."""
+    report = detached_report() if is_detached() else None
+    if report is None:
+        return
+    error = reply.error
+    report.failed(
+        exit_code=int(reply.exit_code),
+        code=error.code if error else "NOT_STARTED",
+        message=error.message if error else "the command ended without a run",
+        detail=error.detail if error else "",
+        hint=error.suggestion if error else "",
+        retryable=error.retryable if error else False,
+        retry_after=error.retry_after if error else None,
+    )

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import errno
 import gc
+import os
+import platform
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -21,22 +25,15 @@ from oraclepack.cli.command import (
     HelpRequestedError,
     UnknownCommandError,
 )
-from oraclepack.cli.crash import crashed
+from oraclepack.cli.options import asks_for_json, asks_for_log, shared_options_last
 from oraclepack.cli.reply import Meta, Reply, ReplyError
 from oraclepack.cli.root import VersionRequestedError, current_words, root
-from oraclepack.cli.setting_options import asks_for_json, asks_for_log, shared_options_last
-from oraclepack.errors import (
-    ExitCode,
-    InputError,
-    OraclePackError,
-    did_you_mean,
-    exit_code_of,
-)
+from oraclepack.errors import ExitCode, InputError, OraclePackError, did_you_mean, exit_code_of
 from oraclepack.settings.loading import COMPLETION_VARIABLE, is_completing, own_variables
 from oraclepack.system.clock import SystemClock
 from oraclepack.system.environment import is_detached, request_id
 from oraclepack.system.files import exhausted
-from oraclepack.system.secrets import redacted_record
+from oraclepack.system.secrets import redacted, redacted_record
 from oraclepack.system.terminal import stdout_is_terminal
 from oraclepack.view.report.untrusted import clean_parts, untrusted_parts
 
@@ -74,7 +71,7 @@ def run(args: Sequence[str], *, is_process: bool = False) -> int:
             reply = _completed(_ended(ending, request), request)
             printed = _printed(reply, request, clock.monotonic_ns() - started)
         if is_detached():
-            from oraclepack.cli.detached import report_start
+            from oraclepack.cli.display import report_start
 
             report_start(reply)
         refused = render.emit(printed)
@@ -222,3 +219,53 @@ def _colored(request: CommandLine) -> bool:
 
 def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise TerminatedError
+
+
+def write_crash_log(text: str) -> Path | None:
+    """Write a new file only its owner can read; None when that is not possible."""
+    import tempfile
+
+    from platformdirs import user_log_path
+
+    try:
+        folder = user_log_path("oraclepack", appauthor=False)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # mkstemp: a unique name, mode 0600, no race.
+        descriptor, name = tempfile.mkstemp(prefix="crash-", suffix=".log", dir=folder)
+        os.write(descriptor, text.encode("utf-8", "backslashreplace"))
+        os.close(descriptor)
+    except OSError:
+        return None
+    return Path(name)
+
+
+def log_crash(error: BaseException, command: str) -> Path | None:
+    """Write what is known of a fault to a file of its own; None when that is not possible."""
+    return write_crash_log(redacted(_crash_report(error, command)))
+
+
+def crashed(error: BaseException, command: str) -> Reply:
+    """The reply to a fault of our own. Never a traceback on the screen."""
+    path = log_crash(error, command)
+    summary = redacted(f"{type(error).__name__}: {error}").splitlines()[0]
+    return Reply(
+        exit_code=ExitCode.INTERNAL,
+        error=ReplyError(
+            code="INTERNAL",
+            message="oraclepack failed in a way it should not",
+            detail=f"{summary}\nlog: {path}" if path else summary,
+            phase="internal",
+            suggestion="report this together with the log file" if path else "report this",
+        ),
+    )
+
+
+def _crash_report(error: BaseException, command: str) -> str:
+    import traceback
+
+    # Arguments stay out: they may hold prompts and keys.
+    head = (
+        f"oraclepack {__version__}, command {command or '(none)'}\n"
+        f"Python {platform.python_version()} on {sys.platform}\n\n"
+    )
+    return head + "".join(traceback.format_exception(error))

@@ -17,8 +17,8 @@ from oraclepack.authoring.generation import GeneratedStep, GenerateReport, Upgra
 from oraclepack.authoring.upgrade import upgrade_pack
 from oraclepack.cli.command import command, command_words, option
 from oraclepack.cli.display import PackSessions
+from oraclepack.cli.outcome import run_failure
 from oraclepack.cli.reply import Reply, ReplyError, partial_failure, rollback_notice
-from oraclepack.cli.run_reply import run_failure
 from oraclepack.cli.text import columns, from_here
 from oraclepack.cli.value_completion import pack_files, run_ids
 from oraclepack.errors import ExitCode, UsageError

@@ -5,9 +5,8 @@ from __future__ import annotations
 import click
 import msgspec
 
-from oraclepack.cli.command import Group, command, option, paged
+from oraclepack.cli.command import Group, agree, command, option, paged
 from oraclepack.cli.command_manifest import CommandManifest, describe
-from oraclepack.cli.confirm import agree
 from oraclepack.cli.reply import Reply
 from oraclepack.cli.root import root
 from oraclepack.cli.text import columns

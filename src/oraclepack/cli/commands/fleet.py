@@ -10,8 +10,8 @@ from typing import Literal
 import click
 
 from oraclepack.cli.command import Group, command, command_words, option
+from oraclepack.cli.display import StopOnSignals
 from oraclepack.cli.reply import Reply
-from oraclepack.cli.signals import StopOnSignals
 from oraclepack.cli.text import columns
 from oraclepack.errors import ExitCode, UsageError
 from oraclepack.fleet.fleet_job import FleetTotals

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,24 @@ import click
 import msgspec
 
 from oraclepack.cli.command import command, command_words, logs_json, option
-from oraclepack.cli.crash import log_crash
 from oraclepack.cli.display import DisplaySession, PackSessions
-from oraclepack.cli.packs_reply import packs_plan_reply, packs_reply
-from oraclepack.cli.pipeline_text import failure_of, pipeline_text
+from oraclepack.cli.error_boundary import log_crash
+from oraclepack.cli.outcome import (
+    NO_POLICY,
+    RunLocation,
+    failure_of,
+    idle_thresholds,
+    packs_plan_reply,
+    packs_reply,
+    pipeline_text,
+    plan_reply,
+    run_failure,
+    run_reply,
+    started_reply,
+)
 from oraclepack.cli.render import to_stderr
 from oraclepack.cli.reply import Reply, ReplyError
 from oraclepack.cli.run_options import allow_rehearsal_option, export_option, picking, run_arguments
-from oraclepack.cli.run_reply import plan_reply, run_failure, run_reply, started_reply
-from oraclepack.cli.run_text import NO_POLICY, RunLocation, idle_thresholds
 from oraclepack.cli.text import clock, columns, size, some_of
 from oraclepack.cli.value_completion import pack_files
 from oraclepack.errors import ExitCode, UsageError
@@ -450,49 +458,28 @@ def tui(place: str, *, demo: bool, settings: Settings) -> Reply:
     Needs a terminal and the extra `tui`: pip install 'oraclepack[tui]'. Runs that are started there
     go on when the screen is left; the next `oraclepack tui` shows them again.
     """
-    _require_terminal("tui", "`oraclepack list` and `runs watch` work without one")
+    if not (can_ask() and stdout_is_terminal()):
+        hint = "`oraclepack list` and `runs watch` work without one"
+        raise UsageError("tui needs a terminal", hint=hint)
     if not Path(place).exists():
         raise UsageError(f"{place}: no such file or directory", hint="name a pack or a folder")
-    with _textual_needed("tui"):
+    try:
         from oraclepack.tui.app import TuiApp
         from oraclepack.tui.demo_project import demo_project
-    with demo_project() if demo else nullcontext(Path(place)) as opened:
-        app = TuiApp(str(opened), settings, is_pack=opened.is_file(), log_fault=_log_fault)
-        code = app.run()
-    if app.fatal is not None:
-        raise app.fatal
-    return Reply({"place": str(opened)}, exit_code=ExitCode(code or 0))
-
-
-def watch_inline(name: str, settings: Settings) -> ExitCode | None:
-    """Show a run below the prompt; None where it ended, else why it is not watched any more."""
-    _require_terminal("--inline", "`oraclepack runs watch --display plain` works without one")
-    with _textual_needed("--inline"):
-        from oraclepack.tui.inline_watch import InlineWatchApp
-    app = InlineWatchApp(name, settings)
-    code = app.run(inline=True, mouse=False)
-    if app.fatal is not None:
-        raise app.fatal
-    return None if code is None else ExitCode(code)
-
-
-def _require_terminal(what: str, hint: str) -> None:
-    if not (can_ask() and stdout_is_terminal()):
-        raise UsageError(f"{what} needs a terminal", hint=hint)
-
-
-@contextmanager
-def _textual_needed(what: str) -> Iterator[None]:
-    try:
-        yield
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] != "textual":
             raise
         raise UsageError(
-            f"{what} needs the package textual", hint="pip install 'oraclepack[tui]'"
+            "tui needs the package textual", hint="pip install 'oraclepack[tui]'"
         ) from None
-
-
-def _log_fault(error: BaseException) -> str:
-    path = log_crash(error, "tui")
-    return str(path) if path else ""
+    with demo_project() if demo else nullcontext(Path(place)) as opened:
+        app = TuiApp(
+            str(opened),
+            settings,
+            is_pack=opened.is_file(),
+            log_fault=lambda error: str(log_crash(error, "tui") or ""),
+        )
+        code = app.run()
+    if app.fatal is not None:
+        raise app.fatal
+    return Reply({"place": str(opened)}, exit_code=ExitCode(code or 0))

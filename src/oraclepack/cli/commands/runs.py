@@ -10,9 +10,7 @@ from typing import Any
 import click
 
 from oraclepack.cli import render
-from oraclepack.cli.command import Group, command, option, paged
-from oraclepack.cli.commands.run import watch_inline
-from oraclepack.cli.confirm import agree
+from oraclepack.cli.command import Group, agree, command, option, paged
 from oraclepack.cli.display import watching_screen
 from oraclepack.cli.reply import Reply, ReplyError, Styled
 from oraclepack.cli.text import columns, seconds, size, some_of
@@ -27,7 +25,6 @@ from oraclepack.run.rebuild import RebuildReport, RunRebuild
 from oraclepack.run.run_control import ControlRequest
 from oraclepack.run.trust import Candidate
 from oraclepack.settings import run_settings, value_kinds
-from oraclepack.settings.declaration import ValueSource
 from oraclepack.settings.registry import OUTPUT, Settings
 from oraclepack.system.paging import page
 from oraclepack.system.printable import one_line, quantity, single_lines
@@ -201,49 +198,27 @@ def run_argument(function: Callable[..., Any]) -> Callable[..., Any]:
         "oraclepack runs watch",
         "oraclepack runs watch 2026-03 --display plain",
         "oraclepack runs watch latest --json",
-        "oraclepack runs watch --inline",
     ),
 )
 @click.argument("run", metavar="[RUN]", default=_LATEST, shell_complete=run_ids)
 @option("--all", "Also show earlier commands.", name="from_start")
-@option("--inline", "In a few lines below the prompt; extra `tui`.")
-def watch(run: str, *, from_start: bool, inline: bool, settings: Settings) -> Reply:
+def watch(run: str, *, from_start: bool, settings: Settings) -> Reply:
     """Watch a run of another process, or see a finished one again.
 
     RUN may be the beginning of a run's name, or `latest`, the default. Only the journal and the
     logs are read: Ctrl-C ends the watching and leaves the run alone. With --json each event is a
     line of JSON, and the last line is the result. The exit code is that of the command that was
-    watched; 3 where it was killed, 0 where `q` left --inline.
+    watched; 3 where it was killed.
     """
     runs = ProjectRuns(settings.root)
     streams = settings[OUTPUT] != "text"
-    if inline:
-        display = settings.origin(run_settings.DISPLAY).source
-        if streams or from_start or display is ValueSource.FLAG:
-            others = "--json, --output, --all and --display"
-            raise UsageError("--inline is a display of its own", hint=f"leave out {others}")
     name = runs.status(run).name  # `latest` stays the same run from here on
-    if inline:
-        return _watch_inline(name, settings)
     with watching_screen(settings, streams=streams) as screen:
         state = EMPTY
         for update in runs.watch(name, screen, from_start=from_start):
             state = update.state
             if update.progress is not None:
                 screen.progress(update.progress)
-    return _watched(runs.status(name), state)
-
-
-def _watch_inline(name: str, settings: Settings) -> Reply:
-    runs = ProjectRuns(settings.root)
-    left = watch_inline(name, settings)
-    if left is ExitCode.INTERRUPTED:
-        raise KeyboardInterrupt
-    if left is not None:
-        return Reply(runs.status(name), f"run {name} goes on\n", left)
-    state = EMPTY
-    for update in runs.watch(name):
-        state = update.state
     return _watched(runs.status(name), state)
 
 

@@ -13,11 +13,16 @@ from msgspec.structs import asdict
 from oraclepack.answers.verification import Totals, VerifyPacksReport, VerifyReport
 from oraclepack.cli.command import Group, command, command_words, logs_json, option
 from oraclepack.cli.display import PackSessions
+from oraclepack.cli.outcome import (
+    NO_POLICY,
+    idle_thresholds,
+    policy_failure,
+    policy_line,
+    run_failure,
+)
 from oraclepack.cli.render import to_stderr
 from oraclepack.cli.reply import Reply, ReplyError, Styled, partial_failure, rollback_notice
 from oraclepack.cli.run_options import allow_rehearsal_option, export_option, per_option
-from oraclepack.cli.run_reply import run_failure
-from oraclepack.cli.run_text import NO_POLICY, idle_thresholds, policy_failure, policy_line
 from oraclepack.cli.text import from_here, size
 from oraclepack.cli.value_completion import pack_files, run_ids
 from oraclepack.errors import ExitCode, UsageError

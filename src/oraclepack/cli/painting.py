@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from oraclepack.cli.live.table_rows import Frame, Row, RowState, fitting
+from oraclepack.cli.live import Frame, Row, RowState, fitting
 from oraclepack.cli.text import clock, size
 from oraclepack.journal.costs import money, short_cost
 from oraclepack.system.printable import visible

@@ -1,1 +1,0 @@
-"""The live table of a run, for a person at a terminal."""
