@@ -9,9 +9,10 @@ import pytest
 
 from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import JournalFile
-from oraclepack.journal.run_dir import RunDir, RunSummary, choose_run, log_names, run_ids, summaries
+from oraclepack.journal.run_dir import RunDir, RunSummary, choose_run, log_names, run_ids
 from oraclepack.journal.run_state import fold
 from oraclepack.view.manifests import write_manifests
+from oraclepack.view.past_runs import summaries
 from tests import events as e
 from tests.clocks import SteppingClock
 

@@ -75,7 +75,7 @@ class FileAnswerCache:
         place = self.foreign or self._tracked(entry.key)
         if place is not None:
             raise ForeignError(f"{self._relative} is not used: {place.reason}", hint=place.way_out)
-        signed = self._signed(entry, make_key())
+        signed = self.signed(entry, make_key())
         files.make_private(self.directory)
         with turn(self.directory / _LOCK):
             answer, note = self._path(entry.key, ".md"), self._path(entry.key, ".json")
@@ -101,7 +101,7 @@ class FileAnswerCache:
             if _state(lookup.entry, lookup.data) != GOOD:
                 return "its answer was changed since it was stored"
             entry = msgspec.structs.replace(lookup.entry, schema_version=SCHEMA_VERSION)
-            signed = self._signed(entry, make_key())
+            signed = self.signed(entry, make_key())
             files.write_atomic(self._path(key, ".json"), signed, mode=files.PRIVATE_FILE)
             return None
 
@@ -114,20 +114,30 @@ class FileAnswerCache:
         """Every entry with its state, in the order of the keys."""
         trust = functools.cache(find_key)  # read once: there may be thousands of entries
         for key in self.find():
-            stored = self._read(key, trust)
-            if stored is None:
-                continue
-            entry, foreign = stored
-            data = files.read(self._path(key, ".md"))
-            yield ListedEntry(entry, FOREIGN if foreign else _state(entry, data), foreign)
+            if (listed := self.entry(key, trust)) is not None:
+                yield listed
+
+    def entry(self, key: str, trust: Callable[[], bytes | None] = find_key) -> ListedEntry | None:
+        """One entry with its state; None where there is none that can be understood."""
+        stored = self._read(key, trust)
+        if stored is None:
+            return None
+        entry, foreign = stored
+        data = files.read(self._path(key, ".md"))
+        return ListedEntry(entry, FOREIGN if foreign else _state(entry, data), foreign)
 
     def find(self, beginning: str = "") -> tuple[str, ...]:
         """The keys that begin with these letters."""
         if self.foreign is not None:
             return ()
-        names = (path.stem for path in self.directory.glob("*.json"))
-        matching = (name for name in names if name.startswith(beginning) and _KEY.fullmatch(name))
-        return tuple(sorted(matching))
+        try:
+            names = os.listdir(self.directory)
+        except OSError:
+            return ()
+        keys = (name.removesuffix(".json") for name in names if name.endswith(".json"))
+        return tuple(
+            sorted(key for key in keys if key.startswith(beginning) and _KEY.fullmatch(key))
+        )
 
     def remove(self, key: str) -> None:
         """Remove an answer of ours, and its quarantined changed copy."""
@@ -186,7 +196,7 @@ class FileAnswerCache:
             return None
         return entry, self._tracked(key) or _unsigned(entry, fields, trust)
 
-    def _signed(self, entry: CacheEntry, key: bytes) -> bytes:
+    def signed(self, entry: CacheEntry, key: bytes) -> bytes:
         fields = cast("dict[str, object]", msgspec.to_builtins(entry))
         return canonical_file(fields | {"mac": signature(fields, key)})
 

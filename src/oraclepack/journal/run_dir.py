@@ -2,18 +2,16 @@
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from datetime import date
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from oraclepack.errors import InputError
 from oraclepack.journal import journal_file
 from oraclepack.journal.blobs import BACKUPS
 from oraclepack.journal.blobs import FOLDER as BLOBS
 from oraclepack.journal.line_format import JournalContent, Link
-from oraclepack.journal.run_state import RunState, fold
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system import files, locks
 from oraclepack.system.ownership import Foreign, ForeignReason, linked, tracked
@@ -353,41 +351,4 @@ def every_run(root: Path) -> tuple[RunDir, ...]:
         RunDir(root, run_id, folder)
         for folder in (RUNS, REHEARSALS)
         for run_id in run_ids(root, folder)
-    )
-
-
-def summaries(root: Path, pack_hash: str | None = None) -> Iterator[RunSummary]:
-    """What is known of each run, or of those of one pack."""
-    for run_id in run_ids(root):
-        if pack_hash is None or hash_in(run_id) == pack_hash[:8]:
-            yield summary(RunDir(root, run_id))
-
-
-def summary(run: RunDir) -> RunSummary:
-    """What is known of one run; a journal that cannot be read is damage, not an error."""
-    try:
-        examined = examine(run)
-    except InputError as trouble:
-        return RunSummary(run.run_id, "", damage=trouble.message)
-    return _summary(run, examined, fold(examined.reading.events))
-
-
-def _summary(run: RunDir, examined: ExaminedRun, state: RunState) -> RunSummary:
-    reading = examined.reading
-    damage = f"line {reading.damage.line}: {reading.damage.reason}" if reading.damage else None
-    created = state.created
-    if created is None:
-        return RunSummary(run.run_id, "", damage=damage, foreign=examined.foreign)
-    return RunSummary(
-        run_id=run.run_id,
-        pack_hash=created.pack_hash,
-        git_sha=created.git_sha,
-        heads=state.heads,
-        created_at=created.at,
-        finished=state.finished_at is not None,
-        mutating=created.mutating,
-        rehearsal=is_rehearsal(created.engine),
-        damage=damage,
-        number=created.number,
-        foreign=examined.foreign,
     )

@@ -1,14 +1,18 @@
 """Queries of the cache: its entries, why a question was not found, and pruning."""
 
+import functools
+import os
 from datetime import timedelta
 from pathlib import Path
 
 from oraclepack.calls.cache import (
+    GOOD,
     CacheDetails,
     CacheEntry,
     CacheExplanation,
     CacheList,
     CachePruneReport,
+    CacheRow,
     CallExplanation,
     explained,
     row_of,
@@ -22,9 +26,11 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Cache
 from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.settings.call_settings import REHEARSAL
+from oraclepack.store.index import indexed, version_in
 from oraclepack.system.clock import Clock, rfc3339
 from oraclepack.system.ownership import ForeignError
 from oraclepack.system.path_jail import CACHE
+from oraclepack.system.trust_key import find_key
 from oraclepack.tools.tool_names import ORACLE
 from oraclepack.view.past_runs import list_runs, named_run
 from oraclepack.view.run import read_view
@@ -33,9 +39,31 @@ from oraclepack.view.run import read_view
 def list_cache(root: Path) -> CacheList:
     """Every answer of the project's cache, the newest first."""
     cache = _cache_of(root)
-    rows = [row_of(one.entry, one.state, one.foreign) for one in cache.entries()]
+    trust = functools.cache(find_key)
+
+    def read(key: str) -> tuple[CacheRow | None, bool]:
+        one = cache.entry(key, trust)
+        row = row_of(one.entry, one.state, one.foreign) if one is not None else None
+        return row, one is not None and one.state == GOOD
+
+    rows = list(indexed(root, CACHE, _versions_of_answers(cache), CacheRow, read).values())
     rows.sort(key=lambda row: (row.stored_at, row.key), reverse=True)
     return CacheList(directory=CACHE, entries=tuple(rows), bytes=sum(row.bytes for row in rows))
+
+
+def _versions_of_answers(cache: FileAnswerCache) -> dict[str, str]:
+    """The keys of the cache and the versions of their answers.
+
+    An entry itself is signed and never changed alone, so its version is not looked up.
+    """
+    versions = dict.fromkeys(cache.find(), "")
+    if versions:
+        with os.scandir(cache.directory) as files:
+            for one in files:
+                key = one.name.removesuffix(".md")
+                if key in versions:
+                    versions[key] = version_in(one.stat(follow_symlinks=False))
+    return versions
 
 
 def show_cached(root: Path, beginning: str) -> CacheDetails:

@@ -41,6 +41,7 @@ from oraclepack.system.files import exhausted
 from oraclepack.system.ownership import ForeignError, foreign_folder, foreign_run
 from oraclepack.system.path_jail import REHEARSALS, RUNS
 from oraclepack.system.secrets import Redactor
+from oraclepack.view.past_runs import summaries
 
 IN_PLACE = "in_place"
 """What a rehearsal in the project itself is called among the settings it records."""
@@ -94,7 +95,7 @@ def _choice(root: Path, pack: Pack, head: str | None, *, rehearsal: bool | None)
     A foreign run in its place that may be the user's own is not ignored: its answers may be paid
     for. Any other foreign run is ignored.
     """
-    runs, mutating = tuple(run_dir.summaries(root, pack.pack_hash)), mutates(pack)
+    runs, mutating = summaries(root, pack.pack_hash), mutates(pack)
 
     def choose(*, foreign: bool) -> RunChoice:
         some = (run for run in runs if (run.foreign is not None) == foreign)

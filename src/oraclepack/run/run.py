@@ -17,7 +17,7 @@ from oraclepack import __version__
 from oraclepack.calls.shim_dir import is_inside_a_step
 from oraclepack.errors import OraclePackError, UsageError
 from oraclepack.journal import events as j
-from oraclepack.journal.run_dir import summaries, without_suffix
+from oraclepack.journal.run_dir import without_suffix
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.pack.questions import short_title
@@ -48,6 +48,7 @@ from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.terminal import can_ask
 from oraclepack.tools.oracle_config import version_of_oracle
 from oraclepack.tools.tool_names import ORACLE
+from oraclepack.view.past_runs import summaries
 
 if TYPE_CHECKING:  # a command with nothing to run does without them
     from oraclepack.calls.handler import CallHandler

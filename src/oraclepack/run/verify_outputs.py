@@ -30,6 +30,7 @@ from oraclepack.system.files import Content
 from oraclepack.system.ownership import foreign_run
 from oraclepack.system.path_jail import REHEARSALS, RUNS, content_at
 from oraclepack.view.manifests import RunManifest
+from oraclepack.view.past_runs import summaries
 
 
 def verify_outputs(
@@ -153,7 +154,7 @@ def _reader_of(rehearsal: RunDir) -> Callable[[str], Content]:
 
 
 def _newest_run(root: Path, pack_hash: str) -> RunDir | None:
-    runs = sorted(run_dir.summaries(root, pack_hash), key=lambda run: run.age)
+    runs = sorted(summaries(root, pack_hash), key=lambda run: run.age)
     good = [run for run in runs if run.pack_hash == pack_hash and not (run.damage or run.foreign)]
     # The rehearsal of an earlier version counts less than any real run.
     whole = [run for run in good if not run.rehearsal] or good

@@ -15,3 +15,13 @@ create table answer_figures (
     project text not null
 );
 create index answer_figures_model on answer_figures (model);
+
+-- What files say, so that lists of them need not read them. `folder` is a MAC of its path.
+create table file_index (
+    folder text not null,
+    name text not null,
+    version text not null,
+    fact blob not null,
+    at double precision not null,
+    primary key (folder, name)
+) without rowid;

@@ -1,6 +1,6 @@
 """Queries of runs: all of a project, one in full, and the status of a pack's steps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -8,11 +8,14 @@ import msgspec
 from oraclepack.errors import NotFoundError, UsageError
 from oraclepack.journal import run_dir
 from oraclepack.journal.costs import NO_COST, CostTotal
-from oraclepack.journal.run_dir import RunDir, choose_run, hash_in
+from oraclepack.journal.journal_file import NAME as JOURNAL
+from oraclepack.journal.run_dir import RunDir, RunSummary, choose_run, hash_in
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import Pack
 from oraclepack.pack.tree_policy import mutates
-from oraclepack.system import environment, git
+from oraclepack.store.index import Fact, indexed, version_of
+from oraclepack.system import environment, git, locks
+from oraclepack.system.ownership import HOME
 from oraclepack.system.paging import Paged
 from oraclepack.system.path_jail import REHEARSALS
 from oraclepack.view.calls import RunCall
@@ -83,8 +86,49 @@ def age(run: RunListEntry) -> tuple[str, str]:
 
 def list_runs(root: Path) -> RunList:
     """Every run and rehearsal of the project, the newest first."""
-    listings = [listing_of(read_view(run)) for run in run_dir.every_run(root)]
+    listings = _known(root, run_dir.every_run(root), RunListEntry, listing_of)
     return RunList(runs=tuple(sorted(listings, key=age, reverse=True)))
+
+
+def summaries(root: Path, pack_hash: str | None = None) -> tuple[RunSummary, ...]:
+    """What is known of each run, or of those of one pack; rehearsals are not among them."""
+    every = run_dir.run_ids(root)
+    ids = [one for one in every if pack_hash is None or hash_in(one) == pack_hash[:8]]
+    runs = [RunDir(root, run_id) for run_id in ids]
+    return _known(root, runs, RunSummary, summary_of, is_whole=len(ids) == len(every))
+
+
+def summary_of(view: RunView) -> RunSummary:
+    """What decides whether a run is continued."""
+    created = view.created
+    if created is None:
+        return RunSummary(view.run_id, "", damage=view.damage, foreign=view.foreign)
+    return shaped(RunSummary, view, created, created_at=created.at, finished=bool(view.finished_at))
+
+
+def _known(
+    root: Path,
+    runs: Iterable[RunDir],
+    fact: type[Fact],
+    make: Callable[[RunView], Fact],
+    *,
+    is_whole: bool = True,
+) -> tuple[Fact, ...]:
+    """Something about each run; that of a run which nobody works on is read once."""
+    places = {run.name: run for run in runs}
+
+    def read(name: str) -> tuple[Fact, bool]:
+        view = read_view(places[name])
+        troubles = (view.foreign, view.damage, view.locked_by)
+        return make(view), all(one is None for one in troubles)
+
+    versions = {
+        # A command that locks a run, or frees it, writes to the lock.
+        name: version_of(f"{run.place}/{JOURNAL}", f"{run.place}/{locks.NAME}")
+        for name, run in places.items()
+    }
+    known = indexed(root, HOME, versions, fact, read, is_whole=is_whole)
+    return tuple(known[name] for name in places)
 
 
 def listing_of(view: RunView) -> RunListEntry:
@@ -165,7 +209,7 @@ def last_statuses(root: Path, pack: Pack) -> tuple[str | None, Mapping[str, str]
     if not ids:
         return None, {}
     sha = git.head_commit(root) or git.work_tree_state(root, environment.environment()).sha
-    runs = (run for run in run_dir.summaries(root, pack.pack_hash) if run.foreign is None)
+    runs = (run for run in summaries(root, pack.pack_hash) if run.foreign is None)
     # A rehearsal completes no step: what was only rehearsed has not been answered.
     choice = choose_run(runs, pack.pack_hash, sha, mutating=mutates(pack), rehearsal=False)
     if choice.run is None:

@@ -37,6 +37,7 @@ from oraclepack.view.manifests import (
     run_manifest,
     steps_manifest,
 )
+from oraclepack.view.past_runs import summaries
 from oraclepack.view.run import RunView, pack_of
 from oraclepack.view.step import OutputEntry, StepEntry, with_pack_fields
 from oraclepack.work.asking import REPLIES, read_replies
@@ -292,7 +293,7 @@ def refuse_foreign(directory: Path) -> JournalContent:
 
 def newest_run(root: Path) -> Path:
     """The directory of the newest run of the project that is ours and whole."""
-    own = [one for one in run_dir.summaries(root) if one.foreign is None and one.damage is None]
+    own = [one for one in summaries(root) if one.foreign is None and one.damage is None]
     if not own:
         raise InputError(f"{root} has no run", hint="name one with --run-dir")
     return run_dir.RunDir(root, max(own, key=lambda one: one.created_at).run_id).path
