@@ -4,7 +4,6 @@ import zlib
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
-from typing import cast
 
 import msgspec
 from hypothesis import strategies as st
@@ -36,11 +35,10 @@ def at(second: int) -> str:
 
 
 def numbered(*events: j.Event) -> list[j.KnownEvent]:
-    placed = [
+    return [
         msgspec.structs.replace(event, seq=number, at=event.at or at(number))
         for number, event in enumerate(events, start=1)
     ]
-    return cast("list[j.KnownEvent]", placed)
 
 
 def created(*steps: str, **changes: object) -> j.RunCreated:

@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import get_args
 
 import msgspec
 import pytest
@@ -16,7 +15,7 @@ from oraclepack.tools import usage
 from oraclepack.view import legacy_files, manifests, run, step
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/formats.md").read_text(encoding="utf-8")
-EVENTS = {event.__struct_config__.tag: event for event in get_args(events.KnownEvent)}
+EVENTS = events.KINDS
 COMMON = {"seq", "at"}
 
 PARTS = {

@@ -6,7 +6,7 @@ kinds may come within a schema version; anything else needs the next one.
 """
 
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Any, TypeAlias, Union
 
 import msgspec
 
@@ -524,48 +524,16 @@ class RunFinished(Event, frozen=True, kw_only=True, tag="run_finished"):
     ok: bool
 
 
-KnownEvent: TypeAlias = (
-    RunCreated
-    | SessionStarted
-    | ForecastRecorded
-    | HeadRecorded
-    | PreludeStarted
-    | PreludeFinished
-    | StepStarted
-    | StepSpawned
-    | InvocationIntent
-    | CallIdentified
-    | BudgetReserved
-    | BudgetSettled
-    | InvocationOutcome
-    | TryStarted
-    | TryFinished
-    | WaitStarted
-    | WaitFinished
-    | ControlOpened
-    | ControlRequested
-    | CallsAwaited
-    | DecisionNeeded
-    | DecisionMade
-    | OutputBackedUp
-    | OutputInUse
-    | OutputRecorded
-    | OutputRevised
-    | OutputEdited
-    | OutputRestored
-    | StepFinished
-    | TreeRecorded
-    | TreeChanged
-    | ChangeUndone
-    | Quarantined
-    | Restored
-    | RollbackStarted
-    | FileUndone
-    | RolledBack
-    | RollbackFinished
-    | Imported
-    | RunTrusted
-    | WarningRecorded
-    | SessionFinished
-    | RunFinished
-)
+KnownEvent: TypeAlias = Event
+"""An event of a kind that this version knows."""
+
+
+def _kinds(event: type[Event]) -> list[type[Event]]:
+    kinds = event.__subclasses__()
+    return [event] if not kinds else [one for kind in kinds for one in _kinds(kind)]
+
+
+KINDS: dict[str, type[Event]] = {str(one.__struct_config__.tag): one for one in _kinds(Event)}
+"""Every kind by its name in the journal: the classes that hold more than common fields."""
+EveryEvent: Any = Union[tuple(KINDS.values())]  # noqa: UP007 - made from a list
+"""Any event, for decoders and schemas."""

@@ -17,11 +17,11 @@ signature:
 import zlib
 from enum import StrEnum
 from functools import cache
-from typing import TypeAlias, get_args
+from typing import TypeAlias
 
 import msgspec
 
-from oraclepack.journal.events import SCHEMA_VERSION, KnownEvent, RunCreated
+from oraclepack.journal.events import KINDS, SCHEMA_VERSION, EveryEvent, KnownEvent, RunCreated
 from oraclepack.system.digests import canonical_line, chained_digest, keyed_digest, same_digest
 
 _HEAD = b'{"crc":"'
@@ -35,7 +35,7 @@ _MAC_LENGTH = 32
 @cache
 def _events() -> msgspec.json.Decoder[KnownEvent]:
     # Made when there is something to read: a new run has nothing, and shall not wait for it.
-    return msgspec.json.Decoder(KnownEvent)
+    return msgspec.json.Decoder(EveryEvent)
 
 
 class Unknown(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +56,6 @@ class _Peek(msgspec.Struct, frozen=True, kw_only=True):
 
 _PEEK = msgspec.json.Decoder(_Peek)
 _UNKNOWN = msgspec.json.Decoder(Unknown)
-_KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(KnownEvent))
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -211,7 +210,7 @@ def _not_known(payload: bytes, number: int, problem: str) -> AnyEvent | Damage:
         peeked = _PEEK.decode(payload)
         if peeked.schema_version > SCHEMA_VERSION:
             return _newer(number, peeked.schema_version)
-        if peeked.kind not in _KINDS:
+        if peeked.kind not in KINDS:
             return _UNKNOWN.decode(payload)
     except (msgspec.MsgspecError, RecursionError):
         return Damage(number, problem)

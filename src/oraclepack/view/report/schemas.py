@@ -29,7 +29,7 @@ SCHEMAS = {
     "steps": ("oraclepack.view.manifests:StepsManifest", 1),
     "state": ("oraclepack.view.legacy_files:LegacyState", 1),
     "report": ("oraclepack.view.legacy_files:LegacyReport", 1),
-    "journal": ("oraclepack.journal.events:KnownEvent", 1),
+    "journal": ("oraclepack.journal.events:EveryEvent", 1),
     "survey-report": ("oraclepack.authoring.survey:SurveyReport", 1),
     "generate-report": ("oraclepack.authoring.generation:GenerateReport", 3),
     "new-pack": ("oraclepack.view.report.schemas:_new", 2),
