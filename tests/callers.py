@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
+from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.server import Answer, Gateway
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.shell.attempt import AttemptCallbacks, AttemptOutcome, ProcessIdentity
 from oraclepack.system.environment import private_directory
 from tests.bashes import QUICK, Bench

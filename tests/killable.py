@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
+from oraclepack.calls.live_call import LiveCall, Shim
+from oraclepack.engines.engine import ToolRun
 from oraclepack.shell.attempt import AttemptCallbacks, ProcessIdentity
 from tests.callers import stage
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.calls.live_call import ToolEnd, ToolRun
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.shell import processes
 from oraclepack.shell.attempt import ProcessIdentity
 from tests.calls.office import Office, ScriptedShim, answering, saying

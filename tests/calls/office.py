@@ -11,7 +11,8 @@ from typing import Any
 from oraclepack.calls.context import CallContext, CallOptions
 from oraclepack.calls.file_store import project_cache, user_store
 from oraclepack.calls.handler import CallHandler
-from oraclepack.calls.live_call import LiveCall, ToolEnd, ToolRun
+from oraclepack.calls.live_call import LiveCall
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import JournalFile, load
 from oraclepack.journal.statuses import CallWait

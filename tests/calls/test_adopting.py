@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.calls.adoption_rules import OnUnknown
+from oraclepack.calls.context import OnUnknown
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.store.sqlite import SqliteDatabase
 from oraclepack.system.machine import Machine, this_machine

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.calls.overrides import read_overrides
 from oraclepack.calls.retry import RetryPolicy
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.journal.statuses import Cache, CallIdentity, CallWait
 from oraclepack.store.limits import Limit
 from oraclepack.tools.flag_tables import table_of

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from oraclepack.calls.adoption_rules import OnUnknown
+from oraclepack.calls.context import OnUnknown
 from oraclepack.calls.handler import CallHandler
-from oraclepack.calls.live_call import ToolEnd, ToolRun
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.journal.statuses import AWAITED, INTERRUPTED, UNDECIDED
 from oraclepack.shell.attempt import ProcessIdentity
 from tests.calls.crashed import DEAD, KilledError, later

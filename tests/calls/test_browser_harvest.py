@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.calls.adoption_rules import OnUnknown
-from oraclepack.calls.live_call import ToolEnd, ToolRun
+from oraclepack.calls.context import OnUnknown
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.journal.statuses import UNDECIDED
 from tests.calls.crashed import DEAD, DyingShim, KilledError, later
 from tests.calls.office import OUT, Act, Office, ScriptedShim, answering, output_of

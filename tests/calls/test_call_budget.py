@@ -12,10 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.calls.call_budget import settle_ended
+from oraclepack.calls.budget import BudgetPolicy, settle_ended
 from oraclepack.calls.handler import CallHandler
-from oraclepack.calls.live_call import ToolEnd, ToolRun
-from oraclepack.calls.worst_case import BudgetPolicy
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.journal import events as j
 from oraclepack.journal.journal_file import load
 from oraclepack.shell.attempt import ProcessIdentity

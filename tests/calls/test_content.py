@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from oraclepack.calls.handler import CallHandler
-from oraclepack.calls.live_call import ToolEnd, ToolRun
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.store.limits import Limit
 from tests.calls.office import ASK, Office, ScriptedShim, answering

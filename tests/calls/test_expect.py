@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.calls.truth import contract_of_call
+from oraclepack.calls.question import contract_of_call
 from oraclepack.pack.answer_sections import ALL_SECTIONS, Section
 from oraclepack.pack.contract import ContractKind
 from oraclepack.pack.model import Step

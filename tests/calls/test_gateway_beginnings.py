@@ -9,7 +9,8 @@ from typing import NoReturn
 import pytest
 
 from oraclepack.calls import tool_process
-from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
+from oraclepack.calls.live_call import LiveCall, Shim
+from oraclepack.engines.engine import ToolRun
 from oraclepack.shell.attempt import ProcessIdentity, StopLevel
 from tests.callers import Stage, stage
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.live_call import LiveCall, Shim, ToolRun
+from oraclepack.calls.live_call import LiveCall, Shim
+from oraclepack.engines.engine import ToolRun
 from oraclepack.errors import MachineError
 from oraclepack.shell import processes
 from oraclepack.shell.attempt import ProcessIdentity, StopLevel

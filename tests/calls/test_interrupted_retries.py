@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from oraclepack.calls.live_call import ToolEnd, ToolRun
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.shell.attempt import ProcessIdentity
 from tests.calls.crashed import DEAD, KilledError
 from tests.calls.office import OUT, Act, Office, ScriptedShim, answering, output_of, saying

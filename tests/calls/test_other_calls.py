@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.live_call import ToolEnd, ToolRun
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.journal.statuses import Cache
 from oraclepack.pack.answer_sections import ALL_SECTIONS, NOTICE, missing_sections
 from oraclepack.store.limits import Limit
@@ -179,7 +179,7 @@ def test_no_secret_is_written_or_said(tmp_path: Path) -> None:
     office.call(shim, "-p", f"why {secret}?", "--write-output", "out/x.md", *flags)
     office.call(shim, "-p", f"why {secret}?", "--write-output", "out/x.md", *flags)
     office.call(shim, "-p", "why?", "--write-output", f"../{secret}.md")
-    rehearsed = Office(tmp_path / "second", rehearsal=True)
+    rehearsed = Office(tmp_path / "second", engine="rehearsal")
     rehearsed.put("a.md", secret.encode())
     rehearsed.call(shim, "-p", f"why {secret}?", "--write-output", "out/y.md", "-f", "a.md")
 
@@ -193,7 +193,7 @@ def test_no_secret_is_written_or_said(tmp_path: Path) -> None:
 
 def test_a_rehearsal_answers_in_the_requested_sections(tmp_path: Path) -> None:
     bash = f'# 01) step\noracle -p "{ANSWER_FORMAT}" --write-output out/x.md\n'
-    office, shim = Office(tmp_path, bash, rehearsal=True), ScriptedShim(OK)
+    office, shim = Office(tmp_path, bash, engine="rehearsal"), ScriptedShim(OK)
     office.put("src/a.py", b"def f():\n    pass\n")
     office.put("dist/b.js", b"x\n")
 
@@ -225,7 +225,7 @@ def test_a_rehearsal_answers_in_the_requested_sections(tmp_path: Path) -> None:
 def test_a_rehearsal_refuses_what_the_tool_would(
     tmp_path: Path, argv: tuple[str, ...], said: str, code: str
 ) -> None:
-    office, shim = Office(tmp_path, rehearsal=True), ScriptedShim(OK)
+    office, shim = Office(tmp_path, engine="rehearsal"), ScriptedShim(OK)
     office.put("big", b"x" * 1_048_577)
 
     assert office.call(shim, *argv) == 1
@@ -235,7 +235,7 @@ def test_a_rehearsal_refuses_what_the_tool_would(
 
 
 def test_a_rehearsal_without_a_file_answers_on_the_screen(tmp_path: Path) -> None:
-    office, shim = Office(tmp_path, rehearsal=True), ScriptedShim(OK)
+    office, shim = Office(tmp_path, engine="rehearsal"), ScriptedShim(OK)
 
     assert office.call(shim, "-p", "why?") == 0
     assert NOTICE in shim.stdout
@@ -243,7 +243,7 @@ def test_a_rehearsal_without_a_file_answers_on_the_screen(tmp_path: Path) -> Non
 
 
 def test_a_rehearsal_calls_no_tool_at_all(tmp_path: Path) -> None:
-    office, shim = Office(tmp_path, rehearsal=True), ScriptedShim(OK)
+    office, shim = Office(tmp_path, engine="rehearsal"), ScriptedShim(OK)
 
     assert office.call(shim, "--version") == 0
     assert shim.orders == []

@@ -3,8 +3,8 @@
 import threading
 from pathlib import Path
 
-from oraclepack.calls.live_call import ToolEnd, ToolRun
-from oraclepack.calls.publication import is_of_another_run
+from oraclepack.calls.answers import is_of_another_run
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.journal import events as j
 from oraclepack.journal.blobs import read_blob
 from oraclepack.journal.journal_file import load

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.live_call import ToolEnd, ToolRun
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from tests.calls.office import ASK, Office, ScriptedShim, answering, failing
 
 MODELS = ("-p", "why?", "-e", "api", "--models", "gpt-5.2,gpt-5.1", "--write-output", "out/x.md")

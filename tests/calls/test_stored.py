@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from oraclepack.calls.live_call import ToolEnd, ToolRun
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.journal.statuses import Cache
 from tests.calls.office import (
     ANSWER,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from oraclepack.calls.live_call import ToolEnd, ToolRun
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.journal.statuses import DETACHED
 from tests.calls.crashed import EndingShim, later, living, session
 from tests.calls.office import ANSWER, OUT, Office, ScriptedShim, answering

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.calls.rehearse import AttachedText, tokens
+from oraclepack.engines.rehearsal import AttachedText, tokens
 from oraclepack.tools.oracle_question import OracleQuestion
 from tests.keep.pages import ROOT
 from tests.real.oracles import RealOracle

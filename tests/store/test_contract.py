@@ -17,8 +17,8 @@ from oraclepack.calls.cache import GOOD, CacheEntry
 from oraclepack.calls.file_store import user_store
 from oraclepack.calls.fleet_store import fleet_store
 from oraclepack.calls.handler import CallHandler
-from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.calls.store import CallStore
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.errors import OraclePackError
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.shell.attempt import ProcessIdentity

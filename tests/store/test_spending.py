@@ -6,7 +6,7 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from oraclepack.calls.worst_case import hint_of
+from oraclepack.calls.budget import hint_of
 from oraclepack.store.spending import (
     BudgetLedger,
     BudgetRequest,

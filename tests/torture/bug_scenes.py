@@ -15,7 +15,7 @@ import msgspec
 from markdown_it import MarkdownIt
 
 from oraclepack.answers import output_check
-from oraclepack.calls import call_budget
+from oraclepack.calls import budget
 from oraclepack.journal import run_dir
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.mcp import server as mcp_server
@@ -59,7 +59,7 @@ None.
 
 def forget_a_reservation() -> None:
     """A call is made without its worst case being entered in the ledger of the command."""
-    call_budget.CommandLedger.reserve = lambda *_: None  # type: ignore[method-assign]
+    budget.CommandLedger.reserve = lambda *_: None  # type: ignore[method-assign]
 
 
 def put_rehearsals_among_runs() -> None:

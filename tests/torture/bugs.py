@@ -10,13 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
-from oraclepack.calls import ask, file_store
-from oraclepack.calls.stored_answers import keep
+from oraclepack.calls import file_store, handler
+from oraclepack.calls.answers import keep
+from oraclepack.calls.call import Call
+from oraclepack.engines.engine import Ended
 from oraclepack.run import step_outputs
 from oraclepack.store.limits import Limit, Slot
 from oraclepack.system import disk, locks
+from oraclepack.tools.oracle_failures import Failure
 from tests.e2e.run.project import asking
 from tests.torture import bug_scenes, power, shared_outputs
 from tests.torture.bug_scenes import NotPlayedError
@@ -47,14 +49,14 @@ def drop_the_lock() -> None:
 
 def cache_an_unverified_answer() -> None:
     """What the tool left goes into the cache before it was verified."""
-    judge = ask.OracleAsk._after
+    judge = handler._after
 
-    def trusting(self: Any, tried: Any, *args: Any, **more: Any) -> int | None:
-        if tried.answer is not None:
-            keep(self._context, self._prepared, self._shim, tried.answer, tried.record)
-        return judge(self, tried, *args, **more)
+    def trusting(call: Call, ended: Ended, failure: Failure) -> int | None:
+        if ended.answer is not None:
+            keep(call, ended.answer, ended.record)
+        return judge(call, ended, failure)
 
-    ask.OracleAsk._after = trusting  # type: ignore[method-assign]
+    vars(handler)["_after"] = trusting
 
 
 def forget_a_quarantine() -> None:

@@ -10,8 +10,8 @@ from random import Random
 from threading import Thread
 from time import monotonic, sleep
 
-from oraclepack.calls.call_folder import CallFolder
 from oraclepack.calls.file_store import project_cache
+from oraclepack.engines.try_folder import TryFolder
 from oraclepack.journal.events import InvocationIntent, OutputRecorded, RunCreated
 from oraclepack.journal.journal_file import load
 from oraclepack.system.digests import sha256_bytes
@@ -65,15 +65,15 @@ def share_outputs(scene: Scene, bug: Inside | None = None) -> Tally:
 def share_folders() -> None:
     """Tools write to the declared paths, which another run may use just now."""
 
-    def place(self: CallFolder, output: AllowedPath) -> Path:
+    def place(self: TryFolder, output: AllowedPath) -> Path:
         assert self.name
         return output.path
 
-    def read(self: CallFolder, output: AllowedPath) -> bytes | None:
+    def read(self: TryFolder, output: AllowedPath) -> bytes | None:
         return read_content(self.place(output)).data
 
-    CallFolder.place = place  # type: ignore[method-assign]
-    CallFolder.read = read  # type: ignore[method-assign]
+    TryFolder.place = place  # type: ignore[method-assign]
+    TryFolder.read = read  # type: ignore[method-assign]
 
 
 def two_packs(scene: Scene, bug: Inside) -> list[Broken]:

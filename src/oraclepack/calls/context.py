@@ -3,18 +3,16 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
-from msgspec.structs import replace
 
-from oraclepack.calls.adoption_rules import OnUnknown
-from oraclepack.calls.call_budget import CommandLedger
+from oraclepack.calls.budget import BudgetPolicy, CommandLedger
 from oraclepack.calls.overrides import Overrides
 from oraclepack.calls.retry import GiveUp, RetryAfter, RetryPolicy, RetryUsage, next_try
 from oraclepack.calls.store import CallStore
-from oraclepack.calls.worst_case import BudgetPolicy
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import Ask, Journal
 from oraclepack.pack.contract import ChunkMode, ContractMode
@@ -26,13 +24,23 @@ from oraclepack.system.secrets import NOTHING_SECRET, Redactor
 from oraclepack.tools.oracle_attachments import OwnFiles
 from oraclepack.tools.oracle_failures import Failure
 from oraclepack.tools.prices import TokenPrice
+from oraclepack.tools.tool_names import ORACLE
+
+
+class OnUnknown(StrEnum):
+    """`--on-unknown`: what to do where it is unknown whether a call was paid for."""
+
+    ASK = "ask"
+    RETRY = "retry"
+    FAIL = "fail"
 
 
 class CallOptions(msgspec.Struct, frozen=True):
     """How calls are made, judged and repeated. Durations are seconds."""
 
     overrides: Overrides = msgspec.field(default_factory=Overrides)
-    rehearsal: bool = False
+    engine: str = ORACLE
+    """A name of `engines/table.py`."""
     in_place: bool = False
     """A rehearsal in the project itself, where a real answer must not be replaced."""
     use_cache: bool = True
@@ -155,7 +163,7 @@ class CallContext(msgspec.Struct, frozen=True):
     redactor: Redactor = NOTHING_SECRET
     ask: Ask | None = None
     """Asks the user at the terminal; None without a terminal."""
-    desk: PendingDecisions | None = None
+    decisions: PendingDecisions | None = None
     """Where questions to a person wait for an answer from elsewhere."""
     is_paused: Callable[[], bool] = lambda: False
     """The run was paused: what runs goes on, no tool is started."""
@@ -166,11 +174,6 @@ class CallContext(msgspec.Struct, frozen=True):
     """What no pattern of an attachment takes in."""
     command: str = msgspec.field(default_factory=command_name)
     """This process, by a name that no later one has."""
-
-    def with_secrets_of(self, environment: Mapping[str, str]) -> "CallContext":
-        """The same context, which also redacts the secrets of a call's own environment."""
-        redactor = self.redactor.also(environment)
-        return self if redactor is self.redactor else replace(self, redactor=redactor)
 
     def record(self, event: KnownEvent) -> KnownEvent:
         """Append an event to the journal, without secrets."""

@@ -1,15 +1,12 @@
 """One call of a tool while a step runs, and the interface through which it is answered."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.shell.attempt import ProcessIdentity
-
-TAIL_BYTES = 64_000
-"""How much of a tool's output is kept: enough to see why it failed."""
 
 
 class LiveCall(msgspec.Struct, frozen=True):
@@ -30,48 +27,6 @@ class LiveCall(msgspec.Struct, frozen=True):
     """When it arrived, in the journal's time format."""
     is_overridden: bool = False
     """The flags of the person who runs the pack are in its words already."""
-
-
-class ToolRun(msgspec.Struct, frozen=True):
-    """A request to start the real tool once."""
-
-    tool: str
-    argv: tuple[str, ...]
-    cwd: str
-    env: Mapping[str, str]
-    timeout: float | None = None
-    """Seconds until it is stopped; the tools' own limits are no deadlines."""
-    stdin: bytes | None = None
-    """What it reads; None gives it the caller's own stdin."""
-    hidden: bool = False
-    """Its output is not passed on to the step."""
-    keep: int = TAIL_BYTES
-    """How many bytes at the end of each stream are kept in memory."""
-    outlives_caller: bool = False
-    """It keeps running when its caller is killed: it may be paid for already."""
-    is_paid: bool = False
-    """It costs money: a polite stop lets it finish."""
-    on_output: Callable[[str], bool] | None = None
-    """Gets the beginning of its stdout whenever that has grown, until it returns False."""
-    folder: Path | None = None
-    """Where what it prints is kept under a name, so that it survives us; None: nowhere."""
-
-
-class ToolEnd(msgspec.Struct, frozen=True):
-    """How the real tool ended."""
-
-    exit_code: int
-    """As a shell reports it: 128 + n for a signal, 127 when it was not found."""
-    out: str = ""
-    """The end of its stdout."""
-    err: str = ""
-    cut: bool = False
-    """Its output was longer than what was kept."""
-    timed_out: bool = False
-    stopped: bool = False
-    """It was asked to end: the run is being stopped, or the caller is gone."""
-    trouble: str = ""
-    """Why it could not be started."""
 
 
 class Shim(Protocol):

@@ -1,182 +1,135 @@
-"""Calls that ask no question of oracle: of other tools, without a model, or refused."""
+"""Calls that ask no question of oracle: of other tools, or without a model."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from oraclepack.calls import ledger
-from oraclepack.calls.answer_files import back_up_replaced, lack_of_room
-from oraclepack.calls.call import STOPPED, STOPPED_EXIT
-from oraclepack.calls.call_budget import reserve_try
-from oraclepack.calls.call_folder import CallFolder
-from oraclepack.calls.context import CallContext
-from oraclepack.calls.live_call import LiveCall, Shim, ToolEnd, ToolRun
-from oraclepack.calls.prepare import check_paths
-from oraclepack.calls.publication import publish
-from oraclepack.calls.rehearse import refused_replacing, rehearse_other
-from oraclepack.calls.truth import TIMED_OUT
-from oraclepack.calls.waiting import asking_unkeyed, wait_for_slot
-from oraclepack.calls.worst_case import WorstCase
+from oraclepack.calls.answers import back_up_replaced, lack_of_room, publish
+from oraclepack.calls.budget import WorstCase, reserve_try
+from oraclepack.calls.call import STOPPED, STOPPED_EXIT, Call
+from oraclepack.calls.question import check_paths, would_replace
+from oraclepack.calls.waiting import slot_of, unkeyed_claim
+from oraclepack.engines.engine import ToolEnd, ToolRun
+from oraclepack.engines.oracle_evidence import TIMED_OUT
+from oraclepack.engines.rehearsal import rehearsed_answer, rehearsed_file, rehearsed_words
+from oraclepack.engines.try_folder import TryFolder
 from oraclepack.errors import OraclePackError, Refusal, StepError
 from oraclepack.journal.statuses import OUTPUT_PATH
-from oraclepack.shell.attempt import ProcessIdentity
+from oraclepack.pack.answer_sections import Section
 from oraclepack.store.spending import Spending
 from oraclepack.system import files
 from oraclepack.system.path_jail import AllowedPath, jail, read_content
-from oraclepack.system.printable import readable
-from oraclepack.system.secrets import Redactor
 from oraclepack.tools.argv import ParsedArgv, parse_argv
-from oraclepack.tools.flag_tables import Role, table_of
+from oraclepack.tools.flag_tables import Effect, Role, table_of
 from oraclepack.tools.oracle_failures import last_words
-from oraclepack.tools.providers import OF_TOOL
+from oraclepack.tools.oracle_question import OracleQuestion
 
-REFUSED_EXIT = 1
 _READ_OUTPUTS = frozenset({"task-master"})
 """Tools that may read the file they are to write, as `parse-prd --append` does."""
+_READ_STDIN = frozenset({"codex", "gemini"})
+"""Tools that read what is piped to them: their writer must not get a closed pipe."""
 
 
-def call_other_tool(context: CallContext, call: LiveCall, shim: Shim) -> int:
-    """Another tool: its paths are checked, its number limited, its end written down."""
-    parsed = parse_argv(table_of(call.tool), call.argv)
-    provider = OF_TOOL.get(call.tool)
-    paths = check_paths(context, call, parsed)
-    refused = paths if isinstance(paths, Refusal) else refused_replacing(context, paths)
-    if isinstance(paths, Refusal) or refused is not None:
-        assert refused is not None
-        return refuse_call(context, call, shim, OUTPUT_PATH, str(refused), provider)
-    outputs = _outputs(context, call, parsed)
-    for side_file in set(paths) - set(outputs):  # the tool itself writes to them
-        back_up_replaced(context, call, side_file.path)
-    if context.options.rehearsal:
-        return rehearse_other(context, call, shim, parsed, paths)
-    folder = _folder_of(context, call, outputs)
-    argv = folder.argv(parsed, call.argv, call.cwd) if folder else call.argv
-    ledger.intend_other(context, call, provider, parsed)
-    slot = wait_for_slot(context, call, shim, provider or call.tool)
-    if slot is None:
-        ledger.conclude_other(context, call, provider, STOPPED, STOPPED_EXIT)
-        return STOPPED_EXIT
-    timeout, is_paid = context.options.call_timeout, provider is not None
-    order = ToolRun(call.tool, argv, call.cwd, call.env, timeout, is_paid=is_paid)
-    with slot:
-        end = _run_other_tool(context, call, shim, order, provider)
-    if isinstance(end, StepError):
-        return refuse_call(context, call, shim, end.code, end.message, provider)
+def call_without_question(call: Call, parsed: ParsedArgv) -> int:
+    """No model is asked: the tool does it, and only its paths concern us."""
+    made = call.made
+    paths = check_paths(call, parsed)
+    if isinstance(paths, Refusal):
+        return call.refuse(OUTPUT_PATH, str(paths))
+    if not call.engine.is_paid:
+        call.say(f"[rehearsal] {made.tool} is not called for this")
+        return 0
+    end = call.shim.run(ToolRun(made.tool, made.argv, made.cwd, made.env), lambda _: None)
     if end.trouble:
-        shim.write_stderr(f"oraclepack: {end.trouble}\n")
-    output_path = paths[0].relative if paths else None
-    error = _plain_error(end, context.redactor)
+        call.say(end.trouble)
+    return end.exit_code
+
+
+def call_other_tool(call: Call) -> int:
+    """Another tool: its paths are checked, its number limited, its end written down."""
+    made = call.made
+    parsed = parse_argv(table_of(made.tool), made.argv)
+    paths = check_paths(call, parsed)
+    refused = paths if isinstance(paths, Refusal) else would_replace(call, paths)
+    if isinstance(paths, Refusal) or refused is not None:
+        return call.refuse(OUTPUT_PATH, str(refused))
+    call.output_path = paths[0].relative if paths else None
+    uses = [use.value for use in parsed.with_role(Role.OUTPUT) if use.value is not None]
+    named = [jail(call.root, value, Path(made.cwd)) for value in uses]
+    outputs = [path for path in named if isinstance(path, AllowedPath)]
+    for side_file in set(paths) - set(outputs):  # the tool itself writes to them
+        back_up_replaced(call, side_file.path)
+    if not call.engine.is_paid:
+        return _rehearsed(call, parsed, outputs)
+    folder = _folder(call, outputs) if outputs else None
+    argv = folder.argv(parsed, made.argv, made.cwd) if folder else made.argv
+    call.intend()
+    slot = slot_of(call)
+    if slot is None:
+        return call.conclude(STOPPED, STOPPED_EXIT)
+    timeout, is_paid = call.context.options.call_timeout, call.provider is not None
+    with slot:
+        end = _run(call, ToolRun(made.tool, argv, made.cwd, made.env, timeout, is_paid=is_paid))
+    if isinstance(end, StepError):
+        return call.refuse(end.code, end.message)
+    if end.trouble:
+        call.say(end.trouble)
+    error = _error(call, end)
     if folder is not None:
-        error = error or _published(context, call, shim, folder)
-    ledger.end_try(context, call, 1, exit_code=end.exit_code, error=error)
-    exit_code = end.exit_code or (1 if error is not None else 0)
-    ledger.conclude_other(context, call, provider, error, exit_code, output_path)
-    if folder is not None:
+        error = error or _publish_all(call, folder)
         folder.remove()
-    return exit_code
+    call.end_try(end.exit_code, error)
+    call.conclude(error, end.exit_code)
+    return end.exit_code or (1 if error is not None else 0)
 
 
-def _outputs(context: CallContext, call: LiveCall, parsed: ParsedArgv) -> list[AllowedPath]:
-    """The files that hold what the tool answers."""
-    uses = [use for use in parsed.with_role(Role.OUTPUT) if use.value is not None]
-    named = [jail(context.root, use.value or "", Path(call.cwd)) for use in uses]
-    return [path for path in named if isinstance(path, AllowedPath)]
-
-
-def _folder_of(
-    context: CallContext, call: LiveCall, outputs: Sequence[AllowedPath]
-) -> CallFolder | None:
+def _folder(call: Call, outputs: Sequence[AllowedPath]) -> TryFolder:
     """Where the tool writes its outputs, with copies of those that it may read first."""
-    if not outputs:
-        return None
-    folder = CallFolder.make(context, call, 1, outputs)
-    for output in outputs if call.tool in _READ_OUTPUTS else ():
+    numbers = f"{call.step}.{call.attempt}.{call.number}.1"
+    folder = TryFolder.make(call.root, call.context.run_dir, numbers, outputs)
+    for output in outputs if call.made.tool in _READ_OUTPUTS else ():
         data = read_content(output.path).data
         if data is not None:
             files.write_atomic(folder.place(output), data, durable=False)
     return folder
 
 
-def _published(
-    context: CallContext, call: LiveCall, shim: Shim, folder: CallFolder
-) -> StepError | None:
+def _run(call: Call, order: ToolRun) -> ToolEnd | StepError:
+    """Start it; an error where it does not fit the budget or the disk. Its cost is not known."""
+    if not order.is_paid:
+        call.begin_try()
+        return call.run(order)
+    full = lack_of_room(call.context)
+    if full is not None:
+        return full
+    reserved = reserve_try(call, WorstCase(Spending(calls=1), ("cost", "tokens"), order.tool))
+    if isinstance(reserved, StepError):
+        return reserved
+    with reserved, unkeyed_claim(call) as claim:
+        call.reserved, call.claim = reserved, claim
+        call.begin_try()
+        end = call.run(order)
+        claim.settle()
+        reserved.settle(None, None)
+        return end
+
+
+def _publish_all(call: Call, folder: TryFolder) -> StepError | None:
     """Put what a tool has written in place, whole; an error where that cannot be done."""
     for relative in folder.files():
-        output = jail(context.root, relative)
+        output = jail(call.root, relative)
         if isinstance(output, Refusal):
             return StepError(code=OUTPUT_PATH, message=f"{relative}: {output.reason}")
         data = folder.read(output)
         try:
             if data is not None:
-                publish(context, call, output, data, folder.mode(output))
+                publish(call, output, data, folder.mode(output))
         except OraclePackError as trouble:
-            shim.write_stderr(f"oraclepack: {OUTPUT_PATH}: {trouble.message}\n")
+            call.say(f"{OUTPUT_PATH}: {trouble.message}")
             return StepError(code=OUTPUT_PATH, message=trouble.message)
     return None
 
 
-def _run_other_tool(
-    context: CallContext, call: LiveCall, shim: Shim, order: ToolRun, provider: str | None
-) -> ToolEnd | StepError:
-    """Start it; an error where it does not fit the budget or the disk. Its cost is not known."""
-    parsed = parse_argv(table_of(call.tool), call.argv)
-    if provider is None:
-        ledger.begin_try(context, call, 1)
-        return shim.run(
-            order, lambda process: ledger.intend_other(context, call, None, parsed, process)
-        )
-    full = lack_of_room(context)
-    if full is not None:
-        return full
-    worst = WorstCase(Spending(calls=1), ("cost", "tokens"), call.tool)
-    held = reserve_try(context, call, shim, worst)
-    if isinstance(held, StepError):
-        return held
-    with held, asking_unkeyed(context, call) as claim:
-
-        def started(process: ProcessIdentity) -> None:
-            ledger.intend_other(context, call, provider, parsed, process, held.name, claim)
-            held.open()
-
-        ledger.begin_try(context, call, 1)
-        end = shim.run(order, started)
-        claim.settle()
-        held.settle(None, None)
-        return end
-
-
-def call_without_question(
-    context: CallContext, call: LiveCall, shim: Shim, parsed: ParsedArgv
-) -> int:
-    """No model is asked: the tool does it, and only its paths concern us."""
-    paths = check_paths(context, call, parsed)
-    if isinstance(paths, Refusal):
-        return refuse_call(context, call, shim, OUTPUT_PATH, str(paths))
-    if context.options.rehearsal:
-        shim.write_stderr("oraclepack: [rehearsal] oracle is not called for this\n")
-        return 0
-    end = shim.run(ToolRun(call.tool, call.argv, call.cwd, call.env), lambda _: None)
-    if end.trouble:
-        shim.write_stderr(f"oraclepack: {end.trouble}\n")
-    return end.exit_code
-
-
-def refuse_call(
-    context: CallContext,
-    call: LiveCall,
-    shim: Shim,
-    code: str,
-    reason: str,
-    provider: str | None = None,
-) -> int:
-    """The call is not made."""
-    message = readable(reason)
-    shim.write_stderr(context.redactor.clean(f"oraclepack: {code}: {message}\n"))
-    error = StepError(code=code, message=message)
-    ledger.conclude_other(context, call, provider, error, REFUSED_EXIT)
-    return REFUSED_EXIT
-
-
-def _plain_error(end: ToolEnd, redactor: Redactor) -> StepError | None:
+def _error(call: Call, end: ToolEnd) -> StepError | None:
     if end.trouble:
         return StepError(code="TOOL_MISSING", message=end.trouble)
     if end.timed_out:
@@ -185,7 +138,30 @@ def _plain_error(end: ToolEnd, redactor: Redactor) -> StepError | None:
         return STOPPED
     if end.exit_code:
         # Redacted before it is cut: a part of a secret would not be recognised.
-        reason = last_words(redactor.clean(end.err))
+        reason = last_words(call.clean(end.err))
         message = f"exit code {end.exit_code}: {reason}" if reason else f"exit code {end.exit_code}"
         return StepError(code="EXIT_CODE", message=message)
     return None
+
+
+def _rehearsed(call: Call, parsed: ParsedArgv, outputs: list[AllowedPath]) -> int:
+    """Answer it ourselves: the files it declares, and words on stdout."""
+    made = call.made
+    call.intend()
+    if any(use.spec.effect is Effect.INSPECT for use in parsed.flags):
+        call.say(f"[rehearsal] {made.tool} is not called for this")
+        return call.conclude()
+    if made.tool in _READ_STDIN:
+        call.shim.read_stdin()
+    # What it is asked, for the answer to name; the last word where no flag has it.
+    given = [use.value for use in parsed.with_role(Role.PROMPT) if use.value]
+    words = given or [made.argv[at] for at in parsed.operands]
+    question = OracleQuestion(words[-1] if words else "")
+    sections: dict[str, tuple[Section, ...]] = call.sections_by_path()
+    for path in outputs:
+        answer = rehearsed_answer(question, (), sections.get(path.relative, ()))
+        text = call.clean(rehearsed_file(path.relative, answer))
+        publish(call, path, text.encode("utf-8", "replace"))
+    call.write(rehearsed_words(parsed, rehearsed_answer(question, (), call.sections)))
+    call.say(f"[rehearsal] {made.tool} was not started")
+    return call.conclude()

@@ -11,8 +11,8 @@ from typing import Protocol
 import msgspec
 
 from oraclepack.calls.caller import Caller, Spool, is_same, make_spool
-from oraclepack.calls.live_call import ToolEnd, ToolRun
 from oraclepack.calls.tool_process import Launch, ProcessEnd, Toolbox, run_process
+from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.errors import SIGNALLED, ExitCode
 from oraclepack.shell.anonymous_files import file_on_disk
 from oraclepack.shell.attempt import Grace, ProcessIdentity, StopLevel
@@ -79,7 +79,7 @@ class ShimCall:
                 cwd=order.cwd,
                 env={**order.env, "PATH": tool.path},
                 umask=self._umask,
-                stdin=self._stdin_for(order, stack),
+                stdin=self._stdin_for(stack),
                 stdout=out,
                 stderr=err,
                 timeout=order.timeout,
@@ -156,11 +156,10 @@ class ShimCall:
             return out, out  # one file keeps the order of the output
         return out, make_spool(folder, caller.stderr, stack, names[1])
 
-    def _stdin_for(self, order: ToolRun, stack: ExitStack) -> int:
-        data = self._stdin if order.stdin is None else order.stdin
-        if data is None:
+    def _stdin_for(self, stack: ExitStack) -> int:
+        if self._stdin is None:
             return self._caller.stdin
-        return file_on_disk(self._context.spools, stack, data).fd
+        return file_on_disk(self._context.spools, stack, self._stdin).fd
 
 
 def _tool_end(ended: ProcessEnd, launch: Launch, keep: int) -> ToolEnd:

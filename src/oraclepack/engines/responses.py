@@ -1,4 +1,4 @@
-"""A response that a provider computes in the background: asked for by its id, or cancelled.
+"""A response that a provider computes in the background: waited for by its id, or cancelled.
 
 OpenAI's Responses API, which Azure serves too. What it cannot tell for certain is unknown: another
 key and a short retention are answered with 404 like a response that never was.
@@ -11,9 +11,14 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from oraclepack.engines import http
+from oraclepack.engines.engine import Answer, Caller, GivenUp, Over, Pending, Settled, Unknown
+from oraclepack.journal.statuses import CallIdentity
 from oraclepack.system.printable import readable
+from oraclepack.tools.oracle_failures import Failure, FailureClass, classify
+from oraclepack.tools.oracle_sessions import UNFINISHED, SessionRecord
 from oraclepack.tools.usage import Usage
 
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
@@ -21,6 +26,10 @@ FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
 _SECONDS = 30.0
 _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _LONGEST_DETAIL = 300
+_MOST_TROUBLES = 5
+"""Requests in a row that no provider answered, after which nothing is known of a response."""
+CANCELLED = "RESPONSE_CANCELLED"
+"""The code of a call whose response was cancelled at its provider."""
 _ID = re.compile(r"resp_\w+")
 _TENANT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 _TEXTS = frozenset({"output_text", "text"})
@@ -77,6 +86,112 @@ class ResponseAddress(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return f"ResponseAddress({self.endpoint!r}, {self.id!r})"
+
+
+def settle(caller: Caller, identity: CallIdentity, record: SessionRecord | None) -> Settled:
+    """Ask the provider what became of a response, and wait while it computes it."""
+    name = identity.response or ""
+    said = _awaited(caller, identity)
+    if said is None:
+        return GivenUp()
+    if isinstance(said, UnknownResponse):
+        return Unknown(identity.session or "?", f"response {name}: {said.reason}")
+    if said.state is ResponseState.RUNNING:
+        return Pending(
+            f"its provider still computes response {name}, which is paid for; the same command "
+            "goes on waiting"
+        )
+    if said.state is ResponseState.COMPLETED and said.text.strip():
+        data = said.text.encode()
+        return Answer(
+            data=data,
+            note="is the answer that its provider had ready",
+            missing=caller.lacks(data),
+            record=completed(record, identity.session or name, said.usage),
+        )
+    is_marked = record is not None and record.status in UNFINISHED
+    return Over(force=is_marked, verdict=_verdict(name, said))
+
+
+def give_up(caller: Caller, identity: CallIdentity) -> Failure | None:
+    """`runs stop --now`: the provider is to give a response up; its verdict if it did."""
+    address = _address(caller, identity)
+    said = None if isinstance(address, UnknownResponse) else _cancel_if_wanted(caller, address)
+    if said is None or said.state in {ResponseState.RUNNING, ResponseState.COMPLETED}:
+        return None
+    return _verdict(identity.response or "", said)
+
+
+def completed(record: SessionRecord | None, name: str, usage: Usage | None) -> SessionRecord:
+    """The record of a session whose answer was had in another way than from the tool."""
+    known = record or SessionRecord(name, "")
+    return replace(known, status="completed", usage=usage or known.usage)
+
+
+def _awaited(caller: Caller, identity: CallIdentity) -> Response | UnknownResponse | None:
+    """The end of a response, or what is known of it when the time is over; None when given up."""
+    address = _address(caller, identity)
+    if isinstance(address, UnknownResponse):
+        return address
+    note = f"waiting for the answer that was paid for ({identity.response})"
+    troubles, seconds = 0, FIRST_PAUSE
+    with caller.waiting(note, "answer that was paid for") as pause:
+        while True:
+            if not pause(min(seconds, max(caller.seconds_left, FIRST_PAUSE))):
+                return _cancel_if_wanted(caller, address)
+            said = retrieve(address)
+            if isinstance(said, UnknownResponse):
+                troubles += 1
+                if not said.is_transient or troubles == _MOST_TROUBLES:
+                    return said
+            elif said.state is not ResponseState.RUNNING:
+                return said
+            else:
+                troubles = 0
+            if caller.seconds_left <= 0:
+                return said
+            seconds = min(2 * seconds, LONGEST_PAUSE)
+
+
+def _address(caller: Caller, identity: CallIdentity) -> ResponseAddress | UnknownResponse:
+    """Where a response can be asked for: as it was recorded, and only if its key belongs there."""
+    question, endpoint = caller.question, identity.endpoint or ""
+    today = question.route.responses if question.route else ""
+    if endpoint != today:
+        where = today or "another route"
+        reason = f"it was asked at {endpoint}, and the settings now lead to {where}: no key is sent"
+        return UnknownResponse(reason)
+    return ResponseAddress(
+        endpoint, identity.response or "", question.api_key, question.environment
+    )
+
+
+def _cancel_if_wanted(caller: Caller, address: ResponseAddress) -> Response | None:
+    if not caller.is_cancelled:
+        caller.say(f"response {address.id} is left to the next run, which waits for it")
+        return None
+    said = cancel(address)
+    words = said.reason if isinstance(said, UnknownResponse) else f"it is {said.state}"
+    message = f"response {address.id} was cancelled; its provider says: {words}"
+    caller.warn("response_cancelled", message)
+    caller.say(message)
+    return None if isinstance(said, UnknownResponse) else said
+
+
+def _verdict(name: str, said: Response) -> Failure:
+    """A response that ended without an answer, as a failure of its call."""
+    message = f"response {name} is {said.state}" + (f": {said.detail}" if said.detail else "")
+    match said.state:
+        case ResponseState.COMPLETED:
+            return Failure("EMPTY_ANSWER", FailureClass.TRANSIENT, f"{message}, without a text")
+        case ResponseState.INCOMPLETE:
+            return Failure("INCOMPLETE", FailureClass.FINAL, message)
+        case ResponseState.CANCELLED:
+            return Failure(CANCELLED, FailureClass.FINAL, message)
+    known = classify(f"ERROR: {said.detail}", "")
+    if known.kind is FailureClass.UNKNOWN:
+        return Failure("RESPONSE_FAILED", FailureClass.FINAL, message)
+    return replace(known, message=message)
 
 
 def retrieve(address: ResponseAddress) -> Response | UnknownResponse:

@@ -8,7 +8,7 @@ import msgspec
 from oraclepack.answers.output_check import is_blank
 from oraclepack.answers.verification import AcceptedOutput, FailedOutput
 from oraclepack.answers.verify_pack import VerifyOptions, verify_step
-from oraclepack.calls.publication import publishing
+from oraclepack.calls.answers import publishing
 from oraclepack.errors import InputError, NotFoundError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import is_rehearsal

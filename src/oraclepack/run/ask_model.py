@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from oraclepack.calls.call_budget import CommandLedger
+from oraclepack.calls.budget import CommandLedger
 from oraclepack.errors import ExitCode, UsageError
 from oraclepack.journal.statuses import Status
 from oraclepack.run.planning.selection import Existing, RunArguments, Selection

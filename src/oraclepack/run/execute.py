@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from oraclepack.calls.call_budget import settle_ended
+from oraclepack.calls.budget import settle_ended
 from oraclepack.calls.context import CallContext, CallOptions
 from oraclepack.calls.file_store import user_store
 from oraclepack.calls.handler import CallHandler
@@ -218,7 +218,7 @@ def _context(run: Run, calls: CallOptions, store: CallStore) -> CallContext:
         options=calls,
         redactor=Redactor.of(run.environment),
         ask=run.request.ask,
-        desk=control if control.answers_questions else None,
+        decisions=control if control.answers_questions else None,
         is_paused=lambda: control.is_paused,
         cancels=control.is_cancelled,
         own_files=_own_files(run),

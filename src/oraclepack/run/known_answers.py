@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from oraclepack.calls.answers import find_unmet
 from oraclepack.calls.cache import GOOD
 from oraclepack.calls.file_store import answer_caches, run_answers
 from oraclepack.calls.key import Parts
-from oraclepack.calls.unmet_answers import find_unmet
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings.registry import Settings
 from oraclepack.system.ownership import Foreign

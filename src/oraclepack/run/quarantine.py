@@ -18,7 +18,7 @@ from posixpath import normpath
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.calls.publication import publishing
+from oraclepack.calls.answers import publishing
 from oraclepack.errors import (
     InputError,
     LockedError,

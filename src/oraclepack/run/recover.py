@@ -11,8 +11,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from oraclepack.calls.call_folder import sweep_folders
 from oraclepack.calls.file_store import answer_caches
+from oraclepack.engines.try_folder import sweep_folders
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Status

@@ -13,11 +13,10 @@ import msgspec
 from msgspec.structs import replace
 
 from oraclepack.answers.verify_pack import VerifyOptions
-from oraclepack.calls.adoption_rules import OnUnknown
-from oraclepack.calls.context import CallOptions
+from oraclepack.calls.budget import BudgetPolicy
+from oraclepack.calls.context import CallOptions, OnUnknown
 from oraclepack.calls.overrides import Overrides, read_overrides
 from oraclepack.calls.retry import RetryPolicy
-from oraclepack.calls.worst_case import BudgetPolicy
 from oraclepack.errors import InputError, Refusal, UsageError, did_you_mean
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir, is_rehearsal
@@ -52,7 +51,7 @@ from oraclepack.tools.providers import engine_of, model_of
 from oraclepack.tools.tool_names import ORACLE, TOOLS
 
 if TYPE_CHECKING:
-    from oraclepack.calls.call_budget import CommandLedger
+    from oraclepack.calls.budget import CommandLedger
     from oraclepack.run.run import RunResult
 
 _SHA256 = re.compile("[0-9a-fA-F]{64}")
@@ -91,7 +90,7 @@ def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOption
     unknown = OnUnknown(settings[cs.ON_UNKNOWN])
     return CallOptions(
         overrides=overrides_of(settings, pack),
-        rehearsal=is_rehearsal(settings[cs.ENGINE]),
+        engine=cs.REHEARSAL if is_rehearsal(settings[cs.ENGINE]) else ORACLE,
         use_cache=settings[cs.CACHE],
         user_answers=settings[cs.ANSWERS] == "user",
         refresh=settings[cs.REFRESH],

@@ -7,9 +7,8 @@ import msgspec
 
 from oraclepack.answers.suspicions import INCOMPLETE
 from oraclepack.answers.verify_pack import VerifyOptions, verify_step
+from oraclepack.calls.answers import is_of_another_run, publishing, replace_unmet
 from oraclepack.calls.file_store import answer_caches
-from oraclepack.calls.publication import is_of_another_run, publishing
-from oraclepack.calls.unmet_answers import replace_unmet
 from oraclepack.errors import InputError, StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.blobs import FOLDER as BLOBS

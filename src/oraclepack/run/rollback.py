@@ -6,7 +6,7 @@ from posixpath import normpath
 
 import msgspec
 
-from oraclepack.calls.publication import is_of_another_run, publishing
+from oraclepack.calls.answers import is_of_another_run, publishing
 from oraclepack.errors import MachineError, OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_state import FileEvent, RunState, path_of

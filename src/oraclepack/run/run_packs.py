@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.calls.call_budget import CommandLedger
+from oraclepack.calls.budget import CommandLedger
 from oraclepack.errors import ExitCode, OraclePackError, UsageError, exit_code_of
 from oraclepack.pack.pack_files import find_packs
 from oraclepack.run.planning.selection import Rerun, RunArguments

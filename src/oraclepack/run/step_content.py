@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.calls.overrides import effective_argv, redacted_argv
-from oraclepack.calls.rehearse import AttachedText, tokens
+from oraclepack.engines.rehearsal import AttachedText, tokens
 from oraclepack.errors import NotFoundError
 from oraclepack.pack.model import Step
 from oraclepack.pack.pack_files import read_pack

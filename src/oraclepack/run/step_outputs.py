@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oraclepack.answers.verify_pack import verify_step
-from oraclepack.calls.publication import is_of_another_run
+from oraclepack.calls.answers import is_of_another_run
 from oraclepack.errors import Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.blobs import back_up, read_blob

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.calls.truth import CallEvidence, judge
+from oraclepack.engines.oracle_evidence import CallEvidence, judge
 from oraclepack.tools.oracle_failures import FailureClass
 from oraclepack.tools.oracle_sessions import SessionRecord
 from oraclepack.tools.usage import Usage
@@ -120,13 +120,6 @@ def test_a_true_answer(proof: CallEvidence) -> None:
             ),
             *("INCOMPLETE", False),
             id="an incomplete response",
-        ),
-        pytest.param(
-            CallEvidence(
-                0, HEAD + COST, record=record(), answer_bytes=9, missing_sections=("risks",)
-            ),
-            *("CONTRACT", False),
-            id="an answer that lacks a section",
         ),
         pytest.param(
             CallEvidence(137, "", timed_out=True),

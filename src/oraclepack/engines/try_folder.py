@@ -15,8 +15,6 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.calls.context import CallContext
-from oraclepack.calls.live_call import LiveCall
 from oraclepack.errors import OraclePackError
 from oraclepack.system import files
 from oraclepack.system.environment import nonce
@@ -29,7 +27,7 @@ STDOUT, STDERR = "stdout", "stderr"
 _LONGEST_OUTPUT = 16_000_000
 
 
-class CallFolder(msgspec.Struct, frozen=True):
+class TryFolder(msgspec.Struct, frozen=True):
     """Where one try of a call writes and prints."""
 
     root: Path
@@ -38,12 +36,11 @@ class CallFolder(msgspec.Struct, frozen=True):
 
     @classmethod
     def make(
-        cls, context: CallContext, call: LiveCall, number: int, outputs: Sequence[AllowedPath]
-    ) -> "CallFolder":
+        cls, root: Path, run_dir: Path, numbers: str, outputs: Sequence[AllowedPath]
+    ) -> "TryFolder":
         """A new folder for a try, with the directories of its outputs."""
-        unique = f"{call.step}.{call.attempt}.{call.number}.{number}-{nonce()}"
-        path = context.run_dir / FOLDER / unique
-        folder = cls(context.root, Path(os.path.relpath(path, context.root)).as_posix())
+        path = run_dir / FOLDER / f"{numbers}-{nonce()}"
+        folder = cls(root, Path(os.path.relpath(path, root)).as_posix())
         files.make_private(path, *(folder.place(output).parent for output in outputs))
         return folder
 
@@ -109,4 +106,4 @@ def sweep_folders(run_dir: Path, root: Path, open_calls: Collection[str]) -> Non
     for path in sorted((run_dir / FOLDER).glob("*-*")):
         name = Path(os.path.relpath(path, root)).as_posix()
         if name not in open_calls:
-            CallFolder(root, name).remove()
+            TryFolder(root, name).remove()

@@ -2,15 +2,13 @@
 
 import pytest
 
-from oraclepack.calls.rehearse import (
+from oraclepack.engines.rehearsal import (
     AttachedText,
     ToolRefusal,
-    missing_file,
-    no_match,
     refused_argv,
-    refused_files,
     rehearsed_answer,
     tokens,
+    too_large,
 )
 from oraclepack.pack.answer_sections import (
     ALL_SECTIONS,
@@ -33,8 +31,7 @@ FILES = (
 
 
 def objection(*argv: str) -> ToolRefusal | None:
-    parsed = parse_argv(ORACLE, argv)
-    return refused_argv(ORACLE, parsed, argv, read_question(parsed, argv))
+    return refused_argv(ORACLE, argv, read_question(parse_argv(ORACLE, argv), argv))
 
 
 @pytest.mark.parametrize(
@@ -79,24 +76,12 @@ def test_a_good_call_is_not_refused() -> None:
     assert objection("-p", "x", "-s", "one two three", "-f", "a") is None
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        pytest.param(missing_file("nope.txt"), id="a file that is not there"),
-        pytest.param(no_match(), id="patterns that match nothing"),
-        pytest.param(refused_files([("big.txt", 1_048_577), ("small", 3)]), id="a file too big"),
-    ],
-)
-def test_objections_to_files(refusal: ToolRefusal | None) -> None:
-    assert refusal is not None
-    assert classify("", refusal.err).code == "BAD_ATTACHMENT"
-
-
 def test_the_limit_itself_is_allowed() -> None:
-    assert refused_files([("x", 1_048_576)]) is None
-    assert refused_files([("x", 2048)], 1024) == ToolRefusal(
-        "✖ The following files exceed the 1 KB limit:\n- x (2 KB)\n"
-    )
+    assert too_large([("x", 1_048_576)]) is None
+    refusal = too_large([("x", 2048)], 1024)
+    assert refusal is not None
+    assert refusal.reason == "✖ The following files exceed the 1 KB limit:\n- x (2 KB)"
+    assert classify("", refusal.reason).code == "BAD_ATTACHMENT"
 
 
 @pytest.mark.parametrize(

@@ -1,51 +1,12 @@
-"""Whether a call succeeded: exit code 0 is not enough, its answer must be fresh and complete."""
+"""Whether oracle has answered: exit code 0 is not enough, its words and its records count too."""
 
 import re
-from collections.abc import Sequence
 
 import msgspec
 
 from oraclepack.journal.statuses import DETACHED
-from oraclepack.pack.contract import (
-    ChunkMode,
-    ContractMode,
-    DeclaredOutput,
-    OutputContract,
-    group_of,
-    infer,
-)
-from oraclepack.pack.model import CONTRACT, Step
 from oraclepack.tools.oracle_failures import Failure, FailureClass, classify
 from oraclepack.tools.oracle_sessions import UNFINISHED, SessionRecord
-
-
-def contract_of_call(
-    step: Step | None,
-    path: str,
-    prompt: str,
-    *,
-    chunks: ChunkMode = ChunkMode.AUTO,
-    mode: ContractMode = ContractMode.AUTO,
-) -> OutputContract:
-    """The contract of the file a call writes.
-
-    The step's text says how many outputs there are; which words ask for them is taken from
-    the prompt the shell really made.
-    """
-    if step is None:
-        return infer([DeclaredOutput(path, prompt)], prompt, chunks=chunks, mode=mode)[0]
-    questions = dict.fromkeys(group_of(output) for output in step.outputs)
-    others = [DeclaredOutput(question) for question in [*questions][1:]]
-    markers = [directive.value for directive in step.directives if directive.name == CONTRACT]
-    contracts = infer(
-        [DeclaredOutput(path, prompt), *others],
-        step.code,
-        marker=markers[-1] if markers else None,
-        chunks=chunks,
-        mode=mode,
-    )
-    return contracts[0]
-
 
 COMPLETED = "completed"
 TIMED_OUT = Failure(
@@ -57,6 +18,7 @@ _WRITE_SKIPPED = re.compile(r"^write-output skipped: no assistant content", re.M
 _NO_TEXT = re.compile(r"^\(no text output\)$", re.MULTILINE)
 _NO_TOKENS = re.compile(r"^.*· .*↑0 ↓0 .*Δ0\b.*$", re.MULTILINE)
 _SAVED = re.compile(r"^Saved assistant output to ", re.MULTILINE)
+_VERSION = re.compile(r"^🧿 oracle (\S+)", re.MULTILINE)
 _DETACHED = re.compile(r"^Detach: yes", re.MULTILINE)
 
 
@@ -72,32 +34,32 @@ class CallEvidence(msgspec.Struct, frozen=True):
     """The call names a file for its answer."""
     answer_bytes: int | None = None
     """The size of the fresh file at the promised path; None when there is none."""
-    missing_sections: Sequence[str] = ()
     timed_out: bool = False
     is_whole: bool = False
     """Its file has all sections that were demanded of it, and no sign of a cut."""
 
 
 def judge(proof: CallEvidence) -> Failure | None:
-    """Why a call is no success; None when it is one.
+    """Why there is no whole answer; None when there is one.
 
     A complete answer in hand counts, however the tool ended: it may have failed on its own log.
     """
     if proof.timed_out or proof.exit_code != 0:
         if proof.answer_bytes and (proof.is_whole or has_saved(proof.out)):
-            return _cut_off(proof) or contract_failure(proof.missing_sections)
+            return _cut_off(proof)
         return TIMED_OUT if proof.timed_out else classify(proof.out, proof.err, proof.record)
-    return (
-        _detached(proof)
-        or _without_file(proof)
-        or _incomplete(proof)
-        or contract_failure(proof.missing_sections)
-    )
+    return _detached(proof) or _without_file(proof) or _incomplete(proof)
 
 
 def has_saved(out: str) -> bool:
     """Whether the tool said, after the answer, that it has written all of it."""
     return _SAVED.search(_last_words(out)) is not None
+
+
+def version_in(out: str) -> str | None:
+    """The version that the tool has printed."""
+    found = _VERSION.search(out)
+    return found[1] if found else None
 
 
 def _detached(proof: CallEvidence) -> Failure | None:
@@ -155,13 +117,6 @@ def _cut_off(proof: CallEvidence) -> Failure | None:
         message = "the answer was cut off: the stream ended before its end mark"
         return _transient("TRUNCATED", message)
     return None
-
-
-def contract_failure(missing: Sequence[str]) -> Failure | None:
-    """The failure of a whole answer that lacks sections; None where it lacks none."""
-    if not missing:
-        return None
-    return Failure("CONTRACT", FailureClass.FINAL, f"the answer lacks {', '.join(missing)}")
 
 
 def redirected_to(out: str) -> str | None:

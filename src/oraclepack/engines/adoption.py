@@ -1,8 +1,7 @@
-"""What to do about a call that a crash interrupted: adopt its answer, wait, or ask again."""
+"""What to do about a call of oracle that a crash interrupted: adopt its answer, wait, or ask."""
 
 import re
 from collections.abc import Iterable
-from datetime import datetime
 from enum import StrEnum
 
 import msgspec
@@ -14,14 +13,6 @@ _COST_LINE = re.compile(r"^\d[\d.]*(?:ms|s|m)?.* · .*\bsid=(?P<id>\S+)\s*$", re
 
 _NO_TEXT = "(no text output)"
 """What oracle prints in place of an empty answer."""
-
-
-class OnUnknown(StrEnum):
-    """`--on-unknown`: what to do where it is unknown whether a call was paid for."""
-
-    ASK = "ask"
-    RETRY = "retry"
-    FAIL = "fail"
 
 
 class Adoption(StrEnum):
@@ -89,16 +80,6 @@ def _unfinished(record: SessionRecord, processes: LiveProcesses) -> Adoption:
             return Adoption.UNKNOWN
         return Adoption.ATTACH if processes.worker else Adoption.FORCE
     return Adoption.UNKNOWN if processes.caller is None else Adoption.FORCE
-
-
-def is_given_up(asked: str, now: datetime, unknown_after: float | None) -> bool:
-    """Whether a call without a known end is so old that the user wants it made again."""
-    if unknown_after is None:
-        return False
-    try:
-        return (now - datetime.fromisoformat(asked)).total_seconds() >= unknown_after
-    except (ValueError, TypeError):
-        return False
 
 
 def matching(
