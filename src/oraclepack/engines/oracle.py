@@ -228,6 +228,7 @@ def _ended(caller: Caller, folder: TryFolder, end: ToolEnd, record: SessionRecor
     if output is not None and not answer:
         printed = answer_in_log(folder.printed())
         answer = answer if printed is None else printed.encode()
+    has_failed = end.timed_out or end.exit_code != 0
     # Redacted before messages are cut from it: a part of a secret would not be recognised.
     proof = CallEvidence(
         exit_code=end.exit_code,
@@ -242,7 +243,8 @@ def _ended(caller: Caller, folder: TryFolder, end: ToolEnd, record: SessionRecor
         promised=output is not None,
         answer_bytes=None if answer is None else len(answer.strip()),
         timed_out=end.timed_out,
-        is_whole=answer is not None
+        is_whole=has_failed
+        and answer is not None
         and caller.has_contract
         and caller.is_whole(answer)
         and not caller.lacks(answer),
