@@ -25,7 +25,6 @@ from oraclepack.fleet.fleet_reports import FleetStanding, UnknownCall
 from oraclepack.fleet.run_archive import pack_directory
 from oraclepack.journal import run_dir as journal_run_dir
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import UNDECIDED
 from oraclepack.store.budget import Budget
 from oraclepack.store.spending import fleet_spending
@@ -251,7 +250,7 @@ def unknown_in_run(job: FleetJob) -> Iterator[UnknownCall]:
     if job.run_dir is None or job.summary.run_id is None:
         return
     run = RunDir(Path(job.run_dir).parents[2], job.summary.run_id)
-    for name, step in fold(journal_run_dir.examine(run).reading.events).steps.items():
+    for name, step in journal_run_dir.examine(run).state.steps.items():
         calls = step.invocations
         last = calls[-1].outcome if calls else None
         if last is None or last.error is None or last.error.code != UNDECIDED:

@@ -31,7 +31,7 @@ from oraclepack.journal import events as j
 from oraclepack.journal import run_dir as journal_run_dir
 from oraclepack.journal.costs import total_cost
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.journal.run_state import RunState, fold
+from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Cache, Status
 from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.run.project_records import ForeignRecords
@@ -162,7 +162,7 @@ def _bring_run(taken: TakenJob, root: Path, options: WorkerOptions) -> str:
     if options.move is MovePolicy.NEVER:
         return f"it was begun on {taken.job.host}, and --move never keeps it there"
     unpack_directory(archive, run.path)
-    state = fold(journal_run_dir.examine(run).reading.events)
+    state = journal_run_dir.examine(run).state
     reason = may_move(state)
     if reason:
         files.remove_tree(run.path)

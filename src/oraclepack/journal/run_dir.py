@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Collection, Iterable
 from datetime import date
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -12,9 +13,10 @@ from oraclepack.journal import journal_file
 from oraclepack.journal.blobs import BACKUPS
 from oraclepack.journal.blobs import FOLDER as BLOBS
 from oraclepack.journal.line_format import JournalContent, Link
+from oraclepack.journal.run_state import RunState, fold
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.system import files, locks
-from oraclepack.system.ownership import Foreign, ForeignReason, linked, tracked
+from oraclepack.system.ownership import Foreign, ForeignReason, foreign_run, linked, tracked
 from oraclepack.system.path_jail import REHEARSALS, RUNS
 
 _DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
@@ -290,11 +292,23 @@ class RunDir(msgspec.Struct, frozen=True):
             files.sweep(directory)
 
 
-class ExaminedRun(msgspec.Struct, frozen=True):
+class ExaminedRun(msgspec.Struct, frozen=True, dict=True):
     """A run as recorded in its journal, and whether it is signed by the user."""
 
+    run_id: str
     reading: JournalContent
     foreign: Foreign | None = None
+
+    @cached_property
+    def state(self) -> RunState:
+        """What the intact part of the journal says, whoever wrote it."""
+        return fold(self.reading.events)
+
+    def own_state(self) -> RunState:
+        """The same of a run of ours. Raises ForeignError."""
+        if self.foreign is not None:
+            raise foreign_run(self.run_id, self.foreign)
+        return self.state
 
 
 def examine(run: RunDir) -> ExaminedRun:
@@ -304,11 +318,11 @@ def examine(run: RunDir) -> ExaminedRun:
     """
     link = linked(run.root, run.relative) or next(filter(None, map(run.link_at, OWN_NAMES)), None)
     if link is not None:
-        return ExaminedRun(_NOTHING_READ, link)
+        return ExaminedRun(run.run_id, _NOTHING_READ, link)
     reading = journal_file.load(run.journal)
     # What git tracks first: whatever else is the matter, it cannot be the user's own.
     foreign = tracked(run.root, run.relative) or journal_file.foreign_reading(reading)
-    return ExaminedRun(reading, foreign)
+    return ExaminedRun(run.run_id, reading, foreign)
 
 
 def examine_at(directory: Path) -> ExaminedRun:
@@ -319,7 +333,7 @@ def examine_at(directory: Path) -> ExaminedRun:
             if place.parent.as_posix().endswith(f"/{folder}"):
                 return examine(RunDir(place.parents[2], place.name, folder))
     reading = journal_file.load(named / journal_file.NAME)
-    return ExaminedRun(reading, journal_file.foreign_reading(reading))
+    return ExaminedRun(named.name, reading, journal_file.foreign_reading(reading))
 
 
 def attempt_name(name: str, attempt: int) -> str:

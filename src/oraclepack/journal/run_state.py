@@ -139,6 +139,12 @@ class RunState(msgspec.Struct, frozen=True):
         return "paused" if self.is_paused else "running"
 
     @property
+    def out_dir(self) -> str:
+        """The `--out-dir` of the last command; empty where it had none."""
+        settings = self.sessions[-1].started.settings if self.sessions else {}
+        return str(settings.get("out_dir") or "")
+
+    @property
     def has_legacy_files(self) -> bool:
         """The last command kept the state and report files of the older tool up to date."""
         settings = self.sessions[-1].started.settings if self.sessions else {}

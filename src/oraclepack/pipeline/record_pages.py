@@ -14,7 +14,6 @@ from oraclepack.errors import InputError, NotFoundError
 from oraclepack.journal import run_dir
 from oraclepack.journal.events import RecordedOutput
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.journal.run_state import fold
 from oraclepack.pack.answer_sections import Section
 from oraclepack.pack.pack_files import find_packs, read_pack
 from oraclepack.system import files
@@ -112,7 +111,7 @@ def read_answer(
 ) -> AnswerPage:
     """A part of an answer of a run: all of it, or one section; `span` is `offset` and `limit`."""
     run = named_run(root, name)
-    state = fold(run_dir.examine(run).reading.events)
+    state = run_dir.examine(run).state
     step_id = step.zfill(2)
     recorded = state.step(step_id).outputs
     if step_id not in state.step_ids:

@@ -16,7 +16,6 @@ from oraclepack.system import locks
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.environment import host
 from oraclepack.system.local_sockets import is_private_socket, peer_of, read_line
-from oraclepack.system.ownership import foreign_run
 
 _PATIENCE = 10.0
 """Seconds; a running command answers in milliseconds."""
@@ -74,8 +73,7 @@ def _reply(line: bytes, run: RunDir) -> ControlReply:
 
 def _socket_of(run: RunDir) -> tuple[Path, locks.Holder]:
     examined = run_dir.examine(run)
-    if examined.foreign is not None:
-        raise foreign_run(run.run_id, examined.foreign)
+    examined.own_state()  # raises where it is foreign
     holder = locks.holder_of(run.path)
     if holder is None:
         raise ControlError(

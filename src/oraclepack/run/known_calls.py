@@ -19,7 +19,7 @@ from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
 from oraclepack.journal.costs import forecast_text, money
-from oraclepack.journal.run_state import RunState, fold
+from oraclepack.journal.run_state import RunState
 from oraclepack.journal.step_state import Invocation
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.questions import asking_calls
@@ -221,7 +221,7 @@ def _records(root: Path, pack: Pack) -> Iterator[RunState]:
         except (OSError, OraclePackError):
             continue
         if examined.foreign is None:
-            found.append(fold(examined.reading.events))
+            found.append(examined.state)
     yield from sorted(found, key=lambda state: state.last_at or "", reverse=True)
 
 

@@ -25,7 +25,7 @@ from oraclepack.journal.run_dir import (
     is_rehearsal,
     pack_id,
 )
-from oraclepack.journal.run_state import EMPTY, RunState, fold
+from oraclepack.journal.run_state import EMPTY, RunState
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import check_name
 from oraclepack.pack.tree_policy import mutates
@@ -141,7 +141,7 @@ def _stays(rehearsal: RunDir) -> bool:
         examined = run_dir.examine(rehearsal)
     except InputError:
         return True
-    created = fold(examined.reading.events).created
+    created = examined.state.created
     in_place = created is not None and bool(created.settings.get(IN_PLACE))
     return in_place or examined.foreign is not None
 
@@ -255,9 +255,7 @@ def _named(
 
 def _state(run: RunDir) -> RunState:
     examined = run_dir.examine(run)
-    reading = examined.reading
-    if examined.foreign is not None:
-        raise foreign_run(run.run_id, examined.foreign)
+    reading, state = examined.reading, examined.own_state()
     if reading.damage is not None:
         raise journal_file.damaged(run.journal, reading)
     if not reading.events and run.has_outputs:
@@ -266,7 +264,7 @@ def _state(run: RunDir) -> RunState:
             hint="nothing was changed; bring the journal back, or start afresh with --new-run "
             "(answers in the cache stay free)",
         )
-    return fold(reading.events)
+    return state
 
 
 def path_in_project(path: str, root: Path) -> str:

@@ -8,7 +8,7 @@ import msgspec
 from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.journal.run_state import RunState, fold
+from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Status
 from oraclepack.shell.logs import LogTail
 from oraclepack.system import locks
@@ -96,8 +96,7 @@ def log_files(
 def _chosen(
     run: RunDir, step: str | None, *, stderr: bool, failed: bool
 ) -> list[tuple[str | None, str]]:
-    examined = run_dir.examine(run)
-    state = fold(examined.reading.events)
+    state = run_dir.examine(run).state
     if step is not None:
         return _of_step(state, step.zfill(2), stderr=stderr)
     if failed:

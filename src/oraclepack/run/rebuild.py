@@ -127,9 +127,8 @@ def _compute(root: Path, run: RunDir, reading: JournalContent) -> RunRebuild:
 def _recovered(root: Path, run: RunDir, pack: Pack | None, state: RunState) -> RunState:
     """The state of a run after what its killed command left was cleaned up."""
     clock = SystemClock()
-    out_dir = state.sessions[-1].started.settings.get("out_dir")
-    if pack is not None and isinstance(out_dir, str) and out_dir:
-        pack = directed(pack, root, out_dir, "the out_dir of the last command", None).pack
+    if pack is not None and state.out_dir:
+        pack = directed(pack, root, state.out_dir, "the out_dir of the last command", None).pack
     if pack is not None:
         sweep(run, pack, state)
     file = JournalFile(run.journal, clock, Redactor.of(environment.environment()))

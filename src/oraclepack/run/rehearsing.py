@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from oraclepack.errors import InputError
 from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.journal.run_state import EMPTY, RunState, fold
+from oraclepack.journal.run_state import EMPTY, RunState
 from oraclepack.pack.answer_sections import is_rehearsed
 from oraclepack.pack.model import Pack
 from oraclepack.run.planning.plan import Plan
@@ -158,7 +158,7 @@ def _state(run: RunDir) -> RunState:
         examined = run_dir.examine(run)
     except InputError:
         return EMPTY
-    return fold(examined.reading.events) if examined.foreign is None else EMPTY
+    return examined.state if examined.foreign is None else EMPTY
 
 
 def _files(request: RunRequest) -> Iterator[str]:

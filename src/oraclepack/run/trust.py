@@ -14,7 +14,7 @@ from oraclepack.errors import LockedError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal import journal_file, run_dir
 from oraclepack.journal.run_dir import STEPS, RunDir
-from oraclepack.journal.run_state import RunState, fold
+from oraclepack.journal.run_state import RunState
 from oraclepack.run.patch_undo import seal
 from oraclepack.run.tree_guard import recorded_patches
 from oraclepack.store.legacy import foreign_claims, trust_claim
@@ -50,7 +50,7 @@ def find_candidate(root: Path, name: str) -> Candidate:
         raise UsageError(f"run {run.run_id} is yours already", hint="there is nothing to do")
     if not examined.foreign.may_be_ours:
         raise foreign_run(run.run_id, examined.foreign)
-    return Candidate(run, examined.foreign, fold(examined.reading.events))
+    return Candidate(run, examined.foreign, examined.state)
 
 
 class CacheCandidates(msgspec.Struct, frozen=True):

@@ -15,7 +15,6 @@ from oraclepack.answers.verify_pack import RecordedOutputs, VerifyOptions, summe
 from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Fence, Pack
@@ -27,7 +26,6 @@ from oraclepack.settings.registry import CWD, STRICT, Settings
 from oraclepack.system import files
 from oraclepack.system.environment import project_of, project_root
 from oraclepack.system.files import Content
-from oraclepack.system.ownership import foreign_run
 from oraclepack.system.path_jail import REHEARSALS, RUNS, content_at
 from oraclepack.view.manifests import RunManifest
 from oraclepack.view.past_runs import summaries
@@ -142,7 +140,7 @@ def _checked(pack: Pack, root: Path, run: RunDir | None, settings: Settings) -> 
 
 def _reader_of(rehearsal: RunDir) -> Callable[[str], Content]:
     """Reads the answers of a rehearsal where they are: nothing of it is in the project."""
-    steps = fold(run_dir.examine(rehearsal).reading.events).steps.values()
+    steps = run_dir.examine(rehearsal).state.steps.values()
     copies = {out.declared_path: out.path for step in steps for out in step.outputs}
 
     def read(name: str) -> Content:
@@ -163,12 +161,8 @@ def _newest_run(root: Path, pack_hash: str) -> RunDir | None:
 
 def _recorded(run: RunDir) -> tuple[RecordedOutputs, str]:
     """What a run knows of its outputs, and the --out-dir of its last command."""
-    examined = run_dir.examine(run)
-    if examined.foreign is not None:
-        raise foreign_run(run.run_id, examined.foreign)
-    state = fold(examined.reading.events)
+    state = run_dir.examine(run).own_state()
     steps = state.steps
-    out_dir = state.sessions[-1].started.settings.get("out_dir") if state.sessions else None
     recorded = RecordedOutputs(
         run.run_id,
         paths={
@@ -181,4 +175,4 @@ def _recorded(run: RunDir) -> tuple[RecordedOutputs, str]:
         },
         skipped=frozenset(name for name, step in steps.items() if step.status is Status.SKIPPED),
     )
-    return recorded, out_dir if isinstance(out_dir, str) else ""
+    return recorded, state.out_dir

@@ -7,13 +7,11 @@ from oraclepack.errors import UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import Wait
 from oraclepack.run.recorder import Recorder
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.stop import Stop
 from oraclepack.system import locks
-from oraclepack.system.ownership import foreign_run
 from oraclepack.view.past_runs import named_run
 
 _POLL_MS = 300
@@ -30,10 +28,7 @@ def run_to_wait_for(root: Path, name: str, own: RunDir) -> RunDir:
                 f"--wait-for {name}: run {target.name} waits for this one itself",
                 hint="leave --wait-for out, or stop the other run first",
             )
-        examined = run_dir.examine(current)
-        if examined.foreign is not None:
-            raise foreign_run(current.run_id, examined.foreign)
-        following = fold(examined.reading.events).waits_for
+        following = run_dir.examine(current).own_state().waits_for
         if following is None or locks.holder_of(current.path) is None:
             break
         current = named_run(root, following)

@@ -15,7 +15,7 @@ from oraclepack.journal.costs import CostTotal
 from oraclepack.journal.events import RunCreated
 from oraclepack.journal.line_format import AnyEvent
 from oraclepack.journal.run_dir import RunDir, is_rehearsal
-from oraclepack.journal.run_state import EMPTY, RunState, SessionState, fold
+from oraclepack.journal.run_state import EMPTY, RunState, SessionState
 from oraclepack.journal.statuses import PASSING, RollbackStatus
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import read_pack
@@ -174,7 +174,7 @@ def read_view(run: RunDir, *, with_pack: bool = False) -> RunView:
     except InputError as trouble:
         return RunView(run=run, damage=trouble.message)
     reading, damage = examined.reading, examined.reading.damage
-    state = fold(reading.events)
+    state = examined.state
     pack, note = None, ""
     if with_pack and state.created is not None:
         pack, note = pack_of(run.root, state.created.pack_path, state.created.pack_hash)
