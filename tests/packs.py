@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from oraclepack.lint.engine import lint
-from oraclepack.lint.facts import Facts
-from oraclepack.lint.finding import Finding
+from oraclepack.lint.finding import Facts, Finding
 from oraclepack.lint.rule import Subject
 from oraclepack.lint.rule_registry import RULES
 from oraclepack.pack.model import CATEGORIES, Pack

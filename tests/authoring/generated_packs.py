@@ -7,8 +7,7 @@ from typing import NamedTuple
 from oraclepack.authoring.generate import GenerateRequest, GenerateResult, generate
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import path_facts
-from oraclepack.lint.facts import Facts
-from oraclepack.lint.finding import Finding, Severity
+from oraclepack.lint.finding import Facts, Finding, Severity
 from oraclepack.lint.rule import Subject
 from oraclepack.lint.rule_registry import RULES
 from oraclepack.lint.script_checks import check_syntax

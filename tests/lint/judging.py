@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from oraclepack.lint.engine import lint
-from oraclepack.lint.facts import Facts, PathFact, PathKind
-from oraclepack.lint.finding import Finding
+from oraclepack.lint.finding import Facts, Finding, PathFact, PathKind
 from oraclepack.lint.rule import Rule, Subject
 from oraclepack.lint.rule_registry import RULES
 from tests.packs import a_pack

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.lint.facts import PathFact
+from oraclepack.lint.finding import PathFact
 from oraclepack.lint.rules.attachment_rules import looks_secret
 from tests.lint.judging import FILE, FOLDER, LARGE, MISSING, OUTSIDE, findings, only
 from tests.packs import some_steps

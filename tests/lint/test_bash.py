@@ -2,8 +2,7 @@
 
 import pytest
 
-from oraclepack.lint.facts import CheckResult, CheckStatus, Diagnostic, Facts
-from oraclepack.lint.finding import Severity
+from oraclepack.lint.finding import CheckResult, CheckStatus, Diagnostic, Facts, Severity
 from tests.packs import BLOCK_LINE, findings_of, pack_text
 
 Row = tuple[int, str]

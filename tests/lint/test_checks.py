@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.lint.external_checks import facts_for, nearest_files, path_facts
-from oraclepack.lint.facts import CheckStatus, PathFact, PathKind
+from oraclepack.lint.finding import CheckStatus, PathFact, PathKind
 from oraclepack.lint.script_checks import Shellcheck, check_syntax
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.shell.checker import Checker, complete

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from oraclepack.lint.engine import lint, unknown_words
-from oraclepack.lint.facts import Facts
-from oraclepack.lint.finding import Severity
+from oraclepack.lint.finding import Facts, Severity
 from oraclepack.lint.rule import Problem, Rule, Subject
 from oraclepack.lint.rule_registry import RULES
 from oraclepack.pack.script import Span

@@ -3,7 +3,7 @@
 import pytest
 
 from oraclepack.lint.engine import lint
-from oraclepack.lint.facts import Facts
+from oraclepack.lint.finding import Facts
 from oraclepack.lint.rule import Subject
 from oraclepack.pack.model import CATEGORIES
 from oraclepack.pack.parse.read_pack import parse_pack

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from oraclepack.lint.engine import lint
-from oraclepack.lint.facts import Facts, PathFact, PathKind
+from oraclepack.lint.finding import Facts, PathFact, PathKind
 from oraclepack.lint.quoted_evidence import evidence_of
 from oraclepack.lint.rule import Rule, Subject
 from oraclepack.lint.rule_docs import ExampleKind, RuleDoc, doc_of

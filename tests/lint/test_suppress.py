@@ -2,7 +2,7 @@
 
 import pytest
 
-from oraclepack.lint.facts import CheckResult, CheckStatus, Diagnostic, Facts
+from oraclepack.lint.finding import CheckResult, CheckStatus, Diagnostic, Facts
 from tests.packs import BLOCK_LINE, findings_of, pack_text, places
 
 UNKEPT = "true\noracle -p why"

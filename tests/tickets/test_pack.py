@@ -7,7 +7,7 @@ import pytest
 
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import facts_for
-from oraclepack.lint.facts import Facts
+from oraclepack.lint.finding import Facts
 from oraclepack.lint.rule import Subject
 from oraclepack.lint.rule_registry import RULES
 from oraclepack.lint.script_checks import check_syntax

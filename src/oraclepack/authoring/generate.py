@@ -39,8 +39,7 @@ from oraclepack.authoring.survey import brief, survey_of
 from oraclepack.errors import AlreadyExistsError, InputError, UsageError
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import path_facts, quote_facts
-from oraclepack.lint.facts import Facts
-from oraclepack.lint.finding import Finding, Severity
+from oraclepack.lint.finding import Facts, Finding, Severity
 from oraclepack.lint.rule import Subject
 from oraclepack.lint.rule_registry import RULES
 from oraclepack.lint.script_checks import check_syntax

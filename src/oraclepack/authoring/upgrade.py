@@ -13,8 +13,7 @@ from oraclepack.authoring.generation import UpgradeProof, UpgradeReport
 from oraclepack.authoring.header_fields import FilledHeader, fill
 from oraclepack.lint.engine import lint
 from oraclepack.lint.external_checks import facts_for
-from oraclepack.lint.facts import Facts
-from oraclepack.lint.finding import Severity
+from oraclepack.lint.finding import Facts, Severity
 from oraclepack.lint.fix import apply_fixes
 from oraclepack.lint.rule import Subject
 from oraclepack.lint.rule_registry import RULES

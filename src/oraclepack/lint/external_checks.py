@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from oraclepack.errors import nearest
-from oraclepack.lint.facts import CheckStatus, Facts, PathFact, PathKind
+from oraclepack.lint.finding import CheckStatus, Facts, PathFact, PathKind
 from oraclepack.lint.quoted_evidence import evidence_of
 from oraclepack.lint.rules.attachment_rules import looks_secret
 from oraclepack.lint.script_checks import RunningChecks, check_syntax

@@ -1,13 +1,81 @@
-"""What a check reports about a place in a pack, and the reply of `validate` as programs read it."""
+"""What is known about a pack from outside, what a check reports, and the reply of `validate`."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 import msgspec
 
-from oraclepack.lint.facts import CheckStatus
 from oraclepack.pack.questions import Counts, Disorder
 from oraclepack.pack.script import Span
+
+
+class CheckStatus(StrEnum):
+    """How an outside check ended. `skipped` always comes with a reason."""
+
+    OK = "ok"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class Diagnostic(msgspec.Struct, frozen=True):
+    """One complaint of an outside program, at a line of the Markdown file."""
+
+    line: int
+    column: int
+    message: str
+    code: str = ""
+    level: str = "error"
+
+
+class CheckRun(msgspec.Struct, frozen=True):
+    """An outside check, such as `bash -n` or `shellcheck`, and how it ended."""
+
+    name: str
+    status: CheckStatus
+    reason: str = ""
+
+
+class CheckResult(CheckRun, frozen=True):
+    """The same with what it found."""
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def skipped(name: str, reason: str) -> CheckResult:
+    return CheckResult(name, CheckStatus.SKIPPED, reason)
+
+
+class PathKind(StrEnum):
+    """What is at a path in the project."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    MISSING = "missing"
+    OUTSIDE = "outside"
+    """It leaves the project root, by itself or through a symbolic link."""
+
+
+class PathFact(msgspec.Struct, frozen=True):
+    """A path of the pack as it is in the project now."""
+
+    kind: PathKind
+    size: int = 0
+    nearest: str = ""
+    """Of a missing attachment: the file that may be meant."""
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """Everything outside the text that a rule may know."""
+
+    syntax: CheckResult = msgspec.field(default_factory=lambda: skipped("bash -n", "not asked"))
+    shellcheck: CheckResult = msgspec.field(
+        default_factory=lambda: skipped("shellcheck", "not asked")
+    )
+    paths: Mapping[str, PathFact] = msgspec.field(default_factory=dict)
+    """The literal attachments and known output paths, as written in the pack. Empty: not looked."""
+    quotes: Mapping[tuple[str, str, int], str | None] = msgspec.field(default_factory=dict)
+    """Commit, path and line of quoted evidence to what is there; None: no such line. Empty: not
+    looked."""
 
 
 class Severity(StrEnum):
@@ -77,14 +145,6 @@ class Fields(msgspec.Struct, frozen=True):
     ok: bool
     required: tuple[str, ...]
     steps: Mapping[str, Mapping[str, bool]]
-
-
-class CheckRun(msgspec.Struct, frozen=True):
-    """An outside check and how it ended."""
-
-    name: str
-    status: CheckStatus
-    reason: str
 
 
 class Validation(msgspec.Struct, frozen=True):

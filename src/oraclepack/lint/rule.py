@@ -5,8 +5,7 @@ from functools import cached_property
 
 import msgspec
 
-from oraclepack.lint.facts import Facts
-from oraclepack.lint.finding import Fix, Severity
+from oraclepack.lint.finding import Facts, Fix, Severity
 from oraclepack.lint.prompt_texts import Prompts
 from oraclepack.lint.quoted_evidence import StepEvidence, evidence_of
 from oraclepack.lint.wrapped_calls import Stretch, stretches

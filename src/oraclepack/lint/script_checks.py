@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from oraclepack.lint.facts import CheckResult, CheckStatus, Diagnostic, skipped
+from oraclepack.lint.finding import CheckResult, CheckStatus, Diagnostic, skipped
 from oraclepack.pack.model import Fence, Pack
 from oraclepack.shell.checker import (
     PATIENCE,

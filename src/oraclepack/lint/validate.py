@@ -8,9 +8,9 @@ import msgspec
 from oraclepack.errors import InputError, UsageError
 from oraclepack.lint.engine import lint, unknown_words
 from oraclepack.lint.external_checks import facts_for, path_facts, quote_facts
-from oraclepack.lint.facts import Facts
 from oraclepack.lint.finding import (
     CheckRun,
+    Facts,
     Fields,
     Finding,
     Ordering,

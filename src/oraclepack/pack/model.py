@@ -210,13 +210,6 @@ OUT_DIR = "out_dir"
 """The variable that says where a pack's answers go."""
 
 
-class OutDirSite(msgspec.Struct, frozen=True):
-    """An assignment to `out_dir` in the script: where its value stands, and what it says."""
-
-    span: Span
-    source: str
-
-
 class Pack(msgspec.Struct, frozen=True):
     """A parsed pack; all commands work with this value."""
 
@@ -236,7 +229,8 @@ class Pack(msgspec.Struct, frozen=True):
     parsed_args: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The "Parsed args" list of the Markdown text."""
     out_dir: str | None = None
-    out_dir_sites: tuple[OutDirSite, ...] = ()
+    out_dir_sites: tuple[Word, ...] = ()
+    """What is assigned to `out_dir` in the script."""
     directives: tuple[Directive, ...] = ()
     """Directives before the first step: they apply to the whole pack."""
     had_crlf: bool = False

@@ -9,7 +9,7 @@ import select
 import subprocess
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -54,44 +54,6 @@ def _exit_pipe(process: subprocess.Popen[bytes]) -> int:
 
     threading.Thread(target=wait, daemon=True).start()
     return readable
-
-
-class IdleWatch:
-    """Watches the sizes of log files, without ever reading them."""
-
-    def __init__(self, logs: Iterable[str], limit: float | None, clock: Clock) -> None:
-        self._logs = tuple(logs)
-        self._limit = limit
-        self._clock = clock
-        self._sizes = self._check() if limit else ()
-        self._since = clock.monotonic_ns()
-        self._reported = False
-
-    def rest(self) -> float | None:
-        """Seconds until it is worth looking again, None for never."""
-        if not self._limit:
-            return None
-        if self._reported:
-            return self._limit
-        return max(0.0, self._limit - self._lasted())
-
-    def notice(self) -> float | None:
-        """How long there was no output, once, when that becomes too long."""
-        if not self._limit:
-            return None
-        sizes = self._check()
-        if sizes != self._sizes:
-            self._sizes, self._since, self._reported = sizes, self._clock.monotonic_ns(), False
-        if self._reported or self._lasted() < self._limit:
-            return None
-        self._reported = True
-        return self._lasted()
-
-    def _lasted(self) -> float:
-        return (self._clock.monotonic_ns() - self._since) / 1e9
-
-    def _check(self) -> tuple[int, ...]:
-        return tuple(_size(log) for log in self._logs)
 
 
 def _size(path: str) -> int:
@@ -218,16 +180,23 @@ class _Limits:
     """What ends an attempt before its time, and whether it has become silent."""
 
     def __init__(self, attempt: Attempt, stop: Stop, watch: AttemptCallbacks, clock: Clock) -> None:
-        logs = (attempt.stdout_log, attempt.stderr_log)
-        self._logs, self._log_limit = logs, attempt.log_limit
-        self._stop = stop
-        self._deadline = _Deadline(clock, attempt.step_timeout)
-        self._silence = IdleWatch(logs, attempt.idle_timeout, clock)
-        self._watch = watch
+        self._attempt, self._stop, self._watch, self._clock = attempt, stop, watch, clock
+        self._logs = (attempt.stdout_log, attempt.stderr_log)
+        self._begun = self._changed = clock.monotonic_ns()
+        self._sizes = tuple(map(_size, self._logs))
+        self._idle_reported = False
 
-    def rest(self) -> float:
+    def _since(self, moment: int) -> float:
+        return (self._clock.monotonic_ns() - moment) / 1e9
+
+    def rest(self) -> int:
         """Milliseconds until it is worth looking again."""
-        return _soonest(self._deadline.rest(), self._silence.rest(), _LOG_SECONDS)
+        waits, idle = [_LOG_SECONDS], self._attempt.idle_timeout
+        if self._attempt.step_timeout is not None:
+            waits.append(self._attempt.step_timeout - self._since(self._begun))
+        if idle and not self._idle_reported:
+            waits.append(idle - self._since(self._changed))
+        return _milliseconds(max(0.0, min(waits)))
 
     def reached(self) -> AttemptEnd | None:
         """Why the attempt has to end now, if it has to. Idleness is only reported."""
@@ -235,16 +204,23 @@ class _Limits:
             return AttemptEnd.STOPPED
         if self.is_late():
             return AttemptEnd.TIMEOUT
-        if any(_size(log) > self._log_limit for log in self._logs):
+        sizes = tuple(map(_size, self._logs))
+        if max(sizes) > self._attempt.log_limit:
             return AttemptEnd.FLOODED
-        lasted = self._silence.notice()
-        if lasted and self._watch.on_idle:
-            self._watch.on_idle(lasted)
+        if sizes != self._sizes:
+            self._sizes, self._changed = sizes, self._clock.monotonic_ns()
+            self._idle_reported = False
+        silent, idle = self._since(self._changed), self._attempt.idle_timeout
+        if idle and silent >= idle and not self._idle_reported:
+            self._idle_reported = True
+            if self._watch.on_idle:
+                self._watch.on_idle(silent)
         return None
 
     def is_late(self) -> bool:
         """Whether its own time limit has passed."""
-        return self._deadline.rest() == 0
+        limit = self._attempt.step_timeout
+        return limit is not None and self._since(self._begun) >= limit
 
     def waits_for_calls(self) -> bool:
         """Whether a request to stop has to wait for calls that may be paid for."""
@@ -358,28 +334,11 @@ def _outcome(
     )
 
 
-class _Deadline:
-    def __init__(self, clock: Clock, seconds: float | None) -> None:
-        self._clock = clock
-        self._end = None if seconds is None else clock.monotonic_ns() + int(seconds * 1e9)
-
-    def rest(self) -> float | None:
-        """Seconds left, None for ever."""
-        if self._end is None:
-            return None
-        return max(0.0, (self._end - self._clock.monotonic_ns()) / 1e9)
-
-
 def _poll(*descriptors: int) -> select.poll:
     poll = select.poll()
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
     return poll
-
-
-def _soonest(*seconds: float | None) -> float:
-    """The nearest of several waits in milliseconds."""
-    return _milliseconds(min(one for one in seconds if one is not None))
 
 
 def _milliseconds(seconds: float) -> int:

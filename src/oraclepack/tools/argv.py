@@ -382,8 +382,6 @@ class LostValue(msgspec.Struct, frozen=True):
 
     loss: Loss
     at: int
-    use: FlagUse | None = None
-    """The flag that took the word."""
 
 
 def lost_values(table: FlagTable, parsed: ParsedArgv) -> tuple[LostValue, ...]:
@@ -400,9 +398,9 @@ def _cut_lists(parsed: ParsedArgv) -> Iterator[LostValue]:
             continue
         pieces = split_list(use.spec, use.value)
         if any(piece.count("{") != piece.count("}") for piece in pieces) and len(pieces) > 1:
-            yield LostValue(Loss.BRACES_SPLIT, use.value_at, use)
+            yield LostValue(Loss.BRACES_SPLIT, use.value_at)
         elif len(pieces) > 1:
-            yield LostValue(Loss.LIST_SPLIT, use.value_at, use)
+            yield LostValue(Loss.LIST_SPLIT, use.value_at)
 
 
 def _ignored_operands(parsed: ParsedArgv) -> Iterator[LostValue]:
@@ -423,7 +421,7 @@ def _swallowed_prompt(parsed: ParsedArgv) -> Iterator[LostValue]:
     # The first value of a list is what the flag was written for; only a later one strayed in.
     if last is not None and any(use.at == last.at for use in files[:-1]):
         assert last.value_at is not None
-        yield LostValue(Loss.SWALLOWED_PROMPT, last.value_at, last)
+        yield LostValue(Loss.SWALLOWED_PROMPT, last.value_at)
 
 
 def refused_flag(text: str, *, per_step: bool) -> str | None:

@@ -120,7 +120,7 @@ _BLANKS = re.compile(r"\n{3,}")
 
 
 class Rendering(msgspec.Struct, frozen=True):
-    """What oracle says it would send."""
+    """What oracle says, or would say, that it would send."""
 
     files: tuple[str, ...]
     """The attached files, relative to the working directory."""
@@ -193,13 +193,6 @@ IGNORED_DIRECTORIES = frozenset(
 _SIGNS = frozenset("*?[]{}()!+@\\|")
 
 
-class MatchedFiles(msgspec.Struct, frozen=True):
-    """The files that are attached, and what is said about those that are not."""
-
-    files: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-
-
 def base_of(pattern: str) -> str:
     """The directory below which all matches of a pattern lie."""
     names = pattern.removeprefix("!").split("/")
@@ -207,7 +200,7 @@ def base_of(pattern: str) -> str:
     return "/".join(names[:fixed]) or ("/" if pattern.startswith("/") and fixed else ".")
 
 
-def choose(values: Sequence[str], listing: FileListing) -> MatchedFiles:
+def choose(values: Sequence[str], listing: FileListing) -> Rendering:
     """The files that the values of `--file` name, once one of them is no plain file.
 
     Only a rehearsal relies on this imitation; for a real call the tool lists the files.
@@ -231,7 +224,7 @@ def choose(values: Sequence[str], listing: FileListing) -> MatchedFiles:
             files.append(path)
         else:
             notes.append(f"Skipping default-ignored path: {path} (matches {skipped})")
-    return MatchedFiles(tuple(files), tuple(notes))
+    return Rendering(tuple(files), tuple(notes))
 
 
 def _pattern(value: str, listing: FileListing) -> str:

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from oraclepack.lint.facts import PathKind
-from oraclepack.lint.finding import Severity
+from oraclepack.lint.finding import PathKind, Severity
 from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.lint.wrapped_calls import losses
 from oraclepack.pack.missing_files import missing_files, stays_put

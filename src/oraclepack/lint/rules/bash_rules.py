@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from oraclepack.lint.facts import CheckStatus
-from oraclepack.lint.finding import Severity
+from oraclepack.lint.finding import CheckStatus, Severity
 from oraclepack.lint.rule import Problem, Subject, rule, text_between
 from oraclepack.lint.wrapped_calls import Stretch
 from oraclepack.pack.script import Span, Substitution

@@ -6,8 +6,7 @@ from posixpath import normpath
 import msgspec
 
 from oraclepack.errors import did_you_mean
-from oraclepack.lint.facts import PathKind
-from oraclepack.lint.finding import Severity
+from oraclepack.lint.finding import PathKind, Severity
 from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.pack.contract import MARKERS, contradiction, requested_format
 from oraclepack.pack.missing_files import stays_put

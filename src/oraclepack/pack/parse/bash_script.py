@@ -19,14 +19,16 @@ import msgspec
 from oraclepack.pack.parse.grammar import descend, text_of
 from oraclepack.pack.parse.variables import Variables
 from oraclepack.pack.parse.word_values import (
+    REDIRECTS,
     Assignments,
+    WordReader,
+    file_redirect,
     heredoc_text,
     is_quoted,
     opening_parts,
     sets_anything,
     word_of,
 )
-from oraclepack.pack.parse.words import REDIRECTS, WordReader, file_redirect
 from oraclepack.pack.script import (
     Comment,
     Enclosure,

@@ -16,7 +16,6 @@ from oraclepack.pack.model import (
     CoverageLine,
     Directive,
     Fence,
-    OutDirSite,
     Pack,
     Prelude,
     Step,
@@ -37,7 +36,7 @@ from oraclepack.pack.parse.step_boundaries import (
 )
 from oraclepack.pack.parse.tool_calls import CallScope, calls_in, meta_of
 from oraclepack.pack.parse.variables import Value, Variables
-from oraclepack.pack.script import Script, Span
+from oraclepack.pack.script import Script, Span, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
@@ -131,7 +130,7 @@ def with_out_dir(pack: Pack, out_dir: str, complete: Complete | None = None) -> 
     )
 
 
-def _replaced(pack: Pack) -> list[OutDirSite]:
+def _replaced(pack: Pack) -> list[Word]:
     """The assignments whose value must be replaced: those of the prelude, and equal ones in steps.
 
     One that uses the variable itself, such as `$out_dir/x`, follows its new value; so does
@@ -145,7 +144,7 @@ def _replaced(pack: Pack) -> list[OutDirSite]:
     ]
 
 
-def _is_plain(site: OutDirSite) -> bool:
+def _is_plain(site: Word) -> bool:
     if "\n" in site.source:
         return False
     return bool(_OWN_DEFAULT.fullmatch(site.source)) or not _MENTIONS_OUT_DIR.search(site.source)

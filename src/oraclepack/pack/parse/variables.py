@@ -5,8 +5,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.pack.model import OutDirSite
-from oraclepack.pack.script import Expansion, Span
+from oraclepack.pack.script import Expansion, Span, Word
 
 LONGEST_VALUE = 100_000
 """Characters. `a=$a$a` in a few lines would fill the memory; prompts are shorter."""
@@ -49,7 +48,7 @@ class Variables(msgspec.Struct):
     """What bash expands in the texts that a variable may hold, known or not."""
     held: dict[str, dict[Expansion, None]] = msgspec.field(default_factory=dict)
     """The same for every text they ever took; copies share it."""
-    out_dirs: list[OutDirSite] = msgspec.field(default_factory=list)
+    out_dirs: list[Word] = msgspec.field(default_factory=list)
     """Every assignment to `out_dir` so far; copies share it."""
 
     def copy(self) -> "Variables":

@@ -21,7 +21,7 @@ from oraclepack.journal.costs import CostTotal, total_cost
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.step_state import Invocation
 from oraclepack.lint.engine import lint
-from oraclepack.lint.facts import Facts
+from oraclepack.lint.finding import Facts
 from oraclepack.lint.rule import Subject
 from oraclepack.lint.rule_registry import RULES
 from oraclepack.pack.answer_sections import Section
