@@ -27,7 +27,16 @@ def path_facts(pack: Pack, project_root: Path) -> dict[str, PathFact]:
     root = os.path.realpath(project_root)
     # Most of them share a folder, and to find the true place of one takes a look at each part.
     folder = functools.cache(os.path.realpath)
-    facts = {path: _fact(root, path, folder) for path in sorted(set(_named(pack)))}
+    calls = (call for step in pack.steps for call in step.calls)
+    attached = {
+        one.value
+        for call in calls
+        for one in call.attachments
+        if one.kind is AttachmentKind.LITERAL
+    }
+    outputs = {output.path.value for step in pack.steps for output in step.outputs}
+    named = sorted(attached | {path for path in outputs if path})
+    facts = {path: _fact(root, path, folder) for path in named}
     asked = literal_attachments(pack)
     missing = [path for path in asked if facts[path].kind is PathKind.MISSING]
     near = nearest_files(root, missing) if missing else {}
@@ -65,17 +74,6 @@ def _committed(git: Git, files: Sequence[tuple[str, str]]) -> dict[tuple[str, st
         return dict(zip(there, contents, strict=True))
     except GitError:
         return {}
-
-
-def _named(pack: Pack) -> Iterator[str]:
-    for step in pack.steps:
-        for call in step.calls:
-            for attachment in call.attachments:
-                if attachment.kind is AttachmentKind.LITERAL:
-                    yield attachment.value
-        for output in step.outputs:
-            if output.path.value:
-                yield output.path.value
 
 
 MOST_LOOKED_AT = 20_000

@@ -157,7 +157,7 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
         if not command.words:
             return bool(command.redirects or command.heredocs or command.assignments)
         words = [word.display_text for word in command.words[1:]]
-        if name in self._functions:
+        if any(name in script.functions for script, _ in self._parts):
             return True
         if name == "git":
             return is_looking_git(command)
@@ -180,10 +180,6 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _starts(self) -> list[tuple[int, int]]:
         return [(each.span.line, each.span.column) for each in self._commands]
-
-    @cached_property
-    def _functions(self) -> frozenset[str]:
-        return frozenset(name for script, _ in self._parts for name in script.functions)
 
     def _within(self, span: Span) -> list[SimpleCommand]:
         start = bisect_left(self._starts, (span.line, span.column))
@@ -232,7 +228,9 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
         index = bisect_left(commands, call.span, key=lambda command: command.span)
         printer: SimpleCommand | None = None
         for command in reversed(commands[max(index - _FURTHEST, 0) : index]):
-            if command.span.end_line != call.span.line or not self._joins(command.span, call.span):
+            before, after = command.span, call.span
+            between = self.lines[after.line - 1][before.end_column - 1 : after.column - 1]
+            if before.end_line != after.line or not _PIPE.fullmatch(between):
                 continue
             # A command in a substitution is before the pipe as well: take the outer one.
             if printer is None or command.span.contains(printer.span):
@@ -240,10 +238,6 @@ class Prompts(msgspec.Struct, frozen=True, dict=True):
         if printer is not None:
             yield from _printed_by(printer)
             yield from self._from_files(_read_by(printer))
-
-    def _joins(self, before: Span, after: Span) -> bool:
-        line = self.lines[after.line - 1]
-        return _PIPE.fullmatch(line[before.end_column - 1 : after.column - 1]) is not None
 
 
 def _sets_arguments(commands: Iterable[SimpleCommand]) -> bool:

@@ -33,9 +33,6 @@ class QuotedLine(msgspec.Struct, frozen=True):
     def key(self) -> tuple[str, str, int]:
         return self.commit, self.path, self.line
 
-    def agrees(self, actual: str) -> bool:
-        return agrees(self.text, actual)
-
 
 class StepEvidence(msgspec.Struct, frozen=True):
     """What a step quotes."""

@@ -18,7 +18,6 @@ _NAMES = frozenset(
         *(".pypirc", ".pgpass", ".htpasswd", ".git-credentials", "kubeconfig"),
     }
 )
-_BEGINNING = ".env."
 _ENDINGS = (
     *(".env", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ovpn"),
     ".tfstate",
@@ -43,15 +42,16 @@ def looks_secret(path: str) -> bool:
         return True
     # `.env*` stands for `.env` too.
     plain = name.rstrip("*")
-    if any(map(_is_secret, (name, plain))):
+    if (
+        {name, plain} & _NAMES
+        or name.startswith(".env.")
+        or name.endswith(_ENDINGS)
+        or plain.endswith(_ENDINGS)
+    ):
         return True
     stem, dot, extension = plain.rpartition(".")
     is_named_so = plain.startswith(_SECRET_PREFIXES) or any(word in plain for word in _SECRET_PARTS)
     return is_named_so and (extension if dot and stem else "") in _DATA
-
-
-def _is_secret(name: str) -> bool:
-    return name in _NAMES or name.startswith(_BEGINNING) or name.endswith(_ENDINGS)
 
 
 MOST_FILES = 3

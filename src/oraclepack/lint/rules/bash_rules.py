@@ -311,15 +311,11 @@ def _new_things(stretch: Stretch, *, declares: bool) -> Iterator[tuple[str, Span
         for redirect in command.redirects:
             if redirect.operator == "&>>":
                 yield "&>>", redirect.span
-        yield from _pipe(stretch, end)
+        rest = stretch.rest(end)
+        if rest.lstrip().startswith("|&"):
+            yield "|&", Span.at(end[0], end[1] + rest.index("|"))
     if declares:
         yield from _maps(stretch)
-
-
-def _pipe(stretch: Stretch, place: tuple[int, int]) -> Iterator[tuple[str, Span]]:
-    rest = stretch.rest(place)
-    if rest.lstrip().startswith("|&"):
-        yield "|&", Span.at(place[0], place[1] + rest.index("|"))
 
 
 def _maps(stretch: Stretch) -> Iterator[tuple[str, Span]]:
@@ -327,7 +323,12 @@ def _maps(stretch: Stretch) -> Iterator[tuple[str, Span]]:
     # A block that is opened on the last line of the file spans a line that is not there.
     last = min(stretch.span.end_line, len(stretch.lines))
     lines = range(stretch.span.line, last + 1)
-    declarations = [number for number in lines if _declares(stretch.lines[number - 1])]
+    declarations = [
+        number
+        for number in lines
+        if (line := stretch.lines[number - 1]).lstrip(" \t").startswith(_DECLARERS)
+        if re.match(_MAP, line)
+    ]
     if not declarations:
         return
     texts = [heredoc.span for heredoc in stretch.script.heredocs]
@@ -337,7 +338,3 @@ def _maps(stretch: Stretch) -> Iterator[tuple[str, Span]]:
     for number in declarations:
         if number not in covered:
             yield "declare -A", Span.at(number)
-
-
-def _declares(line: str) -> bool:
-    return line.lstrip(" \t").startswith(_DECLARERS) and re.match(_MAP, line) is not None

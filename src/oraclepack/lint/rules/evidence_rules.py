@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from oraclepack.lint.finding import Severity
-from oraclepack.lint.quoted_evidence import QuotedLine
+from oraclepack.lint.quoted_evidence import QuotedLine, agrees
 from oraclepack.lint.rule import Problem, Subject, rule
 from oraclepack.pack.tool_call import AttachmentKind
 from oraclepack.system.printable import one_line
@@ -53,7 +53,7 @@ def _complaint(quote: QuotedLine, actual: str | None) -> str:
     at = f" at commit {quote.commit[:12]}" if quote.commit else ""
     if actual is None:
         return f"{quote.path} has no line {quote.line}{at}"
-    if quote.agrees(actual):
+    if agrees(quote.text, actual):
         return ""
     shown = one_line(actual.strip())[:_LONGEST]
     return f"{quote.path}:{quote.line}{at} says something else: {shown or 'nothing'}"

@@ -92,7 +92,9 @@ def renumbering(pack: Pack) -> Fix | None:
     name the wrong ones, and past 99 there are no numbers left.
     """
     headers = numbered(pack)
-    if len(headers) > MOST_STEPS or pack.swallowed or _coverage_names_steps(pack):
+    if len(headers) > MOST_STEPS or pack.swallowed:
+        return None
+    if pack.coverage and any(_STEP_NAMED.search(line.verdict) for line in pack.coverage.lines):
         return None
     if next(merged_headers(pack), None) is not None:
         return None
@@ -102,11 +104,6 @@ def renumbering(pack: Pack) -> Fix | None:
         if header.digits != f"{position:02}"
     )
     return Fix("number the steps in order", edits) if edits else None
-
-
-def _coverage_names_steps(pack: Pack) -> bool:
-    lines = pack.coverage.lines if pack.coverage else ()
-    return any(_STEP_NAMED.search(line.verdict) for line in lines)
 
 
 STRICT_STEPS = 20

@@ -88,17 +88,12 @@ def command_in_prompt(subject: Subject) -> Iterator[Problem]:
                 continue
             message = f"bash would run {_source_of(subject, expansion)} and send its output"
             fix = None
-            if not expansion.is_whole and _is_plain(subject, expansion):
+            span = expansion.span
+            is_plain = span.line == span.end_line and "\\" not in text_between(subject.lines, span)
+            if is_plain and not expansion.is_whole:
                 fix = _escaped(subject, text, [expansion], "put a backslash before the dollar sign")
             hint = "put a backslash before the dollar sign; if it is meant, allow OP211 here"
             yield Problem(expansion.span, message, hint, fix)
-
-
-def _is_plain(subject: Subject, expansion: Expansion) -> bool:
-    """It is on one line and quotes nothing by a backslash."""
-    return expansion.span.line == expansion.span.end_line and "\\" not in text_between(
-        subject.lines, expansion.span
-    )
 
 
 @rule("OP212", Severity.WARNING)

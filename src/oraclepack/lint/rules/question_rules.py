@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -18,7 +18,6 @@ from oraclepack.pack.model import (
     META_BLOCK,
     META_OPENS,
     PLACEHOLDER,
-    Coverage,
     CoverageLine,
     Step,
 )
@@ -69,16 +68,16 @@ class QuestionWords(msgspec.Struct, frozen=True):
     """All of it, for where none of the words is its own."""
 
 
-class Pair(msgspec.Struct, frozen=True):
-    """A question and the earlier one that it repeats."""
-
-    first: QuestionWords
-    again: QuestionWords
-
-
-def duplicates(steps: Sequence[Step], calls: Sequence[_Calls]) -> Iterator[Pair]:
-    """Each question that repeats one of another step, with the first that it repeats."""
-    asked_questions = [*_questions(steps, calls)]
+def duplicates(
+    steps: Sequence[Step], calls: Sequence[_Calls]
+) -> Iterator[tuple[QuestionWords, QuestionWords]]:
+    """Each question that repeats one of another step, after the first that it repeats."""
+    asked_questions = [
+        (step, prompt)
+        for step, groups in zip(steps, calls, strict=True)
+        for group in groups
+        if (prompt := group[0].prompt) is not None and prompt.complete
+    ]
     if not 1 < len(asked_questions) <= MOST_QUESTIONS:
         return
     texts = [_rows(without_evidence(prompt.text)) for _, prompt in asked_questions]
@@ -90,17 +89,8 @@ def duplicates(steps: Sequence[Step], calls: Sequence[_Calls]) -> Iterator[Pair]
     for index, question in enumerate(questions):
         for earlier in questions[:index]:
             if earlier.step.id != question.step.id and _alike(earlier, question):
-                yield Pair(earlier, question)
+                yield earlier, question
                 break
-
-
-def _questions(steps: Sequence[Step], calls: Sequence[_Calls]) -> Iterator[tuple[Step, Prompt]]:
-    """The prompt of each question whose whole text is known."""
-    for step, groups in zip(steps, calls, strict=True):
-        for group in groups:
-            prompt = group[0].prompt
-            if prompt is not None and prompt.complete:
-                yield step, prompt
 
 
 def _rows(text: str) -> list[_Row]:
@@ -112,12 +102,8 @@ def _rows(text: str) -> list[_Row]:
     return [
         (line, " ".join(folded.split()))
         for line, folded in zip(own.splitlines(), masked.splitlines(), strict=True)
-        if not _is_field(line)
+        if not (("=" in line or ":" in line) and _FIELD.match(line))
     ]
-
-
-def _is_field(line: str) -> bool:
-    return ("=" in line or ":" in line) and _FIELD.match(line) is not None
 
 
 def _shared(texts: Sequence[Sequence[_Row]]) -> frozenset[str]:
@@ -129,22 +115,21 @@ def _shared(texts: Sequence[Sequence[_Row]]) -> frozenset[str]:
 def _question(
     step: Step, prompt: Prompt, rows: Sequence[_Row], shared: frozenset[str]
 ) -> QuestionWords:
-    own = _tokens(line for line, masked in rows if masked not in shared)
+    own = _TOKEN.findall("\n".join(line for line, masked in rows if masked not in shared))
     names = frozenset(token for token in set(own) if _NAME.search(token))
     words = _words(own)
     text = "\n".join(line for line, _ in rows)
     return QuestionWords(step, prompt.span, words, frozenset(words), names, text)
 
 
-def _tokens(lines: Iterable[str]) -> list[str]:
-    return _TOKEN.findall("\n".join(lines))
-
-
 def _words(tokens: Sequence[str]) -> tuple[str, ...]:
     # Thousands of tokens: all are lowered at once, and only what ends in a digit may be a number.
     lowered = "\n".join(tokens).lower().split("\n") if tokens else []
     significant = (
-        t for t in lowered if t not in _SMALL_WORDS and not (t[-1].isdigit() and _number(t))
+        token
+        for token in lowered
+        if token not in _SMALL_WORDS
+        if not (token[-1].isdigit() and token.strip("#.:-").isdigit())
     )
     return tuple(islice(significant, _MOST_WORDS))
 
@@ -152,10 +137,6 @@ def _words(tokens: Sequence[str]) -> tuple[str, ...]:
 @lru_cache(maxsize=MOST_QUESTIONS)
 def _whole(text: str) -> tuple[str, ...]:
     return _words(_TOKEN.findall(text))
-
-
-def _number(token: str) -> bool:
-    return token.strip("#.:-").isdigit()
 
 
 def _alike(first: QuestionWords, second: QuestionWords) -> bool:
@@ -168,14 +149,11 @@ def _alike(first: QuestionWords, second: QuestionWords) -> bool:
     most = len(first.words) + len(second.words)
     if len(first.distinct ^ second.distinct) > (1 - SIMILAR) * most + _EXACT:
         return False
-    return _similarity(first.words, second.words) >= SIMILAR
-
-
-def _similarity(first: tuple[str, ...], second: tuple[str, ...]) -> float:
     # Loaded only when two questions come close to each other.
     from rapidfuzz.distance import Indel
 
-    return Indel.normalized_similarity(first, second, score_cutoff=SIMILAR)
+    score = Indel.normalized_similarity(first.words, second.words, score_cutoff=SIMILAR)
+    return score >= SIMILAR
 
 
 _VERDICT = re.compile(r"[\W_]*(?P<word>ok|missing)\b(?P<rest>.*)$", re.IGNORECASE | re.DOTALL)
@@ -205,11 +183,11 @@ def duplicate_question(subject: Subject) -> Iterator[Problem]:
         # 02) prices
         oracle -p "Who clears stale prices after an import?" --write-output b.md
     """
-    for pair in duplicates(subject.pack.steps, subject.questions):
-        first, again = pair.first.step, pair.again.step
-        message = f"step {again.id} asks nearly what step {first.id} asks"
-        hint = f"ask something else; step {first.id} is at line {first.header.span.line}"
-        yield Problem(pair.again.span, message, hint, step=again.id)
+    for first, again in duplicates(subject.pack.steps, subject.questions):
+        message = f"step {again.step.id} asks nearly what step {first.step.id} asks"
+        line = first.step.header.span.line
+        hint = f"ask something else; step {first.step.id} is at line {line}"
+        yield Problem(again.span, message, hint, step=again.step.id)
 
 
 @rule("OP307", Severity.WARNING, Severity.ERROR)
@@ -255,7 +233,11 @@ def wrong_coverage_check(subject: Subject) -> Iterator[Problem]:
     coverage = subject.pack.coverage
     if coverage is None:
         return
-    yield from _unlisted(coverage)
+    listed = {_category(line) for line in coverage.lines}
+    absent = [category for category in CATEGORIES if category not in listed]
+    if absent:
+        message = f"the coverage check leaves out {', '.join(absent)}"
+        yield Problem(coverage.span, message, "add a line for each: OK or Missing(<step ids>)")
     seen: set[str] = set()
     for line in coverage.lines:
         category = _category(line)
@@ -269,14 +251,6 @@ def wrong_coverage_check(subject: Subject) -> Iterator[Problem]:
         else:
             seen.add(category)
             yield from _false_verdict(line, category, subject.pack.steps)
-
-
-def _unlisted(coverage: Coverage) -> Iterator[Problem]:
-    listed = {_category(line) for line in coverage.lines}
-    absent = [category for category in CATEGORIES if category not in listed]
-    if absent:
-        message = f"the coverage check leaves out {', '.join(absent)}"
-        yield Problem(coverage.span, message, "add a line for each: OK or Missing(<step ids>)")
 
 
 def _category(line: CoverageLine) -> str | None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from oraclepack.pack.model import OUTPUTS, Directive, Output
 from oraclepack.pack.parse.grammar import syntax_tree
 from oraclepack.pack.parse.locate import Locator
-from oraclepack.pack.script import ExpansionKind, Script, SimpleCommand, Span, Word
+from oraclepack.pack.script import ExpansionKind, Script, SimpleCommand, Word
 from oraclepack.pack.tool_call import ToolCall
 from oraclepack.tools.flag_tables import Role
 from oraclepack.tools.oracle_question import model_output
@@ -270,9 +270,9 @@ def outputs_of(calls: Iterable[ToolCall], directives: Iterable[Directive]) -> tu
     for directive in directives:
         if directive.name == OUTPUTS:
             for path in directive.value.split(","):
-                word = _word(path.strip(), directive.span)
-                if word.template:
-                    outputs.setdefault(word.template, Output(word, "directive"))
+                if name := path.strip():
+                    word = Word(name, name, directive.span, template=name)
+                    outputs.setdefault(name, Output(word, "directive"))
     return tuple(outputs.values())
 
 
@@ -351,7 +351,3 @@ def _clean(path: str) -> str:
     while path.startswith("./"):
         path = path[2:]
     return path.rstrip("/")
-
-
-def _word(text: str, span: Span) -> Word:
-    return Word(text, text, span, template=text)

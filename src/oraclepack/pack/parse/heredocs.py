@@ -139,7 +139,7 @@ def all_end(nodes: "Iterable[Node]", lines: Sequence[bytes]) -> bool:
 def knows_all_heredocs(nodes: "Iterable[Node]", lines: Sequence[bytes]) -> bool:
     """Whether the tree knows of each heredoc that a line seems to open."""
     openings = [row for row, line in enumerate(lines) if b"<<" in line and _OPENING.search(line)]
-    known = {row for node in nodes for row in _rows_of(node)}
+    known = {row for node in nodes for row in range(node.start_point[0], node.end_point[0] + 1)}
     return known.issuperset(openings)
 
 
@@ -224,7 +224,3 @@ class _Ends:
 def is_continued(line: bytes) -> bool:
     """Whether a backslash joins the next line to this one, where backslashes do."""
     return (len(line) - len(line.rstrip(b"\\"))) % 2 == 1
-
-
-def _rows_of(node: "Node") -> range:
-    return range(node.start_point[0], node.end_point[0] + 1)

@@ -63,6 +63,8 @@ def parse_pack(
     block = next((fence for fence in markdown.fences if fence.is_bash), None)
     if block is not None and on_block is not None:
         on_block(block)
+    line, listed = _entries(markdown, text, "coverage check")
+    verdicts = tuple(CoverageLine(key, value, Span.at(number)) for number, key, value in listed)
     pack = Pack(
         path=path,
         text=text,
@@ -70,8 +72,8 @@ def parse_pack(
         block=block,
         prelude=None,
         steps=(),
-        coverage=_coverage(markdown, text),
-        parsed_args=_parsed_args(markdown, text),
+        coverage=Coverage(verdicts, Span.at(line)) if line else None,
+        parsed_args={key: value for _, key, value in _entries(markdown, text, "parsed args")[1]},
         had_crlf="\r" in raw,
         had_bom=raw.startswith("\ufeff"),
     )
@@ -163,7 +165,8 @@ def _prelude(
     part = place.part(0, end)
     script, variables = _script(part, given, boundaries.trees.get(0))
     calls, scope = calls_in(script, CallScope())
-    prelude = Prelude(_code(part), _lines(part), script, calls)
+    span = Span(part.first_line, 1, part.first_line + max(len(part.lines) - 1, 0), 1)
+    prelude = Prelude(_code(part), span, script, calls)
     return prelude, read_directives(script.comments), scope, variables
 
 
@@ -209,11 +212,6 @@ def _code(place: Locator) -> str:
     return b"\n".join((*place.lines, b"")).decode()
 
 
-def _lines(place: Locator) -> Span:
-    first = place.first_line
-    return Span(first, 1, first + max(len(place.lines) - 1, 0), 1)
-
-
 def _out_dir(declared: str | None, pack: Pack, steps: tuple[Step, ...]) -> str | None:
     """`out_dir=` of the prelude or the "Parsed args", else what the outputs have in common."""
     named = declared or pack.parsed_args.get("out_dir", "")
@@ -244,16 +242,3 @@ def _entries(markdown: Markdown, text: str, title: str) -> tuple[int, list[tuple
         elif entries and lines[number - 1].strip():
             break
     return start, entries
-
-
-def _coverage(markdown: Markdown, text: str) -> Coverage | None:
-    start, entries = _entries(markdown, text, "coverage check")
-    if not start:
-        return None
-    lines = tuple(CoverageLine(key, value, Span.at(number)) for number, key, value in entries)
-    return Coverage(lines, Span.at(start))
-
-
-def _parsed_args(markdown: Markdown, text: str) -> dict[str, str]:
-    _, entries = _entries(markdown, text, "parsed args")
-    return {key: value for _, key, value in entries}

@@ -121,7 +121,8 @@ def heredoc_text(
     if start is None or body is None:
         return Value("")
     origin = place.span(body.start_point, body.start_point)
-    missing, dashed = _lost_before(redirect, body, opening), _is_dashed(redirect)
+    missing = _lost_before(redirect, body, opening)
+    dashed = (redirect.text or b"").lstrip(b"0123456789").startswith(b"<<-")
     if is_quoted(text_of(start)):
         text = missing + text_of(body)
         return Value(re.sub(r"(?m)^\t+", "", text) if dashed else text, origin=origin)
@@ -166,10 +167,6 @@ def _direct(node: "Node", place: Locator, *, quoted: bool) -> tuple[Expansion, .
         )
         for piece in pieces
     )
-
-
-def _is_dashed(redirect: "Node") -> bool:
-    return (redirect.text or b"").lstrip(b"0123456789").startswith(b"<<-")
 
 
 def opening_parts(redirect: "Node") -> "list[Node]":
@@ -264,16 +261,12 @@ def _literal(text: str, unquote: Callable[[str], str]) -> Value:
     return Value(unquote(text), known="`" not in text or "`" not in _ESCAPE.sub("", text))
 
 
-def _unquote(text: str) -> str:
-    if "\\" not in text:
-        return text
-    return _QUOTED_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text)
+def _unquote(text: str, escape: re.Pattern[str] = _QUOTED_ESCAPE) -> str:
+    return escape.sub(lambda m: "" if m[1] == "\n" else m[1], text) if "\\" in text else text
 
 
 def _undocument(text: str) -> str:
-    if "\\" not in text:
-        return text
-    return _DOCUMENT_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text)
+    return _unquote(text, _DOCUMENT_ESCAPE)
 
 
 def _dashed(text: str) -> str:
@@ -440,16 +433,14 @@ class Assignments(msgspec.Struct, frozen=True):
         written = (word.template for word in command.words)
         setting = [text for text in written if "${" in text and "=" in text]
         defaults = {name for text in setting for name in _DEFAULT.findall(text)}
-        self.variables.forget(names | {name for name in defaults if not self._has_text(name)})
+        values = {name: self.variables.get(name) for name in defaults}
+        has_text = {name for name, value in values.items() if value is not None and value.text}
+        self.variables.forget(names | (defaults - has_text))
         if command.name == "printf" and "-v" in words:
             printed = tuple(each for word in command.words for each in word.expansions)
             self.variables.hold("".join(words[words.index("-v") + 1 :][:1]), printed, certain=True)
         if command.name == "read" and len(names) == 1 and len(command.heredocs) == 1:
             self._read_heredoc(names.pop(), command, words)
-
-    def _has_text(self, name: str) -> bool:
-        value = self.variables.get(name)
-        return value is not None and value.text != ""
 
     def _read_heredoc(self, name: str, command: SimpleCommand, words: list[str]) -> None:
         """`IFS= read -r -d '' prompt <<'END'`: the whole heredoc becomes the value."""
@@ -498,11 +489,9 @@ class Assignments(msgspec.Struct, frozen=True):
         whole = self.place.span(value.start_point, value.end_point)
         own = in_one_text(new.expansions, whole)
         # `x="`date`"` is the value of a command, not a text about one.
-        return tuple(each for each in own if not (each.is_whole and _runs(each)))
-
-
-def _runs(expansion: Expansion) -> bool:
-    return expansion.kind is not ExpansionKind.VARIABLE
+        return tuple(
+            each for each in own if not each.is_whole or each.kind is ExpansionKind.VARIABLE
+        )
 
 
 def _arithmetic(node: "Node") -> Iterator[str]:
@@ -608,7 +597,9 @@ class WordReader(msgspec.Struct, frozen=True):
             pending = None
             if not gap.isspace():
                 yield from self._words_in_gap(_BLANKS_BEFORE.sub(b"", gap), part)
-                pending = self._unknown(part) if _BLANKS_BEFORE.search(gap) else None
+                # The blank that a word begins with.
+                place = self.place.span(part.end_point, part.end_point)
+                pending = Word("\\ ", None, place, " ") if _BLANKS_BEFORE.search(gap) else None
         if pending is not None:
             yield pending
 
@@ -622,10 +613,6 @@ class WordReader(msgspec.Struct, frozen=True):
         for word in gap.replace(b"\\\n", b" ").decode("utf-8", "replace").split():
             value = word if word == "-" else None
             yield Word(word, value, self.place.span(before.end_point, before.end_point), word)
-
-    def _unknown(self, before: "Node") -> Word:
-        """The blank that a word begins with."""
-        return Word("\\ ", None, self.place.span(before.end_point, before.end_point), " ")
 
 
 def _is_plain(gap: bytes) -> bool:
