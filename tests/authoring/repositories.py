@@ -47,5 +47,8 @@ def a_repository(root: Path, *commits: Mapping[str, str | bytes]) -> Path:
 
 
 SINGLE_FILE: dict[str, str | bytes] = {
-    "tool.py": "import requests\n\n\ndef load(url):\n    return requests.get(url)\n"
+    "tool.py": "def dump(value):\n    if value is None:\n        raise ValueError(value)\n"
+    "    if value > 9:\n        return 'many'\n    return str(value)\n\n\n"
+    "def load(text):\n    if not text:\n        raise ValueError(text)\n"
+    "    if text == 'many':\n        return 10\n    return int(text)\n"
 }

@@ -16,7 +16,22 @@ from tests.authoring.repositories import git
 ROOT = Path(__file__).parent.parent.parent
 
 
-CODE = "import requests\n\n\ndef load(url):\n    return requests.get(url)\n"
+CODE = """\
+def dump(value):
+    if value is None:
+        raise ValueError(value)
+    if value > 9:
+        return "many"
+    return str(value)
+
+
+def load(text):
+    if not text:
+        raise ValueError(text)
+    if text == "many":
+        return 10
+    return int(text)
+"""
 """Code that gives a question."""
 
 
@@ -72,8 +87,8 @@ def test_secrets_locks_generated_and_odd_names_are_never_attached(tmp_path: Path
         "a,b.py": CODE,
         "wire_pb2.py": CODE,
         "made.py": f"# @generated\n{CODE}",
-        "parser.c": "/* A Bison parser, made by GNU Bison 3.8.2.  */\n#include <curl/curl.h>\n"
-        "int load(CURL *c) {\n  return curl_easy_perform(c);\n}\n",
+        "parser.c": "/* A Bison parser, made by GNU Bison 3.8.2.  */\n#include <signal.h>\n"
+        "int f(int a) {\n  if (a > 1) g();\n  signal(2, h);\n  return 0;\n}\n",
         "vendor/x.py": CODE,
         "huge.py": "x = 1\n" * 200_000,
     }
@@ -135,9 +150,9 @@ def test_options_reach_every_call(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("focus", "references"),
     [
-        pytest.param(("ledger/rates.py",), {"ledger/rates.py"}, id="a file"),
+        pytest.param(("ledger/money.py",), {"ledger/money.py"}, id="a file"),
         pytest.param(("ledger/",), None, id="a folder"),
-        pytest.param(("fetch_rate",), {"ledger/rates.py"}, id="a function"),
+        pytest.param(("parse_money",), {"ledger/money.py"}, id="a function"),
     ],
 )
 def test_focus_limits_the_questions(
@@ -148,8 +163,8 @@ def test_focus_limits_the_questions(
     found = {step.reference for step in result.data.steps}
     assert found
     assert found <= references if references else all(r.startswith("ledger/") for r in found)
-    if focus == ("fetch_rate",):
-        assert all("fetch_rate" in " ".join(q.code for q in quotes_of(s)) for s in pack.steps)
+    if focus == ("parse_money",):
+        assert all("parse_money" in " ".join(q.code for q in quotes_of(s)) for s in pack.steps)
 
 
 def test_excluded_files_are_not_even_read(tmp_path: Path) -> None:
@@ -351,9 +366,7 @@ def test_without_evidence_nothing_is_written(
 
 
 def test_a_focused_file_carries_more_than_two_questions(tmp_path: Path) -> None:
-    code = "import requests\n" + "".join(
-        f"\n\ndef load_{n}(url):\n    return requests.get(url)\n" for n in range(5)
-    )
+    code = "".join(CODE.replace("dump", f"dump_{n}").replace("load", f"load_{n}") for n in range(5))
     root = repository(tmp_path / "r", {"tool.py": code, "other.py": "import tool\n"})
 
     result, _ = made(root, focus=("tool.py",))

@@ -50,61 +50,6 @@ def {name}(value, log):
 
 EVIDENCE = [
     pytest.param(
-        "no-timeout",
-        "a.py",
-        """
-        import requests
-
-
-        def fetch(url):
-            return requests.get(url)
-        """,
-        [4, 5],
-        id="a request without a timeout",
-    ),
-    pytest.param(
-        "no-timeout",
-        "a.js",
-        "async function load(url) {\n  return fetch(url, { method: 'POST' });\n}\n",
-        [1, 2],
-        id="a fetch without a signal",
-    ),
-    pytest.param(
-        "no-timeout",
-        "a.go",
-        "package p\n\nfunc load(url string) {\n\thttp.Get(url)\n}\n",
-        [3, 4],
-        id="Go's default client",
-    ),
-    pytest.param(
-        "check-then-act",
-        "a.py",
-        """
-        import os
-
-
-        def clean(path):
-            if os.path.exists(path):
-                os.remove(path)
-        """,
-        [4, 5, 6],
-        id="a check and an act on the same path",
-    ),
-    pytest.param(
-        "check-then-act",
-        "a.py",
-        "def clean(path):\n    if path.exists():\n        path.unlink()\n",
-        [1, 2, 3],
-        id="the same by methods",
-    ),
-    pytest.param(
-        "check-then-act",
-        "a.js",
-        "function clean(p) {\n  if (fs.existsSync(p)) {\n    fs.unlinkSync(p);\n  }\n}\n",
-        [1, 2, 3],
-        id="the same in JavaScript",
-    ),
-    pytest.param(
         "exit-handlers",
         "a.py",
         """
@@ -144,33 +89,20 @@ EVIDENCE = [
         def encode_row(row):
             if not row:
                 return b""
+            if len(row) > 9:
+                raise ValueError(row)
             return str(row).encode()
 
 
         def decode_row(data):
             if len(data) > 100:
                 raise ValueError(data)
+            if not data:
+                return None
             return data
         """,
-        [1, 2, 7, 8, 9],
+        [1, 2, 4, 9, 10, 11],
         id="a writer and its reader",
-    ),
-    pytest.param(
-        "platform-branch",
-        "a.py",
-        """
-        import sys
-
-
-        def place():
-            if sys.platform == "win32":
-                return "C:"
-            elif sys.platform == "darwin":
-                return "/Users"
-            return "/home"
-        """,
-        [4, 5, 7],
-        id="two systems",
     ),
     pytest.param("dense-function", "a.py", DENSE, [1, 2, 8, 14, 20], id="many decisions"),
 ]
@@ -187,36 +119,6 @@ def test_evidence_gives_a_question(key: str, path: str, text: str, lines: list[i
 @pytest.mark.parametrize(
     ("key", "path", "text"),
     [
-        pytest.param(
-            "no-timeout",
-            "a.py",
-            "import requests\n\n\ndef f(url):\n    return requests.get(url, timeout=3)\n",
-            id="a timeout",
-        ),
-        pytest.param(
-            "no-timeout",
-            "a.py",
-            "import requests\n\n\ndef f(url, **more):\n    return requests.get(url, **more)\n",
-            id="options that may hold one",
-        ),
-        pytest.param(
-            "no-timeout",
-            "a.py",
-            "def f(url):\n    socket.setdefaulttimeout(3)\n    return urlopen(url)\n",
-            id="a limit set before",
-        ),
-        pytest.param(
-            "no-timeout",
-            "a.js",
-            "function f(url, options) {\n  return fetch(url, options);\n}\n",
-            id="options in a variable",
-        ),
-        pytest.param(
-            "check-then-act",
-            "a.py",
-            "def f(a, b):\n    if a.exists():\n        b.unlink()\n",
-            id="another path",
-        ),
         pytest.param(
             "exit-handlers",
             "a.js",
@@ -241,18 +143,6 @@ def test_evidence_gives_a_question(key: str, path: str, text: str, lines: list[i
             "def write_all(x):\n    if x > 9:\n        raise A\n    if x:\n        b()\n\n\n"
             "def read_all(x):\n    if x > 9:\n        raise B\n    if x:\n        b()\n",
             id="what is only transferred",
-        ),
-        pytest.param(
-            "no-timeout",
-            "a.js",
-            "function f(options) {\n  return net.connect(options);\n}\n",
-            id="options that may hold the limit",
-        ),
-        pytest.param(
-            "platform-branch",
-            "a.py",
-            "def f():\n    if sys.platform == 'win32':\n        return 1\n    return 2\n",
-            id="one system alone",
         ),
         pytest.param(
             "exit-handlers",
@@ -304,18 +194,6 @@ def test_evidence_gives_a_question(key: str, path: str, text: str, lines: list[i
             COPY.format(name="first", more="    value = rounded(value, 2)\n    value += one_more\n")
             + COPY.format(name="second", more="    value = rounded(value, 4)\n"),
             id="no copy has a check that the other lacks",
-        ),
-        pytest.param(
-            "check-then-act",
-            "a.py",
-            "def f(p):\n    if not os.path.isdir(p):\n        os.makedirs(p)\n",
-            id="a directory made twice is no damage",
-        ),
-        pytest.param(
-            "check-then-act",
-            "a.py",
-            "def f(p):\n    if os.path.exists(p):\n        return open(p).read()\n",
-            id="a file that is only read",
         ),
         pytest.param(
             "dense-function",
@@ -386,7 +264,7 @@ def fixed(subjects: list[str]) -> tuple[RepositorySurvey, list[str]]:
 
 
 def test_a_function_that_was_fixed_again_and_again() -> None:
-    survey, blamed = fixed(["Fix empty orders", "Rename things", "Fix a crash on Sunday"])
+    survey, blamed = fixed(["Fix empty orders", "Rename things", "Fix a crash of check"])
 
     assert often_fixed(survey) == ["a.py"]
     (question,) = history_questions(survey, {"a.py": blamed})
@@ -394,14 +272,22 @@ def test_a_function_that_was_fixed_again_and_again() -> None:
     assert question.question.startswith("2 commits that say they fix something")
     assert question.facts == (
         f"fix {0:010}: Fix empty orders",
-        f"fix {0:010}: Fix a crash on Sunday",
+        f"fix {0:010}: Fix a crash of check",
     )
 
 
-def test_one_fix_is_no_pattern() -> None:
-    survey, blamed = fixed(["Fix empty orders", "Rename things"])
+@pytest.mark.parametrize(
+    ("subjects", "count"),
+    [
+        pytest.param(["Fix empty orders", "Rename things"], 0, id="one"),
+        pytest.param(["Fix empty orders", "Fix full ones"], 0, id="two that name no function"),
+        pytest.param(["Fix empty orders", "Fix full ones", "Fix the rest"], 1, id="three"),
+    ],
+)
+def test_how_many_fixes_are_a_pattern(subjects: list[str], count: int) -> None:
+    survey, blamed = fixed(subjects)
 
-    assert list(history_questions(survey, {"a.py": blamed})) == []
+    assert len(list(history_questions(survey, {"a.py": blamed}))) == count
 
 
 @pytest.mark.parametrize(
@@ -421,18 +307,34 @@ def test_what_says_that_it_fixes_something(subject: str, *, answer: bool) -> Non
 def test_the_texts_are_complete() -> None:
     texts = question_texts()
 
-    assert len(texts) == 11
+    assert len(texts) == 8
     for text in texts.values():
         assert text.category in CATEGORIES
         assert text.question.endswith("?")
         assert not text.good.endswith(".")
 
 
+PAIR = """
+def encode(x):
+    if x > 9:
+        raise TooLarge(x)
+    if not x:
+        return ""
+    return str(x)
+
+
+def decode(text):
+    if text == "-":
+        raise Empty(text)
+    if not text:
+        return 0
+    return int(text)
+"""
+
+
 def test_two_questions_never_quote_the_same_line() -> None:
-    code = "import requests\n" + "".join(
-        f"\n\ndef fetch_{n}(url):\n    return requests.get(url)\n" for n in range(9)
-    )
-    survey = surveyed({"a.py": code, "b.py": code})
+    pairs = {place: [PAIR.replace("code", f"code_{place}{n}") for n in range(9)] for place in "ab"}
+    survey = surveyed({f"{place}.py": "\n\n".join(code) for place, code in pairs.items()})
 
     selected = select_questions(survey, code_questions(survey), QuestionLimits())
 
@@ -443,11 +345,7 @@ def test_two_questions_never_quote_the_same_line() -> None:
 
 
 def test_a_pair_of_names_is_asked_about_once() -> None:
-    code = (
-        "def encode(x):\n    if x > 9:\n        raise TooLarge(x)\n    return str(x)\n\n\n"
-        "def decode(x):\n    if not x:\n        raise Empty(x)\n    return int(x)\n"
-    )
-    survey = surveyed({"a.py": code, "b.py": code})
+    survey = surveyed({"a.py": PAIR, "b.py": PAIR})
     candidates = [one for one in code_questions(survey) if one.key == "round-trip"]
 
     assert len(candidates) == 2
@@ -470,10 +368,10 @@ def test_what_is_worth_little_is_not_asked() -> None:
 
 def test_the_attached_test_is_one_that_mentions_the_function() -> None:
     files = {
-        "shop/stock.py": "import requests\n\n\ndef fetch_all(u):\n    return requests.get(u)\n",
+        "shop/stock.py": PAIR,
         "shop/__init__.py": "",
         "tests/other/test_stock.py": "from warehouse import stock\n\n\ndef test_x(): stock.y()\n",
-        "tests/test_prices.py": "from shop.stock import fetch_all\n\n\ndef test_a(): fetch_all()\n",
+        "tests/test_prices.py": "from shop.stock import encode\n\n\ndef test_a(): encode()\n",
         "tests/test_import.py": "import shop.stock\n",
     }
     survey = surveyed(files)

@@ -18,8 +18,6 @@ _IDIOM = 6
 """A line that more functions share is idiom, not a copy."""
 _ALIKE = 0.6
 _FEWEST_SHARED = 8
-_LONG_COPY = 20
-"""Shared lines from which on a copy may lack more than a check."""
 _SIMILAR = 0.7
 """From this on a line is the other one, changed."""
 _LONGEST_SIGNATURE = 20
@@ -35,6 +33,7 @@ _OPPOSITES = (
     *(("up", "down"), ("left", "right"), ("first", "last"), ("start", "stop"), ("read", "write")),
     *(("encode", "decode"), ("push", "pop"), ("add", "remove"), ("lock", "unlock"), ("any", "all")),
     *(("begin", "end"), ("before", "after"), ("enable", "disable"), ("send", "receive")),
+    *(("send", "recv"), ("source", "sink"), ("client", "server"), ("request", "response")),
     *(("register", "unregister"), ("connect", "disconnect"), ("open", "close"), ("load", "save")),
     *(("insert", "delete"), ("attach", "detach"), ("create", "destroy"), ("import", "export")),
 )
@@ -147,8 +146,8 @@ def _are_opposite(one: str, other: str) -> bool:
     words = [[part.lower() for part in _PARTS.findall(name)] for name in (one, other)]
     if len(words[0]) != len(words[1]):
         return False
-    pairs = [{a, b} for a, b in zip(*words, strict=True) if a != b]
-    return len(pairs) == 1 and any(pairs[0] == {*pair} for pair in _OPPOSITES)
+    pairs = [(a, b) for a, b in zip(*words, strict=True) if a != b]
+    return bool(pairs) and all({*pair} in map(set, _OPPOSITES) for pair in pairs)
 
 
 def _plain(text: str) -> str:
@@ -172,7 +171,7 @@ def _compared(one: _Body, other: _Body, count: int) -> QuestionCandidate | None:
     if _are_variants(one, other):
         return None
     lacking = list(_guards(mine, yours))
-    if not mine or not yours or not (lacking or count >= _LONG_COPY):
+    if not mine or not yours or not lacking:
         return None
     # What one copy guards against and the other does not is quoted first.
     here, there = (

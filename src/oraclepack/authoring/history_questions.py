@@ -17,6 +17,7 @@ from oraclepack.authoring.source_facts import Definition, ParsedSource
 MOST_BLAMED = 8
 """Files whose lines are traced to their commits: each costs a call of git."""
 _MANY_FIXES = 2
+"""Enough where a subject names the function; else one more."""
 _FUNCTIONS_OF_A_FILE = 2
 _MOST_SUBJECTS = 5
 _MOST_DIFF_LINES = 80
@@ -43,9 +44,11 @@ def history_questions(
         fixes = {commit.sha: commit for commit in survey.fixes_of(path)}
         if source is None:
             continue
+        # Signatures, brackets and plain values are touched by the way.
+        decided = {mark.line for mark in source.marks}
         fixed: dict[Definition, dict[str, list[int]]] = {}
         for number, sha in enumerate(commits, 1):
-            is_code = number not in source.prose and len(survey.line(path, number)) > _FEW
+            is_code = number in decided and number not in source.prose
             around = source.around(number) if sha in fixes and is_code else None
             if around is not None and around.is_callable:
                 fixed.setdefault(around, {}).setdefault(sha, []).append(number)
@@ -53,7 +56,8 @@ def history_questions(
         for function in ranked[:_FUNCTIONS_OF_A_FILE]:
             # Corrections that another question quotes already do not count again.
             lines = {sha: own for sha, own in fixed[function].items() if sha not in asked}
-            if len(lines) >= _MANY_FIXES:
+            words = " ".join(commit.subject for sha, commit in fixes.items() if sha in lines)
+            if len(lines) > _MANY_FIXES or (len(lines) == _MANY_FIXES and function.name in words):
                 asked |= {*lines}
                 yield _fixed_again(path, source, function, lines, fixes)
 

@@ -25,31 +25,27 @@ _NEAR = 12
 """Lines between a check and what relies on it."""
 _FEW = 2
 _SEVERAL = 3
-_LIMITED = re.compile(r"timeout|deadline|abort|alarm|settimeout|cancel", re.IGNORECASE)
 _OPENED = ("do", "{", "(", "=>", "|")
 """How a line ends below which the handler itself stands."""
 _FIRST_NAME = re.compile(r"[A-Za-z_$][\w$.]*(?:->[\w$]+)*")
 _DISPATCH = 0.45
 """The share of conditions about one name from which on a function only looks it up."""
-_VARIABLE = re.compile(r"\(\s*(?:opts|options|config|params|init|settings)\s*\)")
-_WHOLE = frozenset({"all", "bytes", "data", "chunk", "exactly", "until", "lock", "loop"})
+_WHOLE = frozenset({"all", "bytes", "data", "chunk", "exactly", "until", "lock", "loop", "buffer"})
 """What is read and written as it comes: such a pair transfers, and converts nothing."""
 _NO_HANDLER = re.compile(r"\bSIG_(?:IGN|DFL)\b|removeListener|SIGPIPE|SIGWINCH")
 _NO_EXIT = re.compile(r"process\.on\(\s*[\"'](?!exit|SIG|beforeExit|uncaught|unhandled)")
-_PLATFORM = re.compile(
-    r"\b(?:sys\.platform|os\.name|platform\.system\(|process\.platform|runtime\.GOOS"
-    r"|RUBY_PLATFORM|cfg!\(|win_platform\?)|getProperty\(\"os\.name"
+_SETUP = re.compile(
+    r"main|init|constructor|initialize|setup|new|parse_?args|.*(?:_|\b)(?:old|legacy|deprecated)(?:_.*)?",
+    re.IGNORECASE,
 )
-_SETUP = re.compile(r"main|init|constructor|initialize|setup|new|parse_?args", re.IGNORECASE)
-"""Functions that read options or fill fields: many decisions, and no rule behind them."""
+"""Functions that read options or fill fields, and those to be removed: no rule is behind them."""
 _FORWARDS_ERROR = re.compile(r"\b(?:err|error|rc|ret|e)\b\s*(?:[!=]==?|<|\)|$)|\bErr\(|\bis_err\(")
 """A condition that hands an error on, and says nothing about values."""
-_ARGUMENT = re.compile(r"\(\s*([\w.\[\]\"'/:]+)")
 _PAIRS = (
     *(("encode", "decode"), ("dumps", "loads"), ("dump", "load"), ("serialize", "deserialize")),
     *(("to_", "from_"), ("write_", "read_"), ("format_", "parse_"), ("pack_", "unpack_")),
     *(("escape", "unescape"), ("quote", "unquote"), ("marshal", "unmarshal")),
-    *(("compress", "decompress"), ("encrypt", "decrypt"), ("stringify", "parse")),
+    *(("compress", "decompress"), ("stringify", "parse")),
 )
 
 
@@ -57,82 +53,11 @@ def code_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
     """Every question that the code gives evidence for."""
     for file, source in survey.sources:
         for function, marks in source.functions:
-            name = source.qualified(function)
-            yield from _unlimited_wait(file, function, name, marks)
-            yield from _check_then_act(file, function, name, marks)
-            yield from _options(file, function, name, marks)
+            yield from _options(file, function, source.qualified(function), marks)
         yield from _round_trips(file, source)
         yield from _exit_handlers(file, source)
-        yield from _platforms(file, source)
     for path in survey.central[:CENTRAL_FILES]:
         yield from _densest(survey.files[path])
-
-
-def _calls(marks: list[Mark]) -> list[Mark]:
-    return [mark for mark in marks if mark.kind is MarkKind.CALL]
-
-
-def _unlimited_wait(
-    file: SurveyedFile, function: Definition, name: str, marks: list[Mark]
-) -> Iterator[QuestionCandidate]:
-    language = file.language or ""
-    waits = [call for call in _calls(marks) if calls.is_unlimited_request(language, call)]
-    if language in {"JavaScript", "TypeScript"}:
-        # Options in a variable may hold the limit.
-        waits = [w for w in waits if "args:1" in w.flags or any(f[:3] == "kw:" for f in w.flags)]
-        waits = [w for w in waits if not _VARIABLE.search(file.lines[w.line - 1])]
-    if not waits:
-        return
-    # A limit may also be set on the socket, the client or the loop around it.
-    if any(_LIMITED.search(line) for line in file.lines[function.line - 1 : function.end_line]):
-        return
-    if language in {"C", "C++"} and "CURLOPT_TIMEOUT" in file.text:
-        return
-    yield candidate(
-        "no-timeout",
-        name,
-        places(file.path, function.line, *(wait.line for wait in waits[:4])),
-        weight=len(waits),
-        name=name,
-        calls=listed([calls.label(wait.name) for wait in waits]),
-    )
-
-
-def _check_then_act(
-    file: SurveyedFile, function: Definition, name: str, marks: list[Mark]
-) -> Iterator[QuestionCandidate]:
-    """A path that is looked at first, and then opened or changed by the same name."""
-    called = _calls(marks)
-    for check in called:
-        target = _target(file, check) if calls.is_existence_check(check) else ""
-        if not target or target[0] in "\"'":
-            continue
-        for act in called:
-            is_after = check.line < act.line <= check.line + _NEAR
-            is_change = calls.is_file_change(act, file.lines[act.line - 1])
-            if is_after and is_change and _target(file, act) == target:
-                yield candidate(
-                    "check-then-act",
-                    name,
-                    places(file.path, function.line, check.line, act.line),
-                    name=name,
-                    check=calls.label(check.name),
-                    act=calls.label(act.name),
-                    target=target,
-                )
-                return
-
-
-def _target(file: SurveyedFile, call: Mark) -> str:
-    """The expression that a call is about: its object, or its first argument."""
-    holder, _, last = call.name.rpartition(".")
-    line = file.lines[call.line - 1]
-    is_method = last in {"exists", "is_file", "is_dir"} or not calls.is_plain(call.name)
-    if is_method and holder not in {"os.path", "fs", "fsp", "fs.promises"}:
-        return holder.removeprefix("().")
-    at = line.find(f"{last}(")
-    match = _ARGUMENT.match(line, at + len(last)) if at >= 0 else None
-    return match[1].rstrip(".") if match is not None else ""
 
 
 def _options(
@@ -166,7 +91,13 @@ def _options(
 
 
 def _round_trips(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
-    names = {(d.owner, d.name.lstrip("_").lower()): d for d in source.definitions if d.is_callable}
+    keys = [(d.owner, d.name.lstrip("_").lower()) for d in source.definitions]
+    # Of a name that several classes elsewhere have, it is open which two belong together.
+    names = {
+        key: definition
+        for key, definition in zip(keys, source.definitions, strict=True)
+        if definition.is_callable and keys.count(key) == 1
+    }
     for (owner, name), there in sorted(names.items()):
         for forward, backward in _PAIRS:
             if not name.startswith(forward) or name[len(forward) :] in _WHOLE:
@@ -186,8 +117,8 @@ def _round_trips(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionC
                 [m.line for m in inner if m.line <= d.end_line and m.line >= d.line]
                 for d in (there, back)
             ]
-            # Where nothing is decided a library does the work, or a subclass.
-            is_own = there.branches and back.branches and len(inner) >= _FEW
+            # Where little is decided a library does the work, or a subclass.
+            is_own = all(halves) and min(there.branches, back.branches) >= _FEW
             if is_own and all(m.name != "NotImplementedError" for m in inner):
                 one, other = source.qualified(there), source.qualified(back)
                 lines = [there.line, back.line, *halves[0][:2], *halves[1][:2]]
@@ -210,8 +141,13 @@ def _exit_handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[Questio
         and not _NO_HANDLER.search(file.lines[mark.line - 1])
         and not _NO_EXIT.search(file.lines[mark.line - 1])
     ]
-    near = [line for m in handlers[:4] for line in file.lines[max(m.line - _NEAR, 0) : m.line]]
-    words = {word for line in near for word in re.findall(r"\w+", line)}
+    near: set[int] = set()
+    for mark in handlers[:4]:
+        owner = source.owner_of(mark)
+        first = max(mark.line - _NEAR, owner.line if owner is not None else 0)
+        near |= {*range(first + 1, mark.line + 1)}
+    code = " ".join(file.lines[number - 1] for number in near - source.prose)
+    words = {*re.findall(r"\w+", code)}
     around_it = {source.owner_of(mark) for mark in handlers}
     installed = [
         d.line
@@ -227,16 +163,6 @@ def _exit_handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[Questio
         yield candidate(
             "exit-handlers", subject, evidence, weight=len(handlers), path=file.path, calls=names
         )
-
-
-def _platforms(file: SurveyedFile, source: ParsedSource) -> Iterator[QuestionCandidate]:
-    branches = [m for m in source.of(MarkKind.BRANCH) if _PLATFORM.search(file.lines[m.line - 1])]
-    owners = [owner for m in branches if (owner := source.owner_of(m)) is not None]
-    if len(branches) < _FEW or not owners:
-        return
-    evidence = places(file.path, *(m.line for m in branches[:4]), *(o.line for o in owners[:2]))
-    subject = source.qualified(owners[0])
-    yield candidate("platform-branch", subject, evidence, weight=len(branches), path=file.path)
 
 
 def _densest(file: SurveyedFile) -> Iterator[QuestionCandidate]:

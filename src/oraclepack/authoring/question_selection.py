@@ -32,8 +32,8 @@ _MOST_OF_A_KIND = {"dense-function": 2}
 """What says least about its subject does not fill a pack."""
 _PER_KIND = 0.85
 _PER_FILE = 0.7
-_CALLERS_MATTER = frozenset({"no-timeout", "check-then-act", "option-combinations"})
-"""Kinds whose answer depends on who calls the function."""
+_CALLERS_MATTER = "option-combinations"
+"""The kind whose answer depends on who calls the function."""
 _ABOUT_CHANGES = frozenset({"changed-code", "added-code"})
 _MANY = 300
 """Candidates of a kind beyond which only those with the most weight are looked at."""
@@ -166,7 +166,7 @@ def _most_of_file(survey: RepositorySurvey, one: QuestionCandidate) -> float:
 def _with_callers(survey: RepositorySurvey, one: QuestionCandidate) -> QuestionCandidate:
     """The candidate with lines that call its function: they show what a fault in it affects."""
     source = survey.files[one.reference].source
-    if source is None or one.key not in _CALLERS_MATTER or len(one.paths) > 1:
+    if source is None or one.key != _CALLERS_MATTER or len(one.paths) > 1:
         return one
     function = source.around(one.evidence[0].line)
     if function is None or source.qualified(function) != one.subject:

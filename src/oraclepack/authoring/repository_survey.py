@@ -23,7 +23,7 @@ _TELLING = 4
 """Characters from which on a name is unlikely to be in a test by chance."""
 _FIX = re.compile(
     r"\b(?:fix(?:es|ed)?|bug(?:s|fix)?|hotfix|regressions?|crash(?:es|ed)?|broken|deadlocks?"
-    r"|races?|leaks?|reverts?|incorrect(?:ly)?|wrong(?:ly)?|vulnerab\w+|CVE-\d+)\b",
+    r"|races?|leaks?|incorrect(?:ly)?|wrong(?:ly)?|vulnerab\w+|CVE-\d+)\b",
     re.IGNORECASE,
 )
 _MOST_FIXED_FILES = 12

@@ -302,8 +302,7 @@ def _waits(project: Project) -> Iterator[SurveyFact]:
 
 
 def _risks(project: Project) -> Iterator[SurveyFact]:
-    elsewhere = {"no-timeout", "dense-function"}
-    risks = [one for one in code_questions(project.survey) if one.key not in elsewhere]
+    risks = [one for one in code_questions(project.survey) if one.key != "dense-function"]
     rank = project.survey.standing
     for one in sorted(risks, key=lambda one: (-rank(one.reference), one.reference, one.evidence)):
         for place in one.evidence[:3]:

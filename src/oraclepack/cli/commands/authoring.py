@@ -285,7 +285,7 @@ def generate(
     """Write a pack of questions about this repository.
 
     Without --ask no model is asked: the code and its history are read, and every question quotes
-    the lines that it is based on. There are nine kinds of questions and seldom more than ten of
+    the lines that it is based on. There are six kinds of questions and seldom more than ten of
     them; the same commit and options give the same bytes. Without any evidence no pack is written:
     exit code 2. With --since the diff and the subjects of the commits are part of each question.
 

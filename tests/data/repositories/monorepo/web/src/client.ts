@@ -52,3 +52,24 @@ export function label(state: State): string {
   }
   return "";
 }
+
+export function encodeOrder(id: string, count: number): string {
+  if (id.includes(":")) {
+    throw new Error("an id holds no colon");
+  }
+  if (count < 1) {
+    return id;
+  }
+  return id + ":" + count;
+}
+
+export function decodeOrder(line: string): [string, number] {
+  const at = line.indexOf(":");
+  if (at < 0) {
+    return [line, 1];
+  }
+  if (at === 0) {
+    throw new Error("an order has an id");
+  }
+  return [line.slice(0, at), Number(line.slice(at + 1))];
+}
