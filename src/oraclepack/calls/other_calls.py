@@ -66,9 +66,16 @@ def call_other_tool(call: Call) -> int:
     slot = slot_of(call)
     if slot is None:
         return call.conclude(STOPPED, STOPPED_EXIT)
-    timeout, is_paid = call.context.options.call_timeout, call.provider is not None
+    order = ToolRun(
+        made.tool,
+        argv,
+        made.cwd,
+        made.env,
+        timeout=call.context.options.call_timeout,
+        is_paid=call.provider is not None,
+    )
     with slot:
-        end = _run(call, ToolRun(made.tool, argv, made.cwd, made.env, timeout, is_paid=is_paid))
+        end = _run(call, order)
     if isinstance(end, StepError):
         return call.refuse(end.code, end.message)
     if end.trouble:

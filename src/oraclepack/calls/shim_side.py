@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from oraclepack.calls.caller import Caller, Spool, is_same, make_spool
-from oraclepack.calls.tool_process import Launch, ProcessEnd, Toolbox, run_process
+from oraclepack.calls.tool_process import Launch, ProcessEnd, RealTool, Toolbox, run_process
 from oraclepack.engines.engine import ToolEnd, ToolRun
 from oraclepack.errors import SIGNALLED, ExitCode
 from oraclepack.shell.anonymous_files import file_on_disk
@@ -69,13 +69,18 @@ class ShimCall:
         """Start the real tool and wait for its end. Starts nothing once the caller gave up."""
         if self._is_over():
             return ToolEnd(_INTERRUPTED, stopped=True)
-        tool = self._context.tools.find(self._program, order.env.get("PATH", ""))
+        path = order.env.get("PATH", "")
+        if order.program is not None:
+            tool: RealTool | None = RealTool(order.program, path)
+        else:
+            tool = self._context.tools.find(self._program, path)
         if tool is None:
             return ToolEnd(_NOT_FOUND, trouble=f"{self._program} is not on PATH")
+        prefix = () if order.program else self._prefix
         with ExitStack() as stack:
             out, err = self._spools(order, stack)
             launch = Launch(
-                argv=(tool.program, *self._prefix, *order.argv),
+                argv=(tool.program, *prefix, *order.argv),
                 cwd=order.cwd,
                 env={**order.env, "PATH": tool.path},
                 umask=self._umask,

@@ -41,6 +41,8 @@ class ToolRun(msgspec.Struct, frozen=True):
     argv: tuple[str, ...]
     cwd: str
     env: Mapping[str, str]
+    program: str | None = None
+    """What is started in its place; None is the tool as it is found on PATH."""
     timeout: float | None = None
     """Seconds until it is stopped; the tools' own limits are no deadlines."""
     hidden: bool = False

@@ -96,17 +96,22 @@ class OracleEngine:
         except InputError as trouble:
             return Refusal(trouble.message)
 
+    def order(self, caller: Caller, once: Try) -> ToolRun | Refusal:
+        """What is started for a try."""
+        question, parsed = caller.question, parse_argv(table_of(ORACLE), once.argv)
+        return ToolRun(
+            ORACLE, once.folder.argv(parsed, once.argv, question.cwd), question.cwd, question.env
+        )
+
     def ask(self, caller: Caller, once: Try) -> Ended:
         """Run the tool; then look for the answer where it has none."""
-        question, folder = caller.question, once.folder
-        parsed = parse_argv(table_of(ORACLE), once.argv)
+        order, folder = self.order(caller, once), once.folder
+        if isinstance(order, Refusal):
+            return Ended(failure=Failure("USAGE", FailureClass.FINAL, str(order)), exit_code=1)
         end = caller.run(
-            ToolRun(
-                ORACLE,
-                folder.argv(parsed, once.argv, question.cwd),
-                question.cwd,
-                question.env,
-                once.timeout,
+            replace(
+                order,
+                timeout=once.timeout,
                 outlives_caller=True,
                 is_paid=True,
                 folder=folder.path,
@@ -117,26 +122,26 @@ class OracleEngine:
         if end.trouble:
             failure = Failure("TOOL_MISSING", FailureClass.FINAL, end.trouble)
             return Ended(failure=failure, exit_code=end.exit_code)
-        record = _session_in(_sessions(caller), folder)
+        record = _session_in(_sessions(caller, folder), folder)
         ended = _ended(caller, folder, end, record)
         if ended.failure is None:
             return ended
         # The worker or the provider goes on meanwhile, so the caller keeps its slot.
         if ended.failure.code == DETACHED:
-            return _attached_to_worker(caller, folder, end, ended)
-        return _looked_beyond(caller, folder, ended)
+            return self._attached_to_worker(caller, folder, end, ended)
+        return self._looked_beyond(caller, folder, ended)
 
     def find(self, caller: Caller, earlier: Invocation) -> Traces:
         """The session of an earlier try, and what is sure to be its answer."""
-        record = _session_of(caller, earlier)
-        return Traces(record, tuple(_answers(caller, earlier, record)))
+        record = self._session_of(caller, earlier)
+        return Traces(record, tuple(self._answers(caller, earlier, record)))
 
     def settle(self, caller: Caller, earlier: Invocation) -> Settled:
         """What has become of it, by its session, its process and its own folder."""
         intent = earlier.intent
         process = intent.process if intent else None
         while True:
-            record = _session_of(caller, earlier)
+            record = self._session_of(caller, earlier)
             worker = record.worker_pid if record else None
             processes = LiveProcesses(
                 caller=is_alive(process) if process else None,
@@ -147,24 +152,194 @@ class OracleEngine:
             )
             is_patient = caller.seconds_left > 0
             if not (processes.caller and is_patient):
-                answer = _answer_of(caller, earlier, record, processes)
+                answer = self._answer_of(caller, earlier, record, processes)
                 if answer is not None:
                     return answer
-            identity = _identity_of(caller, earlier)
+            names = _identity_of(caller, earlier)
             decision = adoption(
-                record, processes, waits=is_patient, has_begun=identity.session is not None
+                record, processes, waits=is_patient, has_begun=names.session is not None
             )
             if decision in {Adoption.WAIT, Adoption.ATTACH}:
-                if not _waited(caller, decision, record, process):
+                if not self._waited(caller, decision, record, process):
                     return GivenUp()
                 continue
             if decision is not Adoption.HARVEST:
-                beyond = _beyond(caller, identity, record)
+                beyond = self._beyond(caller, names, record)
                 if beyond is not None:
                     return beyond
             if decision is Adoption.UNKNOWN:
                 return Unknown(record.id if record else "?")
             return Over(force=decision is Adoption.FORCE)
+
+    def _attached_to_worker(
+        self, caller: Caller, folder: TryFolder, end: ToolEnd, ended: Ended
+    ) -> Ended:
+        """Wait for a worker that the tool detached, until it ends or the time is over."""
+        record = ended.record
+        if record is None or record.worker_pid is None:
+            return ended
+        note = "the tool left its question to a worker; waiting for its answer"
+        now = self._stay_with(caller, record, note, "worker of the tool")
+        return replace(ended, stopped=True) if now is None else _ended(caller, folder, end, now)
+
+    def _looked_beyond(self, caller: Caller, folder: TryFolder, ended: Ended) -> Ended:
+        """What the provider or the browser has of an answer that the tool does not have."""
+        names = identity(caller, printed_ids(folder.printed()))
+        if ended.stopped:
+            gone = responses.give_up(caller, names) if names.response else None
+            return replace(ended, failure=gone or ended.failure)
+        failure = ended.failure
+        match self._beyond(caller, names, ended.record):
+            case Answer() as answer:
+                return replace(ended, answer=answer.data, record=answer.record, failure=None)
+            case GivenUp():
+                return replace(ended, stopped=True)
+            case Pending(message=message):
+                failure = Failure(AWAITED, FailureClass.FINAL, message)
+            case Unknown(reason=reason):
+                message = f"it is unknown whether this call was paid for ({reason})"
+                failure = Failure(UNDECIDED, FailureClass.FINAL, message)
+            case Over(verdict=verdict):
+                failure = verdict or failure
+        return replace(ended, failure=failure)
+
+    def _beyond(
+        self, caller: Caller, names: CallIdentity, record: SessionRecord | None
+    ) -> Settled | None:
+        """Where a tool has ended without an answer: what its provider or the browser has of one.
+
+        None where neither can have one.
+        """
+        if names.response is not None:
+            return responses.settle(caller, names, record)
+        if record is not None and record.is_submitted:
+            return self._harvested(caller, record)
+        return None
+
+    def _harvested(self, caller: Caller, record: SessionRecord) -> Settled:
+        """Let oracle read the conversation of a browser session again.
+
+        Its prompt was sent, so that nothing is asked again without a person's word.
+        """
+        question, folder = caller.question, caller.new_folder()
+        output = question.output
+        if output is None:
+            return Unknown(record.id)
+        order = ToolRun(
+            ORACLE,
+            ("session", record.id, "--harvest", "--write-output", str(folder.place(output))),
+            question.cwd,
+            question.env,
+            timeout=_HARVEST_PATIENCE,
+            hidden=True,
+        )
+        caller.say(f"reading the conversation of session {record.id} again")
+        end = caller.run(order)
+        data = folder.read(output)
+        folder.remove()
+        if end.stopped:
+            return GivenUp()
+        now = _sessions(caller).record(record.id)
+        is_its_own = end.exit_code == 0 and now is not None and now.is_harvested
+        if not is_its_own or data is None or not caller.is_whole(data):
+            return Unknown(
+                record.id, "its conversation has no whole answer that is sure to be its own"
+            )
+        if caller.lacks(data):
+            return Unknown(record.id, "what its conversation has lacks a section")
+        return Answer(
+            data=data,
+            note="is the answer in the conversation of an earlier call",
+            record=responses.completed(record, record.id, None),
+        )
+
+    def _session_of(self, caller: Caller, earlier: Invocation) -> SessionRecord | None:
+        """The session of an earlier try of the same question."""
+        folder, intent = _folder_of(caller, earlier), earlier.intent
+        sessions = _sessions(caller, folder)
+        if earlier.outcome is not None and earlier.outcome.session is not None:
+            return sessions.record(earlier.outcome.session)
+        if intent is None:
+            return None
+        if folder is not None:
+            return _session_in(sessions, folder)
+        # Of oraclepack 0.2, whose tools wrote to the declared path.
+        path = str(caller.root.resolve() / intent.output_path) if intent.output_path else None
+        return matching(sessions.records(), caller.question.asked.prompt, path, intent.at)
+
+    def _answer_of(
+        self,
+        caller: Caller,
+        earlier: Invocation,
+        record: SessionRecord | None,
+        processes: LiveProcesses,
+    ) -> Answer | None:
+        """The answer of an earlier try, whether it meets its contract or not; None without one."""
+        if record is None or record.status in UNFINISHED:
+            # Oracle writes the file some milliseconds before its record says so.
+            is_over = processes.is_named and processes.caller is False
+            return _finished_file(caller, earlier, record) if is_over else None
+        if record.output_tokens == 0:
+            return None  # it was cut off or empty: that is asked again, as in the try itself
+        answers = list(self._answers(caller, earlier, record))
+        whole = [data for data in answers if data.strip() and not caller.lacks(data)]
+        if record.incomplete or not whole:
+            whole = [data for data in answers if caller.is_whole(data)]
+        if not whole:
+            return None
+        return Answer(data=whole[0], note=_TAKEN, missing=caller.lacks(whole[0]), record=record)
+
+    def _answers(
+        self, caller: Caller, earlier: Invocation, record: SessionRecord | None
+    ) -> Iterator[bytes]:
+        """What is sure to be the answer of a session that has completed, the best first."""
+        if record is None or record.status != COMPLETED:
+            return
+        folder = _folder_of(caller, earlier)
+        if folder is not None:
+            written = _written(folder, earlier)
+        else:
+            written = _written_before_private_outputs(caller.root, earlier)
+        if written is not None:
+            yield written
+        printed = answer_in_log(folder.printed()) if folder else None
+        logged = printed or answer_in_log(_sessions(caller, folder).log(record.id))
+        if logged is not None:
+            yield logged.encode()
+
+    def _waited(
+        self,
+        caller: Caller,
+        decision: Adoption,
+        record: SessionRecord | None,
+        process: ProcessIdentity | None,
+    ) -> bool:
+        """Wait for the process of an earlier try, or for its worker; False when given up."""
+        if decision is Adoption.ATTACH and record is not None:
+            note = f"session {record.id} still works on this question; waiting for it"
+            return self._stay_with(caller, record, note, "earlier call") is not None
+        note = "an earlier call of this question still runs; waiting for it"
+        pid, seconds = process.pid if process else None, _FIRST_PAUSE
+        with caller.waiting(note, _still_running("earlier call", pid), pid) as pause:
+            while process and is_alive(process) and caller.seconds_left > 0:
+                if not pause(seconds):
+                    return False
+                seconds = min(2 * seconds, _LONGEST_PAUSE)
+        return True
+
+    def _stay_with(
+        self, caller: Caller, record: SessionRecord, note: str, what: str
+    ) -> SessionRecord | None:
+        """The record of a detached session once its worker has ended; None when given up."""
+        sessions, now, pid = _sessions(caller), record, record.worker_pid
+        with caller.waiting(note, _still_running(what, pid), pid) as pause:
+            while now.status in UNFINISHED and worker_is_alive(now.worker_pid or 0):
+                if caller.seconds_left <= 0:
+                    return now
+                if not pause(_POLL_SECONDS):
+                    return None
+                now = sessions.record(record.id) or now
+        return sessions.record(record.id) or now
 
 
 class _IdReader:
@@ -260,88 +435,10 @@ def _ended(caller: Caller, folder: TryFolder, end: ToolEnd, record: SessionRecor
     )
 
 
-def _attached_to_worker(caller: Caller, folder: TryFolder, end: ToolEnd, ended: Ended) -> Ended:
-    """Wait for a worker that the tool detached, until it ends or the time is over."""
-    record = ended.record
-    if record is None or record.worker_pid is None:
-        return ended
-    note = "the tool left its question to a worker; waiting for its answer"
-    now = _stay_with(caller, record, note, "worker of the tool")
-    return replace(ended, stopped=True) if now is None else _ended(caller, folder, end, now)
-
-
-def _looked_beyond(caller: Caller, folder: TryFolder, ended: Ended) -> Ended:
-    """What the provider or the browser has of an answer that the tool does not have."""
-    names = identity(caller, printed_ids(folder.printed()))
-    if ended.stopped:
-        gone = responses.give_up(caller, names) if names.response else None
-        return replace(ended, failure=gone or ended.failure)
-    failure = ended.failure
-    match _beyond(caller, names, ended.record):
-        case Answer() as answer:
-            return replace(ended, answer=answer.data, record=answer.record, failure=None)
-        case GivenUp():
-            return replace(ended, stopped=True)
-        case Pending(message=message):
-            failure = Failure(AWAITED, FailureClass.FINAL, message)
-        case Unknown(reason=reason):
-            message = f"it is unknown whether this call was paid for ({reason})"
-            failure = Failure(UNDECIDED, FailureClass.FINAL, message)
-        case Over(verdict=verdict):
-            failure = verdict or failure
-    return replace(ended, failure=failure)
-
-
-def _beyond(caller: Caller, names: CallIdentity, record: SessionRecord | None) -> Settled | None:
-    """Where a tool has ended without an answer: what its provider or the browser has of one.
-
-    None where neither can have one.
-    """
-    if names.response is not None:
-        return responses.settle(caller, names, record)
-    if record is not None and record.is_submitted:
-        return _harvested(caller, record)
-    return None
-
-
-def _harvested(caller: Caller, record: SessionRecord) -> Settled:
-    """Let oracle read the conversation of a browser session again.
-
-    Its prompt was sent, so that nothing is asked again without a person's word.
-    """
-    question, folder = caller.question, caller.new_folder()
-    output = question.output
-    if output is None:
-        return Unknown(record.id)
-    order = ToolRun(
-        ORACLE,
-        ("session", record.id, "--harvest", "--write-output", str(folder.place(output))),
-        question.cwd,
-        question.env,
-        timeout=_HARVEST_PATIENCE,
-        hidden=True,
-    )
-    caller.say(f"reading the conversation of session {record.id} again")
-    end = caller.run(order)
-    data = folder.read(output)
-    folder.remove()
-    if end.stopped:
-        return GivenUp()
-    now = _sessions(caller).record(record.id)
-    is_its_own = end.exit_code == 0 and now is not None and now.is_harvested
-    if not is_its_own or data is None or not caller.is_whole(data):
-        return Unknown(record.id, "its conversation has no whole answer that is sure to be its own")
-    if caller.lacks(data):
-        return Unknown(record.id, "what its conversation has lacks a section")
-    return Answer(
-        data=data,
-        note="is the answer in the conversation of an earlier call",
-        record=responses.completed(record, record.id, None),
-    )
-
-
-def _sessions(caller: Caller) -> OracleSessions:
-    return OracleSessions(oracle_home(caller.question.env))
+def _sessions(caller: Caller, folder: TryFolder | None = None) -> OracleSessions:
+    """Where a try has its session record: with a program of ours its own folder, else oracle's."""
+    is_ours = folder is not None and (folder.path / "sessions").is_dir()
+    return OracleSessions(folder.path if folder and is_ours else oracle_home(caller.question.env))
 
 
 def _folder_of(caller: Caller, earlier: Invocation) -> TryFolder | None:
@@ -371,57 +468,6 @@ def _session_in(sessions: OracleSessions, folder: TryFolder) -> SessionRecord | 
     if record is not None and (record.output_path is None or folder.is_of(record.output_path)):
         return record
     return next((one for one in sessions.records() if folder.is_of(one.output_path)), None)
-
-
-def _session_of(caller: Caller, earlier: Invocation) -> SessionRecord | None:
-    """The session of an earlier try of the same question."""
-    sessions, intent = _sessions(caller), earlier.intent
-    if earlier.outcome is not None and earlier.outcome.session is not None:
-        return sessions.record(earlier.outcome.session)
-    if intent is None:
-        return None
-    folder = _folder_of(caller, earlier)
-    if folder is not None:
-        return _session_in(sessions, folder)
-    # Of oraclepack 0.2, whose tools wrote to the declared path.
-    path = str(caller.root.resolve() / intent.output_path) if intent.output_path else None
-    return matching(sessions.records(), caller.question.asked.prompt, path, intent.at)
-
-
-def _answer_of(
-    caller: Caller, earlier: Invocation, record: SessionRecord | None, processes: LiveProcesses
-) -> Answer | None:
-    """The answer of an earlier try, whether it meets its contract or not; None without one."""
-    if record is None or record.status in UNFINISHED:
-        # Oracle writes the file some milliseconds before its record says so.
-        is_over = processes.is_named and processes.caller is False
-        return _finished_file(caller, earlier, record) if is_over else None
-    if record.output_tokens == 0:
-        return None  # it was cut off or empty: that is asked again, as in the try itself
-    answers = list(_answers(caller, earlier, record))
-    whole = [data for data in answers if data.strip() and not caller.lacks(data)]
-    if record.incomplete or not whole:
-        whole = [data for data in answers if caller.is_whole(data)]
-    if not whole:
-        return None
-    return Answer(data=whole[0], note=_TAKEN, missing=caller.lacks(whole[0]), record=record)
-
-
-def _answers(caller: Caller, earlier: Invocation, record: SessionRecord | None) -> Iterator[bytes]:
-    """What is sure to be the answer of a session that has completed, the best first."""
-    if record is None or record.status != COMPLETED:
-        return
-    folder = _folder_of(caller, earlier)
-    if folder is not None:
-        written = _written(folder, earlier)
-    else:
-        written = _written_before_private_outputs(caller.root, earlier)
-    if written is not None:
-        yield written
-    printed = answer_in_log(folder.printed()) if folder else None
-    logged = printed or answer_in_log(_sessions(caller).log(record.id))
-    if logged is not None:
-        yield logged.encode()
 
 
 def _finished_file(
@@ -466,39 +512,6 @@ def _written_before_private_outputs(root: Path, earlier: Invocation) -> bytes | 
         return None
     moment = rfc3339(datetime.fromtimestamp(place.path.stat().st_mtime, UTC))
     return data if moment >= intent.at[:19] else None
-
-
-def _waited(
-    caller: Caller,
-    decision: Adoption,
-    record: SessionRecord | None,
-    process: ProcessIdentity | None,
-) -> bool:
-    """Wait for the process of an earlier try, or for its worker; False when given up."""
-    if decision is Adoption.ATTACH and record is not None:
-        note = f"session {record.id} still works on this question; waiting for it"
-        return _stay_with(caller, record, note, "earlier call") is not None
-    note = "an earlier call of this question still runs; waiting for it"
-    pid, seconds = process.pid if process else None, _FIRST_PAUSE
-    with caller.waiting(note, _still_running("earlier call", pid), pid) as pause:
-        while process and is_alive(process) and caller.seconds_left > 0:
-            if not pause(seconds):
-                return False
-            seconds = min(2 * seconds, _LONGEST_PAUSE)
-    return True
-
-
-def _stay_with(caller: Caller, record: SessionRecord, note: str, what: str) -> SessionRecord | None:
-    """The record of a detached session once its worker has ended; None when given up."""
-    sessions, now, pid = _sessions(caller), record, record.worker_pid
-    with caller.waiting(note, _still_running(what, pid), pid) as pause:
-        while now.status in UNFINISHED and worker_is_alive(now.worker_pid or 0):
-            if caller.seconds_left <= 0:
-                return now
-            if not pause(_POLL_SECONDS):
-                return None
-            now = sessions.record(record.id) or now
-    return sessions.record(record.id) or now
 
 
 def _still_running(what: str, pid: int | None) -> str:

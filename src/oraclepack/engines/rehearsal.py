@@ -54,25 +54,7 @@ class RehearsalEngine:
     is_paid = False
 
     def read_files(self, caller: Caller) -> Sequence[AttachedFile] | Refusal:
-        """The files that oracle would attach; a refusal is in its words."""
-        cwd, values = caller.question.cwd, caller.question.asked.files
-        kinds = {value: kind_of(cwd, value) for value in values if is_plain(value)}
-        for value, kind in kinds.items():
-            if kind is FileArgumentKind.MISSING:
-                return Refusal(f"✖ Missing file or directory: {value}")
-        paths = values
-        if values and not (only_plain(values) and FileArgumentKind.DIRECTORY not in kinds.values()):
-            bases = {base_of(value) for value in values if not is_plain(value)}
-            chosen = choose(values, list_files(cwd, values, bases))
-            caller.write("".join(f"{note}\n" for note in chosen.notes))
-            if not chosen.files:
-                return Refusal("✖ No files matched the provided --file patterns.")
-            paths = chosen.files
-        try:
-            attached = read_attached(cwd, paths)
-        except InputError as trouble:
-            return Refusal(f"✖ {trouble.message}")
-        return too_large([(file.path, len(file.data)) for file in attached]) or attached
+        return chosen_files(caller)
 
     def ask(self, caller: Caller, _once: Try) -> Ended:
         """Object as the real tool would, else answer in the requested sections."""
@@ -110,6 +92,28 @@ class RehearsalEngine:
     def settle(self, _caller: Caller, _earlier: Invocation) -> Settled:
         """It costs nothing to rehearse it again."""
         return Over()
+
+
+def chosen_files(caller: Caller) -> Sequence[AttachedFile] | Refusal:
+    """The files that oracle would attach, read without it; a refusal is in its words."""
+    cwd, values = caller.question.cwd, caller.question.asked.files
+    kinds = {value: kind_of(cwd, value) for value in values if is_plain(value)}
+    for value, kind in kinds.items():
+        if kind is FileArgumentKind.MISSING:
+            return Refusal(f"✖ Missing file or directory: {value}")
+    paths = values
+    if values and not (only_plain(values) and FileArgumentKind.DIRECTORY not in kinds.values()):
+        bases = {base_of(value) for value in values if not is_plain(value)}
+        chosen = choose(values, list_files(cwd, values, bases))
+        caller.write("".join(f"{note}\n" for note in chosen.notes))
+        if not chosen.files:
+            return Refusal("✖ No files matched the provided --file patterns.")
+        paths = chosen.files
+    try:
+        attached = read_attached(cwd, paths)
+    except InputError as trouble:
+        return Refusal(f"✖ {trouble.message}")
+    return too_large([(file.path, len(file.data)) for file in attached]) or attached
 
 
 class ToolRefusal(msgspec.Struct, frozen=True):
