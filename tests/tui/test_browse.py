@@ -136,7 +136,7 @@ def test_findings_show_their_lines_and_are_fixed_after_a_preview(shop: Path) -> 
         text = screen_text(app)
         assert "with a fix" in text
         assert "▸    4 # 01) Ask" in text or "▸    5 oracle" in text
-        detail = app.screen.query_one("#finding-detail", TextPane)
+        detail = app.screen.query_one("#findings-detail", TextPane)
         assert "About the rule" in detail.plain
 
         await keys(pilot, "f")

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.drivers.linux_driver import LinuxDriver
 from textual.pilot import Pilot
-from textual.widgets import DataTable
+from textual.widgets import DataTable, Footer
 
 from oraclepack.errors import OraclePackError
 from oraclepack.tui.app import TextTerminal, TuiApp
@@ -31,7 +31,7 @@ class BrokenScreen(PackScreen):
     ]
 
     def compose(self) -> ComposeResult:
-        yield from self.compose_footer()
+        yield Footer()
 
     def action_break(self) -> None:
         raise ValueError("in an action")

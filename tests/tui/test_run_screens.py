@@ -51,7 +51,7 @@ async def read_and_tick(app: TuiApp, pilot: Pilot[Any]) -> None:
     await keys(pilot, "n")
     app.screen.query_one("#note", TextArea).text = "ask Ann"
     await keys(pilot, "ctrl+o")
-    assert "ask Ann" in app.screen.query_one("#task", TextPane).plain
+    assert "ask Ann" in app.screen.query_one("#tasks-detail", TextPane).plain
     await pilot.press("q")
 
 
@@ -208,4 +208,4 @@ def test_a_running_step_says_what_its_call_does(
 
     row = dict(zip(COLUMNS, (one.plain for one in step_row(step, call)), strict=True))
 
-    assert (row["Attempt"], row["Doing"]) == ("3", expected)
+    assert row[COLUMNS[-1]] == f"{expected} · attempt 3"

@@ -201,8 +201,8 @@ class TuiApp(App[int]):
             self.pop_screen()
         self.push_screen(WatchScreen(pack, run_name))
 
-    def open_read(self, pack: str, run_name: str = "") -> None:
-        self.push_screen(ReadScreen(pack, run_name))
+    def open_read(self, pack: str, run_name: str = "", step_id: str = "") -> None:
+        self.push_screen(ReadScreen(pack, run_name, step_id))
 
     def open_backlog(self, pack: str, run_name: str = "") -> None:
         self.push_screen(BacklogScreen(pack, run_name))

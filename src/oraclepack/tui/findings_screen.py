@@ -8,17 +8,14 @@ from typing import ClassVar
 
 from rich.text import Text
 from textual import work
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
-from textual.widgets import DataTable, Header, Static
 
 from oraclepack.lint.finding import Finding, Severity
 from oraclepack.lint.rule_docs import RuleDoc, explain_rules
 from oraclepack.lint.validate import CheckedPack, FixPreview, preview_fixes, validate_packs
 from oraclepack.tui.dialogs import ConfirmDialog
 from oraclepack.tui.outside_programs import OpenTarget
-from oraclepack.tui.pack_screen import PackScreen, TextPane, keep_cursor
+from oraclepack.tui.pack_screen import ListScreen
 from oraclepack.tui.screen_text import (
     STATE_STYLES,
     block,
@@ -34,35 +31,21 @@ _AROUND = 3
 """Lines of the pack that are shown before and after the place of a finding."""
 
 
-class FindingsScreen(PackScreen):
+class FindingsScreen(ListScreen[Finding]):
     """The findings in a pack, each with its lines; f shows what a fix would change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "fix", "Fix…", id="findings.fix"),
     ]
+    TABLE = "findings"
+    COLUMNS = ("Line", "Step", "Severity", "Rule", "Finding")
+    FLEXIBLE = "Finding"
 
     def __init__(self, pack: str) -> None:
-        super().__init__()
+        super().__init__(f"Findings – {Path(pack).name}")
         self.pack = pack
         self._checked: CheckedPack | None = None
         self._rules: dict[str, RuleDoc] = {}
-
-    def compose(self) -> ComposeResult:
-        yield Header(icon="≡")
-        with Horizontal(classes="columns"):
-            with Vertical(classes="main"):
-                yield Static("Checking…", id="findings-note", markup=False)
-                yield DataTable[Text](id="findings", cursor_type="row")
-            yield TextPane(id="finding-detail", classes="detail")
-        yield from self.compose_footer()
-
-    def on_mount(self) -> None:
-        self.title = f"Findings – {Path(self.pack).name}"
-        table = self.query_one("#findings", DataTable)
-        for name in ("Line", "Step", "Severity", "Rule", "Finding"):
-            table.add_column(name, key=name)
-        table.focus()
-        self.load()
 
     def load(self) -> None:
         self.start("check", self._check, self._show)
@@ -78,58 +61,42 @@ class FindingsScreen(PackScreen):
         errors = sum(one.severity is Severity.ERROR for one in findings)
         fixable = sum(one.fix is not None for one in findings)
         word = f"{figures.count(errors, 'error')}: run refuses this pack" if errors else "valid"
-        note = f"{word}; {figures.count(len(findings), 'finding')}, {fixable} with a fix"
-        self.query_one("#findings-note", Static).update(note)
-        table = self.query_one("#findings", DataTable)
+        self.show_items(
+            findings, f"{word}; {figures.count(len(findings), 'finding')}, {fixable} with a fix"
+        )
 
-        def rows() -> None:
-            for one in findings:
-                severity = cell(one.severity, STATE_STYLES.get(one.severity, ""))
-                table.add_row(
-                    number_cell(one.span.line),
-                    cell(one.step_id or "-"),
-                    severity,
-                    cell(f"{one.rule}{' ✎' if one.fix else ''}"),
-                    cell(one.message),
-                )
+    def row(self, item: Finding) -> tuple[Text, ...]:
+        return (
+            number_cell(item.line),
+            cell(item.step_id or "-"),
+            cell(item.severity, STATE_STYLES.get(item.severity, "")),
+            cell(f"{item.rule}{' ✎' if item.fix else ''}"),
+            cell(item.message),
+        )
 
-        keep_cursor(table, rows, ("Finding",))
-        self._show_detail()
-
-    def on_data_table_row_highlighted(self) -> None:
-        self._show_detail()
-
-    def _current(self) -> Finding | None:
-        row = self.query_one("#findings", DataTable).cursor_row
-        findings = self._checked.report.findings if self._checked else ()
-        return findings[row] if 0 <= row < len(findings) else None
-
-    def _show_detail(self) -> None:
-        pane = self.query_one("#finding-detail", TextPane)
-        finding = self._current()
-        if finding is None or self._checked is None:
-            pane.show("No rule objects to this pack." if self._checked else "")
-            return
-        rule = self._rules.get(finding.rule)
-        parts: list[Text | str] = [block(finding.message, "bold"), "\n\n"]
-        parts += [field("rule", f"{finding.rule} {finding.name}")]
-        parts += [field("help", finding.hint)] if finding.hint else []
-        parts += [field("fix", finding.fix.description)] if finding.fix else []
-        parts += ["\n", excerpt(self._checked.pack.text, finding.span.line), "\n"]
+    def detail(self, item: Finding | None) -> Text | str:
+        if item is None or self._checked is None:
+            return "No rule objects to this pack." if self._checked else ""
+        rule = self._rules.get(item.rule)
+        parts: list[Text | str] = [block(item.message, "bold"), "\n\n"]
+        parts += [field("rule", f"{item.rule} {item.name}")]
+        parts += [field("help", item.hint)] if item.hint else []
+        parts += [field("fix", item.fix.description)] if item.fix else []
+        parts += ["\n", excerpt(self._checked.pack.text, item.line), "\n"]
         if rule is not None:
             parts += [heading("About the rule"), block(f"{rule.summary}\n\nWhy: {rule.why}")]
-        pane.show(joined(parts))
+        return joined(parts)
 
     def current_file(self) -> OpenTarget | None:
-        finding = self._current()
-        return OpenTarget(Path(self.pack), finding.span.line if finding else 0)
+        return OpenTarget(Path(self.pack), self.current.line if self.current else 0)
 
     def action_fix(self) -> None:
         settings = self.program.load_settings(self.pack)
-        self.start("fix", lambda: preview_fixes(self.pack, settings), self._offer)
 
-    def _offer(self, preview: FixPreview) -> None:
-        self._ask_to_fix(preview)
+        def offer(preview: FixPreview) -> None:
+            self._ask_to_fix(preview)
+
+        self.start("fix", lambda: preview_fixes(self.pack, settings), offer)
 
     @work(group="dialog")
     async def _ask_to_fix(self, preview: FixPreview) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import VerticalScroll
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import DataTable, Footer, Input, Static
+from textual.widgets import DataTable, Footer, Header, Input, Static
 from textual.worker import get_current_worker
 
 from oraclepack.system.printable import visible
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 NARROWEST = 20
 """Characters that a flexible column of a table has at least."""
+_AT_ONCE = 300
+"""Rows that are drawn at once."""
 
 
 class Finished(Message):
@@ -110,9 +112,9 @@ class PackScreen(Screen[None]):
         return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that go before the focused widget leave a slash to the field it is typed into."""
+        """Keys that go before the focused widget leave slash and enter to the field it is in."""
         is_typing = isinstance(self.focused, Input)
-        return not (is_typing and action in {"filter", "search"})
+        return not (is_typing and action in {"filter", "search", "open"})
 
     def action_back(self) -> None:
         self.program.go_back()
@@ -145,40 +147,122 @@ class PackScreen(Screen[None]):
         self.program.edit(target)
         self.load()
 
-    def compose_footer(self) -> ComposeResult:
+
+class Rows(DataTable[Text]):
+    """A table whose cursor stays on its row, by number; flexible columns take what width is left.
+
+    A long table is filled while it is shown, so that it never blocks the keys.
+    """
+
+    def __init__(self, names: Sequence[str], flexible: Sequence[str], *, id: str) -> None:
+        super().__init__(id=id, cursor_type="row")
+        self._names, self._flexible = names, flexible
+        self._row: Callable[[int], Sequence[Text]] | None = None
+
+    def on_mount(self) -> None:
+        for name in self._names:
+            self.add_column(name, key=name or "mark")
+
+    def fill(self, count: int, row: Callable[[int], Sequence[Text]]) -> None:
+        """Show so many rows, each made by its number."""
+        at = self.cursor_row
+        self.clear()
+        self._row = row
+        self._add(0, count, row)
+        self._fit()
+        if self.row_count:
+            self.move_cursor(row=min(at, self.row_count - 1))
+
+    def _add(self, first: int, count: int, row: Callable[[int], Sequence[Text]]) -> None:
+        if row is not self._row:
+            return  # it was filled again meanwhile
+        for at in range(first, min(count, first + _AT_ONCE)):
+            self.add_row(*row(at), key=str(at))
+        if first + _AT_ONCE < count:
+            self.set_timer(0.01, partial(self._add, first + _AT_ONCE, count, row))
+
+    def _fit(self) -> None:
+        """Make every column as wide as what it shows now, flexible ones as far as there is room.
+
+        By itself the table measures new rows when it is idle, and keeps the width of former ones.
+        """
+        columns = self.ordered_columns
+        for column in columns:
+            widths = [cell.cell_len for cell in self.get_column(column.key)]
+            column.content_width = max([*widths, column.label.cell_len])
+        if not self._flexible or not self.region.width:
+            return
+        padding = 2 * self.cell_padding * len(columns)
+        room = self.region.width - self.styles.scrollbar_size_vertical - padding
+        chosen = [number for number, one in enumerate(columns) if one.key.value in self._flexible]
+        fitted = fitted_widths([one.content_width for one in columns], chosen, room)
+        for number in chosen:
+            columns[number].auto_width = False
+            columns[number].width = fitted[number]
+
+
+class ListScreen(PackScreen, Generic[T]):
+    """A note, a table of things, and the chosen one in full. Enter goes to it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open", id="open", priority=True)
+    ]
+    TABLE = ""
+    """The id of the table; its note is `TABLE-note`, the chosen thing `TABLE-detail`."""
+    COLUMNS: ClassVar[tuple[str, ...]] = ()
+    FLEXIBLE = ""
+    """The column that takes what width is left."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+        self.items: Sequence[T] = ()
+
+    def compose(self) -> ComposeResult:
+        yield Header(icon="≡")
+        with Horizontal(classes="columns"):
+            with Vertical(classes="main"):
+                yield Static("Reading…", id=f"{self.TABLE}-note", classes="note", markup=False)
+                yield Rows(self.COLUMNS, (self.FLEXIBLE,), id=self.TABLE)
+            yield TextPane(id=f"{self.TABLE}-detail", classes="detail")
         yield Footer()
 
+    def on_mount(self) -> None:
+        self.title = self._title
+        self.table.focus()
+        self.load()
 
-def keep_cursor(
-    table: DataTable[Text], fill: Callable[[], None], flexible: Sequence[str] = ()
-) -> None:
-    """Fill a table again; the cursor stays on its row, by number."""
-    row = table.cursor_row
-    table.clear()
-    fill()
-    fit_columns(table, flexible)
-    if table.row_count:
-        table.move_cursor(row=min(row, table.row_count - 1))
+    @property
+    def table(self) -> Rows:
+        return self.query_one(f"#{self.TABLE}", Rows)
 
+    def show_items(self, items: Sequence[T], note: str) -> None:
+        self.items = items
+        self.query_one(f"#{self.TABLE}-note", Static).update(note)
+        self.table.fill(len(items), lambda at: self.row(items[at]))
+        self.show_detail()
 
-def fit_columns(table: DataTable[Text], flexible: Sequence[str] = ()) -> None:
-    """Make every column as wide as what it shows now; `flexible` ones as far as there is room.
+    def row(self, item: T) -> Sequence[Text]:
+        """A thing in the table, as `COLUMNS`."""
+        raise NotImplementedError
 
-    By itself the table measures new rows when it is idle, and keeps the width of former ones.
-    """
-    columns = table.ordered_columns
-    for column in columns:
-        widths = [cell.cell_len for cell in table.get_column(column.key)]
-        column.content_width = max([*widths, column.label.cell_len])
-    if not flexible or not table.region.width:
-        return
-    padding = 2 * table.cell_padding * len(columns)
-    room = table.region.width - table.styles.scrollbar_size_vertical - padding
-    chosen = [number for number, one in enumerate(columns) if one.key.value in flexible]
-    fitted = fitted_widths([one.content_width for one in columns], chosen, room)
-    for number in chosen:
-        columns[number].auto_width = False
-        columns[number].width = fitted[number]
+    def detail(self, item: T | None) -> Text | str:
+        """A thing in full; None where the table is empty."""
+        raise NotImplementedError
+
+    @property
+    def current(self) -> T | None:
+        row = self.table.cursor_row
+        return self.items[row] if 0 <= row < len(self.items) else None
+
+    def show_detail(self) -> None:
+        self.query_one(f"#{self.TABLE}-detail", TextPane).show(self.detail(self.current))
+
+    def on_data_table_row_highlighted(self) -> None:
+        self.show_detail()
+
+    def action_open(self) -> None:
+        self.query_one(f"#{self.TABLE}-detail", TextPane).focus()
 
 
 def fitted_widths(widths: Sequence[int], flexible: Sequence[int], room: int) -> list[int]:

@@ -7,10 +7,7 @@ from typing import ClassVar
 
 from rich.text import Text
 from textual import work
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
-from textual.widgets import DataTable, Header, Static
 
 from oraclepack.authoring.blank import new_pack
 from oraclepack.authoring.generate import GenerateRequest, generate
@@ -19,7 +16,7 @@ from oraclepack.lint.validate import ValidateResult, validate_packs
 from oraclepack.tui.dialogs import LineDialog
 from oraclepack.tui.findings_screen import FindingsScreen, findings_text
 from oraclepack.tui.outside_programs import OpenTarget
-from oraclepack.tui.pack_screen import PackScreen, TextPane, keep_cursor
+from oraclepack.tui.pack_screen import ListScreen
 from oraclepack.tui.screen_text import cell, field, joined, number_cell, state_cell
 from oraclepack.tui.steps_screen import StepsScreen
 from oraclepack.view.pack_overview import PackEntry, list_packs
@@ -33,40 +30,24 @@ a pack of questions about this repository.
 """
 
 
-class PacksScreen(PackScreen):
+class PacksScreen(ListScreen[PackEntry]):
     """The packs of the project: whether they are valid, their last run and what they cost."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open", id="packs.open", priority=True),
         Binding("v", "validate", "Findings", id="packs.validate"),
         Binding("w", "watch", "Watch", id="packs.watch"),
         Binding("n", "new", "New", id="packs.new"),
         Binding("g", "generate", "Generate", id="packs.generate"),
     ]
+    TABLE = "packs"
+    COLUMNS = ("Pack", "Valid", "Steps", "Last run", "Done", "Cost")
+    FLEXIBLE = "Pack"
 
     def __init__(self, folder: str) -> None:
-        super().__init__()
+        super().__init__("Packs")
         place = Path(folder)
         self.folder = str(place if place.is_dir() else place.parent)
-        self._packs: tuple[PackEntry, ...] = ()
         self._checked: dict[str, ValidateResult | str] = {}
-
-    def compose(self) -> ComposeResult:
-        yield Header(icon="≡")
-        with Horizontal(classes="columns"):
-            with Vertical(classes="main packs"):
-                yield Static("Reading…", id="packs-note", markup=False)
-                yield DataTable[Text](id="packs", cursor_type="row")
-            yield TextPane(id="pack-detail", classes="detail")
-        yield from self.compose_footer()
-
-    def on_mount(self) -> None:
-        self.title = "Packs"
-        table = self.query_one("#packs", DataTable)
-        for name in ("Pack", "Valid", "Steps", "Last run", "Done", "Cost"):
-            table.add_column(name, key=name)
-        table.focus()
-        self.load()
 
     def load(self) -> None:
         folder, load_settings = self.folder, self.program.load_settings
@@ -75,59 +56,46 @@ class PacksScreen(PackScreen):
     def failed(self, group: str, message: str) -> None:
         if group.startswith("check "):
             self._checked[group.removeprefix("check ")] = message
-            self._fill()
+            self._refill()
         else:
             super().failed(group, message)
 
     def _show(self, packs: tuple[PackEntry, ...]) -> None:
-        self._packs = packs
-        folder = "this folder" if self.folder == "." else self.folder
-        note = f"{figures.count(len(packs), 'pack')} below {folder}" if packs else _NO_PACKS
-        self.query_one("#packs-note", Static).update(note)
-        self._fill()
+        self.items = packs
+        self._refill()
         for pack in packs:
             self._check(pack.path)
 
     def _check(self, path: str) -> None:
         def checked(result: ValidateResult) -> None:
             self._checked[path] = result
-            self._fill()
+            self._refill()
 
         load_settings = self.program.load_settings
         self.start(f"check {path}", lambda: validate_packs(path, load_settings(path)), checked)
 
-    def _fill(self) -> None:
-        table = self.query_one("#packs", DataTable)
-
-        def rows() -> None:
-            for pack in self._packs:
-                table.add_row(*self._row(pack), key=pack.path)
-
-        keep_cursor(table, rows, ("Pack",))
-        self._shorten_names(table)
-        self._show_detail()
-
-    def _shorten_names(self, table: DataTable[Text]) -> None:
-        """Cut the names that do not fit at their beginning: packs differ at the end."""
-        column = table.ordered_columns[0]
-        if column.auto_width:
-            return
-        for pack in self._packs:
+    def _refill(self) -> None:
+        folder = "this folder" if self.folder == "." else self.folder
+        count = figures.count(len(self.items), "pack")
+        self.show_items(self.items, f"{count} below {folder}" if self.items else _NO_PACKS)
+        # Names that do not fit are cut at their beginning: packs differ at the end.
+        column = self.table.ordered_columns[0]
+        for at, pack in enumerate(self.items):
             name = cell(pack.name).plain
-            if len(name) > column.width:
-                short = f"…{name[1 - column.width :]}"
-                table.update_cell(pack.path, column.key, cell(short, "bold"))
+            if not column.auto_width and len(name) > column.width:
+                short = cell(f"…{name[1 - column.width :]}", "bold")
+                self.table.update_cell(str(at), column.key, short)
 
-    def _row(self, pack: PackEntry) -> tuple[Text, ...]:
-        run = pack.last_run
-        valid, steps = self._validity(pack.path)
+    def row(self, item: PackEntry) -> tuple[Text, ...]:
+        run = item.last_run
+        valid, steps = self._validity(item.path)
         return (
-            cell(pack.name, "bold"),
+            cell(item.name, "bold"),
             valid,
             number_cell(steps),
             state_cell(run.status if run else None),
             number_cell(f"{run.ok}/{run.total}" if run else "-"),
-            number_cell(figures.cost_cell(pack.cost)),
+            number_cell(figures.cost_cell(item.cost)),
         )
 
     def _validity(self, path: str) -> tuple[Text, str]:
@@ -146,17 +114,11 @@ class PacksScreen(PackScreen):
         notes = f", {figures.count(others, 'note')}" if others else ""
         return cell(f"✓ valid{notes}", "green"), steps
 
-    def on_data_table_row_highlighted(self) -> None:
-        self._show_detail()
-
-    def _show_detail(self) -> None:
-        pane = self.query_one("#pack-detail", TextPane)
-        pack = self._current()
-        if pack is None:
-            pane.show("")
-            return
-        run = pack.last_run
-        parts: list[Text | str] = [field("pack", pack.name, "bold")]
+    def detail(self, item: PackEntry | None) -> Text | str:
+        if item is None:
+            return ""
+        run = item.last_run
+        parts: list[Text | str] = [field("pack", item.name, "bold")]
         if run is not None:
             parts += [
                 field("last run", run.run_id),
@@ -169,39 +131,32 @@ class PacksScreen(PackScreen):
             parts += [field("foreign", run.foreign, "magenta")] if run.foreign else []
         else:
             parts.append(field("last run", "none"))
-        if pack.runs > 1:
-            parts.append(field("all runs", f"{pack.runs}, {figures.cost_cell(pack.cost)}"))
-        result = self._checked.get(pack.path)
+        if item.runs > 1:
+            parts.append(field("all runs", f"{item.runs}, {figures.cost_cell(item.cost)}"))
+        result = self._checked.get(item.path)
         if isinstance(result, str):
             parts += ["\n", cell(result, "bold red")]
         elif result is not None:
             parts += ["\n", findings_text(result.checked[0].report.findings)]
-        pane.show(joined(parts))
-
-    def _current(self) -> PackEntry | None:
-        row = self.query_one("#packs", DataTable).cursor_row
-        return self._packs[row] if 0 <= row < len(self._packs) else None
+        return joined(parts)
 
     def current_file(self) -> OpenTarget | None:
-        pack = self._current()
-        return OpenTarget(Path(pack.path)) if pack else None
+        return OpenTarget(Path(self.current.path)) if self.current else None
 
     def action_open(self) -> None:
-        pack = self._current()
-        if pack is not None:
-            self.app.push_screen(StepsScreen(pack.path))
+        if self.current is not None:
+            self.app.push_screen(StepsScreen(self.current.path))
 
     def on_data_table_row_selected(self) -> None:
         self.action_open()
 
     def action_validate(self) -> None:
-        pack = self._current()
-        if pack is not None:
-            self.app.push_screen(FindingsScreen(pack.path))
+        if self.current is not None:
+            self.app.push_screen(FindingsScreen(self.current.path))
 
     def action_watch(self) -> None:
         """Watch the newest run of a pack."""
-        pack = self._current()
+        pack = self.current
         if pack is None or pack.last_run is None:
             self.say("this pack has not run yet")
         else:

@@ -10,7 +10,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.widgets import Button, Header, Input, Label, OptionList, Select, Static
+from textual.widgets import Button, Footer, Header, Input, Label, OptionList, Select, Static
 from textual.widgets.option_list import Option
 
 from oraclepack.journal.costs import calls_text, money
@@ -90,7 +90,7 @@ class PrepareScreen(PackScreen):
                 yield Button("Forecast and start (f)", id="forecast", variant="primary")
                 yield Button("Add a flag (a)", id="add")
         yield Static("", id="prepare-note", classes="note", markup=False)
-        yield from self.compose_footer()
+        yield Footer()
 
     def on_mount(self) -> None:
         self.title = f"Prepare – {Path(self.pack).name}"

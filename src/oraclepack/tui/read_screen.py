@@ -5,18 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.widgets import DataTable, Header, Input, Static
+from textual.widgets import Footer, Header, Input, Static
 
 from oraclepack.tui import step_details
 from oraclepack.tui.dialogs import ChoiceDialog
 from oraclepack.tui.outside_programs import OpenTarget
-from oraclepack.tui.pack_screen import PackScreen, TextPane, fit_columns
-from oraclepack.tui.screen_text import cell, state_cell
+from oraclepack.tui.pack_screen import PackScreen, Rows, TextPane
+from oraclepack.tui.screen_text import cell
 from oraclepack.view.report import figures
 from oraclepack.view.report.data import Report, ReportStep, SourceQuote
 from oraclepack.view.report.write import read_run
@@ -27,14 +26,17 @@ class ReadScreen(PackScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "Search", key_display="/", id="read.search", priority=True),
+        Binding("enter", "open", "Open", id="read.open", priority=True),
         Binding("c", "citations", "Citations", id="read.citations"),
         Binding("b", "backlog", "Backlog", id="read.backlog"),
     ]
 
-    def __init__(self, pack: str, run_name: str = "") -> None:
+    def __init__(self, pack: str, run_name: str = "", step_id: str = "") -> None:
         super().__init__()
         self.pack = pack
         self.run_name = run_name
+        self._first = step_id
+        """The step that is shown at first."""
         self._data: Report | None = None
         self._rows: list[ReportStep] = []
         self._quote: SourceQuote | None = None
@@ -45,17 +47,14 @@ class ReadScreen(PackScreen):
         yield Static("Reading…", id="read-note", classes="note", markup=False)
         with Horizontal(classes="columns"):
             with Vertical(classes="list"):
-                yield DataTable[Text](id="answers", cursor_type="row")
+                yield Rows(("Step", "State", "Hits"), (), id="answers")
             yield TextPane(id="read-question", classes="half")
             yield TextPane(id="read-answer", classes="half")
-        yield from self.compose_footer()
+        yield Footer()
 
     def on_mount(self) -> None:
         self.title = f"Answers – {Path(self.pack).name}"
-        table = self.query_one("#answers", DataTable)
-        for name in ("Step", "State", "Hits"):
-            table.add_column(name, key=name)
-        table.focus()
+        self.query_one("#answers", Rows).focus()
         self.load()
 
     def load(self) -> None:
@@ -69,18 +68,25 @@ class ReadScreen(PackScreen):
         self._data = data
         self.sub_title = step_details.pack_note(data) or data.run.status
         self._fill()
+        ids = [one.step_id for one in self._rows]
+        if self._first in ids:
+            self.query_one("#answers", Rows).move_cursor(row=ids.index(self._first))
+            self._first = ""
 
     def _fill(self) -> None:
         words = self.query_one("#search", Input).value.lower().split()
-        table = self.query_one("#answers", DataTable)
         steps = self._data.steps if self._data else ()
         hits = {one.step_id: count_hits(one, words) for one in steps}
-        self._rows = [one for one in steps if not words or hits[one.step_id]]
-        table.clear()
-        for one in self._rows:
-            count = str(hits[one.step_id]) if words else ""
-            table.add_row(cell(one.step_id), state_cell(one.state), cell(count))
-        fit_columns(table)
+        rows = self._rows = [one for one in steps if not words or hits[one.step_id]]
+        table = self.query_one("#answers", Rows)
+        table.fill(
+            len(rows),
+            lambda at: (
+                cell(rows[at].step_id),
+                step_details.state_of(rows[at]),
+                cell(str(hits[rows[at].step_id]) if words else ""),
+            ),
+        )
         answered = self._data.answered if self._data else 0
         note = f"{figures.count(answered, 'answer')}"
         if words:
@@ -93,13 +99,13 @@ class ReadScreen(PackScreen):
             self._fill()
 
     def on_input_submitted(self) -> None:
-        self.query_one("#answers", DataTable).focus()
+        self.query_one("#answers", Rows).focus()
 
     def on_data_table_row_highlighted(self) -> None:
         self._show_step()
 
     def current_step(self) -> ReportStep | None:
-        row = self.query_one("#answers", DataTable).cursor_row
+        row = self.query_one("#answers", Rows).cursor_row
         return self._rows[row] if 0 <= row < len(self._rows) else None
 
     def _show_step(self) -> None:
@@ -113,8 +119,11 @@ class ReadScreen(PackScreen):
             question.show("No step fits.")
             answer.show("")
             return
-        question.show("\n\n".join(step.prompts) or step.question or step.title)
+        question.show(step_details.asked_text(step.question or step.title, step.prompts))
         answer.show(step_details.answer_text(step))
+
+    def action_open(self) -> None:
+        self.query_one("#read-answer", TextPane).focus()
 
     def action_search(self) -> None:
         self.set_focus(self.query_one("#search", Input))
@@ -125,7 +134,7 @@ class ReadScreen(PackScreen):
             self._show_step()
         elif self.focused is search or search.value:
             search.value = ""
-            self.query_one("#answers", DataTable).focus()
+            self.query_one("#answers", Rows).focus()
         else:
             super().action_back()
 

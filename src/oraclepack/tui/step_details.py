@@ -8,8 +8,16 @@ from pathlib import Path
 from rich.text import Text
 
 from oraclepack.run.explain_steps import WhyReport
-from oraclepack.run.step_content import ContentCall, StepContent
-from oraclepack.tui.screen_text import STATE_STYLES, block, field, heading, joined
+from oraclepack.run.step_content import StepContent
+from oraclepack.tui.screen_text import (
+    STATE_STYLES,
+    block,
+    cell,
+    field,
+    heading,
+    joined,
+    state_cell,
+)
 from oraclepack.view.report import figures
 from oraclepack.view.report.data import Report, ReportAnswer, ReportStep, SourceQuote
 from oraclepack.work.backlog import Record
@@ -24,16 +32,36 @@ def answer_file(root: Path, run_name: str, path: str) -> Path:
     return (home if is_rehearsal else home / "runs") / run_name / path
 
 
-def question_text(content: StepContent) -> str:
-    """The exact prompts of a step."""
-    parts = []
+def asked_text(question: str, prompts: Sequence[str], code: str = "") -> Text:
+    """The question itself, then the prompts as they are sent; of a step without any its code."""
+    sent = "\n\n".join(one.strip() for one in prompts)
+    if not sent:
+        return block(f"This step asks no question.\n\n{code.strip()}" if code else question)
+    if sent.startswith(question.strip()):
+        rest = sent.removeprefix(question.strip())
+        return joined([block(question.strip(), "bold"), block(rest)])
+    head = heading("The prompt as it is sent")
+    return joined([block(question.strip(), "bold"), "\n\n", head, block(sent)])
+
+
+def prompts_of(content: StepContent) -> list[str]:
+    """The exact prompts of a step, each with its place where there are several."""
+    prompts = []
     for number, call in enumerate(content.calls, start=1):
-        if not call.prompt:
-            continue
         notes = "" if call.is_prompt_known else "  (the running shell fills in parts of it)"
         head = f"── call {number}: {call.tool}, line {call.line}{notes}\n\n"
-        parts.append((head if len(content.calls) > 1 or notes else "") + call.prompt.rstrip())
-    return "\n\n".join(parts) or "This step asks no question.\n\n" + content.code.strip()
+        if call.prompt:
+            is_marked = len(content.calls) > 1 or notes
+            prompts.append((head if is_marked else "") + call.prompt.rstrip())
+    return prompts
+
+
+def state_of(step: ReportStep) -> Text:
+    """How a step stands; an answer that a person should check is marked."""
+    is_odd = any(one.cut or one.is_edited for one in step.answers)
+    if step.state == "ok" and (step.doubts or step.bad_quotes or is_odd):
+        return cell("! look at it", "yellow")
+    return state_cell(step.state)
 
 
 def files_text(content: StepContent) -> Text:
@@ -63,14 +91,10 @@ def command_text(content: StepContent) -> str:
     parts = []
     for number, call in enumerate(content.calls, start=1):
         unsure = "" if call.is_exact else "; the running shell fills in words with $"
-        parts.append(f"# call {number}, line {call.line}{unsure}\n{_folded(call)}")
+        command = call.command.replace(" --", " \\\n  --")  # one flag a line
+        parts.append(f"# call {number}, line {call.line}{unsure}\n{command}")
     parts.append(f"# the step as the pack has it\n{content.code.strip()}")
     return "\n\n".join(parts)
-
-
-def _folded(call: ContentCall) -> str:
-    """A command with one flag per line."""
-    return call.command.replace(" --", " \\\n  --")
 
 
 def answer_text(step: ReportStep | None) -> Text:

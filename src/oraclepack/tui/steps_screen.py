@@ -10,7 +10,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.widgets import DataTable, Header, Input, Static, TabbedContent, TabPane
+from textual.widgets import Footer, Header, Input, Static, TabbedContent, TabPane
 
 from oraclepack.errors import OraclePackError, UsageError
 from oraclepack.journal.costs import money
@@ -24,7 +24,7 @@ from oraclepack.tui import step_details
 from oraclepack.tui.findings_screen import FindingsScreen
 from oraclepack.tui.log_view import LogView
 from oraclepack.tui.outside_programs import OpenTarget
-from oraclepack.tui.pack_screen import PackScreen, TextPane, fit_columns
+from oraclepack.tui.pack_screen import PackScreen, Rows, TextPane
 from oraclepack.tui.screen_text import block, cell, number_cell, state_cell
 from oraclepack.tui.step_filter import HELP, SORTS, StepFilter, read_filter, sorted_steps
 from oraclepack.view.report import figures
@@ -32,8 +32,7 @@ from oraclepack.view.report.data import Report, ReportStep
 from oraclepack.view.report.write import read_run
 from oraclepack.view.step_listing import ListedStep, StepList, list_steps
 
-_FIRST_ROWS = 300
-"""Rows that are drawn at once; a longer table is filled while it is shown."""
+_COLUMNS = ("", "Step", "State", "Title", "ROI", "Cost")
 
 
 class StepsScreen(PackScreen):
@@ -41,6 +40,7 @@ class StepsScreen(PackScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", key_display="/", id="steps.filter", priority=True),
+        Binding("enter", "open", "Open", id="steps.open", priority=True),
         Binding("space", "select", "Select", id="steps.select"),
         Binding("a", "select_all", "Select all shown", id="steps.all", show=False),
         Binding("x", "select_none", "Select none", id="steps.none", show=False),
@@ -68,6 +68,7 @@ class StepsScreen(PackScreen):
         """Settings that were chosen for the next run, by name."""
         self._steps: StepList | None = None
         self._run: Report | None = None
+        self._ran_steps: dict[str, ReportStep] = {}
         self._run_is_read = False
         self._after_reading: Callable[[], None] | None = None
         """What a key asked for before the run was read."""
@@ -84,7 +85,7 @@ class StepsScreen(PackScreen):
             with Vertical(classes="main"):
                 yield Input(placeholder=HELP, id="filter", compact=True)
                 yield Static("Reading…", id="steps-note", markup=False)
-                yield DataTable[Text](id="steps", cursor_type="row")
+                yield Rows(_COLUMNS, ("Title",), id="steps")
             with TabbedContent(id="tabs", classes="detail"):
                 for name in step_details.TABS:
                     with TabPane(name.capitalize(), id=f"tab-{name}"):
@@ -92,15 +93,16 @@ class StepsScreen(PackScreen):
                             yield LogView(id="text-log")
                         else:
                             yield TextPane(id=f"text-{name}")
-        yield from self.compose_footer()
+        yield Footer()
 
     def on_mount(self) -> None:
         self.title = Path(self.pack).name
-        table = self.query_one("#steps", DataTable)
-        for name in ("", "Step", "State", "Title", "ROI", "Cost", "Category", "Tools"):
-            table.add_column(name, key=name or "mark")
-        table.focus()
+        self.table.focus()
         self.load()
+
+    @property
+    def table(self) -> Rows:
+        return self.query_one("#steps", Rows)
 
     def load(self) -> None:
         self._shown_step = ""
@@ -126,6 +128,7 @@ class StepsScreen(PackScreen):
 
     def _show_run(self, run: Report | None) -> None:
         self._run, self._run_is_read = run, True
+        self._ran_steps = {one.step_id: one for one in run.steps} if run else {}
         self._shown_step = ""
         if run is not None:
             note = step_details.pack_note(run)
@@ -143,50 +146,33 @@ class StepsScreen(PackScreen):
         return ran.state if ran is not None else step.status
 
     def _report_step(self, step_id: str) -> ReportStep | None:
-        steps = self._run.steps if self._run else ()
-        return next((one for one in steps if one.step_id == step_id), None)
+        return self._ran_steps.get(step_id)
 
     def _fill(self) -> None:
         assert self._steps is not None
         rows = [(at, step, self._state(step)) for at, step in enumerate(self._steps.steps)]
         fitting = [row for row in rows if self._filter.accepts(row[1], row[2])]
         ordered = sorted_steps(fitting, self._sort, reverse=self._reverse)
-        table = self.query_one("#steps", DataTable)
+        table = self.table
         current = self._rows[table.cursor_row] if table.cursor_row < len(self._rows) else 0
-        self._rows = [at for at, _, _ in ordered]
-        table.clear()
-        self._add_rows(table, 0)
-        fit_columns(table)
-        if current in self._rows and self._rows.index(current) < table.row_count:
-            table.move_cursor(row=self._rows.index(current))
+        shown = self._rows = [at for at, _, _ in ordered]
+        table.fill(len(shown), lambda row: self._row(shown[row]))
+        if current in shown and shown.index(current) < table.row_count:
+            table.move_cursor(row=shown.index(current))
         self._show_note(len(rows))
         self._show_details()
-
-    def _add_rows(self, table: DataTable[Text], first: int) -> None:
-        """Add rows a few hundred at a time, so that a long table never blocks the keys."""
-        rows = self._rows
-        for at in rows[first : first + _FIRST_ROWS]:
-            table.add_row(*self._row(at), key=str(at))
-        if first + _FIRST_ROWS < len(rows):
-
-            def more() -> None:
-                if rows is self._rows:
-                    self._add_rows(table, first + _FIRST_ROWS)
-
-            self.set_timer(0.01, more)
 
     def _row(self, at: int) -> tuple[Text, ...]:
         assert self._steps is not None
         step = self._steps.steps[at]
+        ran = self._report_step(step.step_id)
         return (
             cell("●" if at in self._selected else " ", "bold cyan"),
             cell(step.step_id),
-            state_cell(self._state(step) or "pending"),
-            cell(step.title or step.reference or "-", longest=30),
+            step_details.state_of(ran) if ran else state_cell(step.status or "pending"),
+            cell(step.title or step.reference or "-"),
             number_cell("-" if step.roi is None else f"{step.roi:g}"),
             number_cell(self._cost(step.step_id)),
-            cell(step.category or "-", longest=20),
-            cell(", ".join(step.tools) or "-", longest=20),
         )
 
     def _cost(self, step_id: str) -> str:
@@ -204,11 +190,13 @@ class StepsScreen(PackScreen):
         chosen = f", {len(self._selected)} selected" if self._selected else ""
         order = f"by {self._sort}{' ↑' if self._reverse else ''}"
         part = f"{len(self._rows)} of " if len(self._rows) != total else ""
-        note = f"{part}{figures.count(total, 'step')} {order}{chosen}"
+        attention = self._run.attention if self._run else ()
+        look = f"; {figures.count(len(attention), 'thing')} to look at" if attention else ""
+        note = f"{part}{figures.count(total, 'step')} {order}{chosen}{look}"
         self.query_one("#steps-note", Static).update(note)
 
     def current_step(self) -> ListedStep | None:
-        row = self.query_one("#steps", DataTable).cursor_row
+        row = self.table.cursor_row
         if self._steps is None or not 0 <= row < len(self._rows):
             return None
         return self._steps.steps[self._rows[row]]
@@ -236,22 +224,22 @@ class StepsScreen(PackScreen):
         self._fill()
 
     def on_input_submitted(self) -> None:
-        self.query_one("#steps", DataTable).focus()
+        self.table.focus()
 
     def action_back(self) -> None:
         field = self.query_one("#filter", Input)
         if self.focused is field or field.value:
             field.value = ""
-            self.query_one("#steps", DataTable).focus()
+            self.table.focus()
         else:
             super().action_back()
 
     def action_select(self) -> None:
-        row = self.query_one("#steps", DataTable).cursor_row
+        row = self.table.cursor_row
         if 0 <= row < len(self._rows):
             self._selected ^= {self._rows[row]}
             self._mark({self._rows[row]})
-            self.query_one("#steps", DataTable).action_cursor_down()
+            self.table.action_cursor_down()
 
     def action_select_all(self) -> None:
         self._selected |= set(self._rows)
@@ -262,11 +250,20 @@ class StepsScreen(PackScreen):
         self._mark(changed)
 
     def _mark(self, changed: set[int]) -> None:
-        table = self.query_one("#steps", DataTable)
-        for at in changed & set(self._rows[: table.row_count]):
-            mark = "●" if at in self._selected else " "
-            table.update_cell(str(at), "mark", cell(mark, "bold cyan"))
+        for row, at in enumerate(self._rows[: self.table.row_count]):
+            if at in changed:
+                mark = "●" if at in self._selected else " "
+                self.table.update_cell(str(row), "mark", cell(mark, "bold cyan"))
         self._show_note(len(self._steps.steps) if self._steps else 0)
+
+    def action_open(self) -> None:
+        """The answer of a step, or what is known of one that has none."""
+        step = self.current_step()
+        ran = self._report_step(step.step_id) if step else None
+        if ran is not None and ran.answers:
+            self.program.open_read(self.pack, step_id=ran.step_id)
+        elif step is not None and self.active_tab != "log":
+            self._pane(self.active_tab).focus()
 
     def action_sort(self) -> None:
         self._sort = SORTS[(SORTS.index(self._sort) + 1) % len(SORTS)]
@@ -353,7 +350,10 @@ class StepsScreen(PackScreen):
         return self.query_one(f"#text-{name}", TextPane)
 
     def _show_content(self, content: StepContent) -> None:
-        self._pane("question").show(step_details.question_text(content))
+        step = self.current_step()
+        question = step.question if step else ""
+        asked = step_details.asked_text(question, step_details.prompts_of(content), content.code)
+        self._pane("question").show(asked)
         self._pane("files").show(step_details.files_text(content))
         self._pane("command").show(step_details.command_text(content))
 

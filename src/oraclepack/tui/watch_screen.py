@@ -11,28 +11,29 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.timer import Timer
-from textual.widgets import DataTable, Header, Static
+from textual.widgets import Footer, Header, Static
 
 from oraclepack.run.accept import accept_outputs
 from oraclepack.run.project_records import ProjectRuns
 from oraclepack.run.run_control import ControlReply, ControlRequest
 from oraclepack.tui.dialogs import ChoiceDialog, LineDialog, StopDialog
 from oraclepack.tui.log_view import LogView
-from oraclepack.tui.pack_screen import PackScreen, keep_cursor
+from oraclepack.tui.pack_screen import PackScreen, Rows
 from oraclepack.tui.screen_text import cell, number_cell, state_cell
 from oraclepack.view.report import figures
 from oraclepack.view.run_status import CallInFlight, RunStatus, StepStatus
 
 EVERY = 0.7
 """Seconds between two looks at a run."""
-COLUMNS = ("Step", "State", "Elapsed", "Attempt", "Cost", "Doing", "Title")
-FLEXIBLE = ("Doing", "Title")
+COLUMNS = ("Step", "State", "Elapsed", "Cost", "Question, and what it does now")
+FLEXIBLE = COLUMNS[-1:]
 
 
 class WatchScreen(PackScreen):
     """A run: states, waits, retries, cost. Leaving this screen does not stop it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "read", "Open", id="watch.open", priority=True),
         Binding("p", "pause", "Pause", id="watch.pause"),
         Binding("k", "stop_step", "Stop step", id="watch.stop_step"),
         Binding("K", "stop_run", "Stop run", id="watch.stop_run"),
@@ -55,16 +56,13 @@ class WatchScreen(PackScreen):
         yield Header(icon="≡")
         yield Static("Reading…", id="watch-note", classes="note", markup=False)
         with Vertical(classes="main wide"):
-            yield DataTable[Text](id="watched", cursor_type="row")
+            yield Rows(COLUMNS, FLEXIBLE, id="watched")
         yield LogView(id="watch-log")
-        yield from self.compose_footer()
+        yield Footer()
 
     def on_mount(self) -> None:
         self.title = f"Run of {Path(self.pack).name}"
-        table = self.query_one("#watched", DataTable)
-        for name in COLUMNS:
-            table.add_column(name, key=name)
-        table.focus()
+        self.query_one("#watched", Rows).focus()
         self.load()
         self._timer = self.set_interval(EVERY, self.load)
 
@@ -79,15 +77,12 @@ class WatchScreen(PackScreen):
         self.status = status
         self.sub_title = status.state
         self.query_one("#watch-note", Static).update(summary(status))
-        table = self.query_one("#watched", DataTable)
         calls = {one.step_id: one for one in status.calls}
-
-        def rows() -> None:
-            for step in status.steps:
-                table.add_row(*step_row(step, calls.get(step.step_id)))
-
+        steps = status.steps
         with self.app.batch_update():
-            keep_cursor(table, rows, FLEXIBLE)
+            self.query_one("#watched", Rows).fill(
+                len(steps), lambda at: step_row(steps[at], calls.get(steps[at].step_id))
+            )
         if not status.alive and self._timer is not None:
             self._timer.pause()
         self._follow()
@@ -96,7 +91,7 @@ class WatchScreen(PackScreen):
         self._follow()
 
     def current_step(self) -> StepStatus | None:
-        row = self.query_one("#watched", DataTable).cursor_row
+        row = self.query_one("#watched", Rows).cursor_row
         steps = self.status.steps if self.status else ()
         return steps[row] if 0 <= row < len(steps) else None
 
@@ -172,20 +167,18 @@ class WatchScreen(PackScreen):
         reason = await self.app.push_screen_wait(LineDialog(question))
         if reason is not None:
             settings = self.program.load_settings(self.pack)
-            pack, run_id, step_id = (
-                self.pack,
-                self.status.run_id if self.status else None,
-                step.step_id,
-            )
+            pack, step_id = self.pack, step.step_id
+            run_id = self.status.run_id if self.status else None
+
+            def accepted(_: object) -> None:
+                self.say(f"step {step_id} is accepted")
+                self.load()
+
             self.start(
                 "accept",
                 lambda: accept_outputs(pack, step_id, settings, reason=reason, run_id=run_id),
-                lambda _: self._after(f"step {step_id} is accepted"),
+                accepted,
             )
-
-    def _after(self, message: str) -> None:
-        self.say(message)
-        self.load()
 
     def action_retry(self) -> None:
         if self.status is not None and self.status.alive:
@@ -194,7 +187,8 @@ class WatchScreen(PackScreen):
         self.program.open_prepare(self.pack)
 
     def action_read(self) -> None:
-        self.program.open_read(self.pack, self.run_name)
+        step = self.current_step()
+        self.program.open_read(self.pack, self.run_name, step.step_id if step else "")
 
     def action_backlog(self) -> None:
         self.program.open_backlog(self.pack, self.run_name)
@@ -213,15 +207,15 @@ def stop_detail(asked: int) -> str:
 
 
 def step_row(step: StepStatus, call: CallInFlight | None) -> tuple[Text, ...]:
-    """A step in the table of a run, as `COLUMNS`."""
+    """A step in the table of a run, as `COLUMNS`: what it does now stands before its title."""
+    now = doing(step, call)
+    attempt = f"attempt {step.attempts}" if step.attempts > 1 else ""
     return (
         cell(step.step_id),
         state_cell(step.state),
         number_cell(figures.duration(step.elapsed_ms) if step.elapsed_ms else "-"),
-        number_cell(step.attempts or "-"),
         number_cell(figures.cost_cell(step.cost)),
-        cell(doing(step, call), longest=60),
-        cell(step.title, longest=60),
+        cell(" · ".join(filter(None, (now, attempt, step.title)))),
     )
 
 
@@ -244,7 +238,7 @@ def doing(step: StepStatus, call: CallInFlight | None) -> str:
     return f"{words}{reason}{detail}{tries}"
 
 
-def summary(status: RunStatus, *, keys: bool = True) -> Text:
+def summary(status: RunStatus) -> Text:
     """A run in a line: state, figures, time left, open questions, with the key for them."""
     done = sum(one.state in {"ok", "accepted"} for one in status.steps)
     failed = sum(one.state == "failed" for one in status.steps)
@@ -255,8 +249,7 @@ def summary(status: RunStatus, *, keys: bool = True) -> Text:
     parts += [f"about {figures.duration(left)} left"] if left is not None else []
     parts += [f"waits for run {status.waiting_for}"] if status.waiting_for else []
     if status.decisions:
-        way = "press d" if keys else "see oraclepack runs show"
-        parts.append(f"{figures.count(len(status.decisions), 'decision')} to make: {way}")
+        parts.append(f"{figures.count(len(status.decisions), 'decision')} to make: press d")
     parts += ["" if status.alive else "no command works on it now"]
     return cell(" · ".join(filter(None, parts)), "bold")
 
