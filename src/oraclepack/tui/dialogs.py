@@ -1,6 +1,6 @@
 """Small windows over a screen: a question, how to stop, a line, a note, a choice, a text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, TypeVar
 
 from rich.text import Text
@@ -46,11 +46,11 @@ class AnswerDialog(Dialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "cancel", "No", id="dialog.no"),
     ]
-    ANSWERS: ClassVar[dict[str, str]] = {}
-    """The buttons by what they answer, each with its key."""
 
-    def __init__(self, question: str, detail: Text | str = "") -> None:
+    def __init__(self, question: str, detail: Text | str, answers: Mapping[str, str]) -> None:
+        """`answers` are the buttons by what they answer, each with its key."""
         super().__init__(question)
+        self._answers = answers
         self._detail = detail if isinstance(detail, Text) else block(detail)
 
     def body(self) -> ComposeResult:
@@ -58,7 +58,7 @@ class AnswerDialog(Dialog[str | None]):
             with VerticalScroll(classes="dialog-text"):
                 yield Static(self._detail, markup=False)
         with Horizontal(classes="buttons"):
-            for answer, label in self.ANSWERS.items():
+            for answer, label in self._answers.items():
                 variant: Literal["error", "primary"] = "error" if answer == "now" else "primary"
                 yield Button(label, id=answer, variant=variant)
             yield Button("No (n)", id="no")
@@ -78,8 +78,7 @@ class ConfirmDialog(AnswerDialog):
     ]
 
     def __init__(self, question: str, detail: Text | str = "", yes: str = "Yes") -> None:
-        super().__init__(question, detail)
-        self.ANSWERS = {"yes": f"{yes} (y)"}  # type: ignore[misc] - the word for this question
+        super().__init__(question, detail, {"yes": f"{yes} (y)"})
 
 
 class StopDialog(AnswerDialog):
@@ -89,7 +88,9 @@ class StopDialog(AnswerDialog):
         Binding("y", "answer('wait')", "Stop", id="dialog.stop"),
         Binding("exclamation_mark", "answer('now')", "Stop now", key_display="!", id="dialog.now"),
     ]
-    ANSWERS: ClassVar[dict[str, str]] = {"wait": "Stop (y)", "now": "Stop now (!)"}
+
+    def __init__(self, question: str, detail: str) -> None:
+        super().__init__(question, detail, {"wait": "Stop (y)", "now": "Stop now (!)"})
 
 
 class LineDialog(Dialog[str | None]):
@@ -172,11 +173,6 @@ class TextDialog(Dialog[None]):
 
 
 DIALOGS = (
-    AnswerDialog,
-    ConfirmDialog,
-    StopDialog,
-    LineDialog,
-    NoteDialog,
-    ChoiceDialog,
-    TextDialog,
+    *(Dialog, AnswerDialog, ConfirmDialog, StopDialog),
+    *(LineDialog, NoteDialog, ChoiceDialog, TextDialog),
 )
