@@ -386,17 +386,16 @@ def _alone() -> frozenset[str]:
 @cache
 def _openings(*, any_language: bool) -> tuple[tuple[Section, re.Pattern[str]], ...]:
     """For each section the beginning of a line that may open it, the longest spelling first."""
-    titles = _titles(any_language=any_language)
-    return tuple(
-        (section, _pattern(title for title, of in titles.items() if of is section))
-        for section in Section
-    )
-
-
-def _pattern(spelled: Iterable[str]) -> re.Pattern[str]:
     # Words may be joined by any punctuation: `Risks / unknowns`.
-    loose = (r"[\W_]+".join(map(re.escape, title.split())) for title in spelled)
-    return re.compile(rf"(?:{'|'.join(loose)})(?!\w)", re.IGNORECASE)
+    loose = [
+        (section, r"[\W_]+".join(map(re.escape, title.split())))
+        for title, section in _titles(any_language=any_language).items()
+    ]
+    choices = {section: "|".join(one for of, one in loose if of is section) for section in Section}
+    return tuple(
+        (section, re.compile(rf"(?:{choice})(?!\w)", re.IGNORECASE))
+        for section, choice in choices.items()
+    )
 
 
 NOTICE = "This is a rehearsal: no model was asked, and nothing here is an answer."

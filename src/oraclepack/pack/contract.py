@@ -249,20 +249,20 @@ def infer(
 
 def _marked(path: str, word: str, line: int | None) -> OutputContract:
     because = f"the step says contract={word}"
-    if word == ContractKind.NONE:
-        return OutputContract(path, ContractKind.NONE, (), because, line)
-    if word == ContractKind.ALL_SECTIONS:
-        return OutputContract(path, ContractKind.ALL_SECTIONS, ALL_SECTIONS, because, line)
-    return OutputContract(path, ContractKind.SINGLE_SECTION, (Section(word),), because, line)
+    if word in set(Section):
+        return OutputContract(path, ContractKind.SINGLE_SECTION, (Section(word),), because, line)
+    kind = ContractKind(word)
+    sections = ALL_SECTIONS if kind is ContractKind.ALL_SECTIONS else ()
+    return OutputContract(path, kind, sections, because, line)
 
 
 def _suffixed(output: DeclaredOutput) -> OutputContract:
-    path, section = output.path, by_suffix(output.path)
-    if section is None:
-        because = "one of several outputs, and its name ends in no section"
-        return OutputContract(path, ContractKind.NONE, (), because, output.line)
-    because = f"one of several outputs, and its name ends in -{section}"
-    return OutputContract(path, ContractKind.BY_SUFFIX, (section,), because, output.line)
+    section = by_suffix(output.path)
+    kind = ContractKind.NONE if section is None else ContractKind.BY_SUFFIX
+    ending = "no section" if section is None else f"-{section}"
+    because = f"one of several outputs, and its name ends in {ending}"
+    sections = () if section is None else (section,)
+    return OutputContract(output.path, kind, sections, because, output.line)
 
 
 def _worded(

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from itertools import count
 from pathlib import PurePosixPath
 
 LONGEST_SLUG = 60
@@ -33,20 +34,9 @@ def output_names(
     used = {name.casefold() for name in names.values()}
     for path in declared:
         if path not in names:
-            names[path] = _free(f"{FOLDER}/{step_id}-{_stem(step_id, title, path)}", used)
+            stem = PurePosixPath(path).stem.removeprefix(f"{step_id}-")
+            base = f"{FOLDER}/{step_id}-{slug(stem) or slug(title) or 'output'}"
+            free = (f"{base}-{number}.md" if number > 1 else f"{base}.md" for number in count(1))
+            names[path] = next(name for name in free if name.casefold() not in used)
             used.add(names[path].casefold())
     return names
-
-
-def _stem(step_id: str, title: str, path: str) -> str:
-    stem = PurePosixPath(path).stem.removeprefix(f"{step_id}-")
-    return slug(stem) or slug(title) or "output"
-
-
-def _free(base: str, existing: Iterable[str]) -> str:
-    used = set(existing)
-    candidate, number = f"{base}.md", 1
-    while candidate.casefold() in used:
-        number += 1
-        candidate = f"{base}-{number}.md"
-    return candidate

@@ -7,7 +7,6 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from oraclepack.pack.model import POLICY, Pack, Step
-from oraclepack.pack.script import SimpleCommand
 from oraclepack.pack.tool_call import ToolCall
 from oraclepack.tools.tool_names import ORACLE
 
@@ -57,11 +56,9 @@ def policy_of(step: Step) -> TreePolicy:
 def disallowed(changed: Iterable[str], allowed: Iterable[str]) -> tuple[str, ...]:
     """The changed paths that no pattern allows; a folder's pattern ends in a slash."""
     patterns = tuple(allowed)
-    return tuple(sorted(path for path in changed if not any(_fits(path, p) for p in patterns)))
-
-
-def _fits(path: str, pattern: str) -> bool:
-    return path.startswith(pattern) if pattern.endswith("/") else fnmatchcase(path, pattern)
+    folders = tuple(one for one in patterns if one.endswith("/"))
+    strange = (path for path in changed if not path.startswith(folders))
+    return tuple(sorted(one for one in strange if not any(fnmatchcase(one, p) for p in patterns)))
 
 
 def _edits(call: ToolCall) -> bool:
@@ -80,10 +77,9 @@ def mutates(pack: Pack) -> bool:
     """
     return any(
         any(call.tool in {"codex", "gemini"} for call in step.calls)
-        or any(map(_moves_head, step.script.commands))
+        or any(
+            command.name == "git" and any(word.value in _MOVING for word in command.words)
+            for command in step.script.commands
+        )
         for step in pack.steps
     )
-
-
-def _moves_head(command: SimpleCommand) -> bool:
-    return command.name == "git" and any(word.value in _MOVING for word in command.words)

@@ -208,7 +208,8 @@ def choose(values: Sequence[str], listing: FileListing) -> Rendering:
     included = [_pattern(value, listing) for value in values if not value.startswith("!")]
     refused = [glob(_pattern(value[1:], listing)) for value in values if value.startswith("!")]
     matches = [glob(pattern) for pattern in included]
-    hidden = any(_names_hidden(pattern) for pattern in included)
+    names = {name for pattern in included for name in pattern.split("/")} - {".", ".."}
+    hidden = any(name.startswith(".") for name in names)
     named = frozenset(normpath(value) for value in values if is_plain(value))
     files: list[str] = []
     notes: list[str] = []
@@ -232,10 +233,6 @@ def _pattern(value: str, listing: FileListing) -> str:
     if value not in listing.directories:
         return path
     return "**/*" if path == "." else f"{path}/**/*"
-
-
-def _names_hidden(pattern: str) -> bool:
-    return any(name.startswith(".") and name not in {".", ".."} for name in pattern.split("/"))
 
 
 def _is_ignored(path: str, listing: FileListing) -> bool:

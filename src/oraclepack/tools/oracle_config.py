@@ -1,8 +1,9 @@
 """Oracle's own files around a call: its home, its config files, the `.env` beside the call."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from io import StringIO
+from itertools import takewhile
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,11 @@ def version_of_oracle(program: str = "") -> str | None:
     path = program or find_program("oracle")
     if path is None:
         return None
-    return _from_package(Path(path)) or _version_output(path)
+    if version := _from_package(Path(path)):
+        return version
+    answer = probe([path, "--version"], timeout=5.0)
+    words = answer.answer.split() if answer.exit_code == 0 else []
+    return next((word for word in words if word[:1].isdigit()), None)
 
 
 def _from_package(program: Path) -> str | None:
@@ -35,12 +40,6 @@ def _from_package(program: Path) -> str | None:
     except (OSError, ValueError):
         return None
     return None
-
-
-def _version_output(program: str) -> str | None:
-    answer = probe([program, "--version"], timeout=5.0)
-    words = answer.answer.split() if answer.exit_code == 0 else []
-    return next((word for word in words if word[:1].isdigit()), None)
 
 
 VARIABLES = (
@@ -176,16 +175,10 @@ def _user_home(env: Mapping[str, str]) -> Path:
 
 def _project_configs(cwd: Path, env: Mapping[str, str]) -> list[Path]:
     """From the working directory up to the user's home, the nearest last: it wins."""
-    usual = oracle_home(env) / _CONFIG
-    configs = [folder / _PROJECT_CONFIG for folder in _upwards(cwd, _user_home(env))]
+    usual, home = oracle_home(env) / _CONFIG, _user_home(env)
+    upwards = takewhile(lambda folder: folder != home, (cwd, *cwd.parents))
+    configs = [folder / _PROJECT_CONFIG for folder in upwards]
     return [path for path in reversed(configs) if path != usual and path.is_file()]
-
-
-def _upwards(cwd: Path, home: Path) -> Iterator[Path]:
-    for folder in (cwd, *cwd.parents):
-        if folder == home:
-            return
-        yield folder
 
 
 def read_dotenv(cwd: Path) -> dict[str, str]:

@@ -169,7 +169,7 @@ def _whole_words(text: str) -> str:
 def classify(out: str, err: str, record: SessionRecord | None = None) -> Failure:
     """The failure in what a tool said on stdout and stderr, and in its session record."""
     words = _words(out, err, record)
-    reason = record.reason if record else _reason_in(out)
+    reason = record.reason if record else "".join(_REASON.findall(out)[-1:])
     category = record.category if record else ""
     message = _message(out, err, record)
     for row, text in patterns():
@@ -220,17 +220,13 @@ def _words(out: str, err: str, record: SessionRecord | None) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _reason_in(out: str) -> str:
-    reasons = _REASON.findall(out)
-    return reasons[-1] if reasons else ""
-
-
 def _message(out: str, err: str, record: SessionRecord | None) -> str:
     if record is not None and record.error_message:
         return _short(record.error_message)
-    candidates = (_after_error(out), last_words(err), crash_line(_before_answer(out)))
-    message = next((text for text in candidates if text), None)
-    return _short(message or _last_line(out) or "the tool gave no reason")
+    _, *errors = _ERROR.split(out)
+    after_error = errors[-1].partition("\n")[0].strip() if errors else ""
+    message = after_error or last_words(err) or crash_line(_before_answer(out)) or _last_line(out)
+    return _short(message or "the tool gave no reason")
 
 
 def last_words(text: str) -> str:
@@ -243,11 +239,6 @@ def last_words(text: str) -> str:
 
 def _before_answer(out: str) -> str:
     return out.partition("\nAnswer:\n")[0]
-
-
-def _after_error(out: str) -> str:
-    parts = _ERROR.split(out)
-    return parts[-1].split("\n")[0].strip() if len(parts) > 1 else ""
 
 
 def _last_line(text: str) -> str:

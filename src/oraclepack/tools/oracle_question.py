@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from oraclepack.tools.argv import FlagUse, ParsedArgv, split_list
+from oraclepack.tools.argv import ParsedArgv, split_list
 from oraclepack.tools.flag_tables import Effect, Role
 
 STDIN = "-"
@@ -54,11 +54,17 @@ def reads_stdin(parsed: ParsedArgv, argv: Sequence[str]) -> bool:
 def read_question(parsed: ParsedArgv, argv: Sequence[str], stdin: str = "") -> OracleQuestion:
     """The question of a call; `stdin` is what `-p -` would read."""
     raw = _raw_prompt(parsed, argv)
-    models = _models(parsed)
+    named = parsed.last("--models")
+    models = split_list(named.spec, named.value) if named and named.value else ()
+    attached = (
+        piece
+        for use in parsed.with_role(Role.ATTACHMENT)
+        for piece in split_list(use.spec, use.value or "")
+    )
     single = models[0] if len(models) == 1 else _value(parsed, "--model")
     return OracleQuestion(
         prompt=(stdin if raw == STDIN else raw).strip(),
-        files=_files(parsed),
+        files=tuple(dict.fromkeys(attached)),
         output=_value(parsed, "--write-output"),
         model=None if len(models) > 1 else single,
         models=models if len(models) > 1 else (),
@@ -94,30 +100,13 @@ def _value(parsed: ParsedArgv, name: str) -> str | None:
     return use.value if use else None
 
 
-def _models(parsed: ParsedArgv) -> tuple[str, ...]:
-    use = parsed.last("--models")
-    return split_list(use.spec, use.value) if use and use.value else ()
-
-
-def _files(parsed: ParsedArgv) -> tuple[str, ...]:
-    values = [
-        piece
-        for use in parsed.with_role(Role.ATTACHMENT)
-        for piece in split_list(use.spec, use.value or "")
-    ]
-    return tuple(dict.fromkeys(values))
-
-
 def _answer_flags(parsed: ParsedArgv) -> dict[str, tuple[str, ...]]:
     flags: dict[str, tuple[str, ...]] = {}
     for use in parsed.flags:
         if use.spec.effect is not Effect.ANSWER or use.name in _OWN_PARTS:
             continue
-        before = flags.get(use.name, ()) if _repeats(use) else ()
+        # Of these all values count, not only the last one.
+        repeats = use.spec.variadic or use.name == "--browser-follow-up"
+        before = flags.get(use.name, ()) if repeats else ()
         flags[use.name] = (*before, "" if use.value is None else use.value)
     return flags
-
-
-def _repeats(use: FlagUse) -> bool:
-    """All values count, not only the last one."""
-    return use.spec.variadic or use.name == "--browser-follow-up"

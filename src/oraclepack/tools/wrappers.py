@@ -109,11 +109,20 @@ def unwrap(command: Sequence[ArgvWord]) -> UnwrappedCommand | None:
     while at < len(words) and (name := words[at]) is not None:
         base = name.rpartition("/")[2]
         if base in _WRAPPERS:
-            own = _own_words(words, at + 1, _WRAPPERS[base])
+            wrapper = _WRAPPERS[base]
+            own = _own_words(words, at + 1, wrapper)
             if own is None:
                 return None
-            at, unwrapped = own.end, _unwrapped(base, own, unwrapped)
             names.append(base)
+            at, unwrapped = (
+                own.end,
+                replace(
+                    unwrapped,
+                    script_at=own.value_at("-S", "--split-string") if base == "env" else None,
+                    escapes=unwrapped.escapes or wrapper.escapes or _escape(base, own),
+                    more_arguments=unwrapped.more_arguments or wrapper.adds_arguments,
+                ),
+            )
             if unwrapped.script_at is not None:
                 return replace(unwrapped, wrappers=tuple(names))
         else:
@@ -126,16 +135,6 @@ def _known(word: ArgvWord) -> str | None:
     if isinstance(word, PartialWord):
         return word.text if "=" in word.text else None
     return word
-
-
-def _unwrapped(base: str, own: "_WrapperOptions", unwrapped: UnwrappedCommand) -> UnwrappedCommand:
-    wrapper = _WRAPPERS[base]
-    return replace(
-        unwrapped,
-        script_at=own.value_at("-S", "--split-string") if base == "env" else None,
-        escapes=unwrapped.escapes or wrapper.escapes or _escape(base, own),
-        more_arguments=unwrapped.more_arguments or wrapper.adds_arguments,
-    )
 
 
 def _without_wrapper(
