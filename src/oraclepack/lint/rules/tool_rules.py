@@ -21,6 +21,8 @@ from oraclepack.tools.wrappers import PACKAGE_RUNNERS
 _EARLY = {"head": (), "grep": ("-q", "-m", "--quiet", "--max-count")}
 """Programs that stop reading before the end, and the flags that make them do so."""
 _PIPE = re.compile(r"\s*(?:\d?>&\d\s*)?\|&?\s*")
+_TYPOGRAPHIC = frozenset("–—“”‘’")
+"""What a word processor makes of hyphens and quotes."""
 _PLACEHOLDER = re.compile(r"\{\{\s*[\w.-]+\s*\}\}")
 _OPENED = re.compile(r"[\w.-]+\s*\}\}")
 EDITORS = frozenset({"vi", "vim", "nvim", "nano", "pico", "emacs", "less", "more"})
@@ -232,7 +234,14 @@ def refused_argument(subject: Subject) -> Iterator[Problem]:
             for problem in call.parsed.problems:
                 message, hint = _refusal(call, problem)
                 yield Problem(call.argv[problem.at].span, message, hint, step=step.id)
-            for word in [call.argv[at] for at in call.parsed.excess[:1]]:
+            odd = next((word for word in call.operands if word.source[:1] in _TYPOGRAPHIC), None)
+            if odd is not None:
+                message = (
+                    f"{odd.display_text} begins with {odd.source[0]}, which is no sign of bash"
+                )
+                hint = "write a plain hyphen or plain quotes in its place"
+                yield Problem(odd.span, message, hint, step=step.id)
+            for word in [call.argv[at] for at in call.parsed.excess[:1] if odd is None]:
                 message = f"{call.tool} takes no further word here: {word.display_text}"
                 yield Problem(word.span, message, "quote the question as one word", step=step.id)
 
