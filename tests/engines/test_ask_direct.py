@@ -11,7 +11,13 @@ import pytest
 from msgspec.structs import replace
 
 from oraclepack.engines.dialects import Dialect, Layout
-from oraclepack.engines.direct import KEY_VARIABLE, REQUEST, DirectRequest, SentFile, direct_argv
+from oraclepack.engines.direct_request import (
+    KEY_VARIABLE,
+    REQUEST,
+    DirectRequest,
+    SentFile,
+    direct_argv,
+)
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.tools.oracle_failures import FailureClass, classify
 from oraclepack.tools.oracle_sessions import OracleSessions, printed_ids

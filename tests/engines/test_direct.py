@@ -3,7 +3,7 @@
 import pytest
 
 from oraclepack.engines.dialects import Dialect
-from oraclepack.engines.direct import DirectRequest, direct_request
+from oraclepack.engines.direct_request import DirectRequest, direct_request
 from oraclepack.errors import Refusal
 from oraclepack.tools.argv import parse_argv
 from oraclepack.tools.flag_tables import table_of

@@ -38,7 +38,6 @@ from oraclepack.tools.oracle_question import (
 )
 from oraclepack.tools.providers import (
     BROWSER,
-    api_route,
     environment_of,
     limit_name,
     model_of,
@@ -97,7 +96,7 @@ def _understand(
     route = None
     if provider != BROWSER:
         environment = environment_of(around, call.made.env)
-        route = api_route(asked, resolve_model(model) or "", around, environment)
+        route = call.engine.route(asked, resolve_model(model) or "", around, environment)
     call.argv = argv
     call.provider = provider
     call.limit = limit_name(asked, provider)

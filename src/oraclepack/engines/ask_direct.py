@@ -26,7 +26,7 @@ from oraclepack.engines.dialects import (
     path_of,
     read_reply,
 )
-from oraclepack.engines.direct import KEY_VARIABLE, DirectRequest
+from oraclepack.engines.direct_request import KEY_VARIABLE, DirectRequest
 from oraclepack.engines.responses import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
@@ -38,7 +38,7 @@ from oraclepack.engines.responses import (
 from oraclepack.system import clock, files
 from oraclepack.system.digests import canonical_file, sha256_bytes
 from oraclepack.system.path_jail import read_content
-from oraclepack.tools.oracle_sessions import UNKNOWN
+from oraclepack.tools.oracle_sessions import RECORDS, UNKNOWN
 from oraclepack.tools.usage import Usage
 
 _CREATE_SECONDS = 120.0
@@ -79,7 +79,7 @@ class _Session:
     """What is printed and recorded about the question."""
 
     def __init__(self, request: DirectRequest, folder: Path) -> None:
-        self._place = folder / "sessions" / request.session / "meta.json"
+        self._place = folder / RECORDS / request.session / "meta.json"
         self._meta: dict[str, Any] = {
             "id": request.session,
             "status": "running",

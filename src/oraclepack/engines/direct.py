@@ -1,184 +1,103 @@
 """The engine `direct`: a call of oracle is asked by ourselves over HTTP, without Node.
 
-The request is a file in the folder of the call; `ask_direct.py` is the program that sends it. It
-prints and records what oracle would, so that a call is gated, waited for, adopted and judged in
-the same way whichever program asks.
+`ask_direct.py` is the program that sends the question. It prints and records what oracle would, so
+that a try is gated, waited for, found again and judged as one of oracle.
 """
 
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
-from oraclepack.engines import http
-from oraclepack.engines.dialects import Dialect, Layout
-from oraclepack.errors import Refusal
-from oraclepack.tools.oracle_config import OracleContext
-from oraclepack.tools.oracle_models import api_name
-from oraclepack.tools.oracle_question import OracleQuestion
-from oraclepack.tools.providers import (
-    AZURE,
-    COMPATIBLE,
-    OPENROUTER,
-    ApiRoute,
-    config_of,
-    last_flag,
-    vendor_of,
+from oraclepack.engines.dialects import Dialect
+from oraclepack.engines.direct_request import (
+    KEY_VARIABLE,
+    REQUEST,
+    DirectRequest,
+    SentFile,
+    direct_argv,
+    direct_request,
 )
+from oraclepack.engines.engine import Caller, Ended, ToolRun, Try
+from oraclepack.engines.oracle import OracleEngine
+from oraclepack.engines.rehearsal import chosen_files
+from oraclepack.errors import Refusal
+from oraclepack.system import files
+from oraclepack.tools.oracle_attachments import AttachedFile
+from oraclepack.tools.oracle_config import OracleContext
+from oraclepack.tools.oracle_failures import Failure, FailureClass
+from oraclepack.tools.oracle_models import resolve_model
+from oraclepack.tools.oracle_question import OracleQuestion
+from oraclepack.tools.providers import ApiRoute, api_route
+from oraclepack.tools.tool_names import ORACLE
 
-KEY_VARIABLE = "ORACLEPACK_DIRECT_KEY"
-"""Carries the provider's key to the program that asks; the key is written nowhere."""
-REQUEST = "request.json"
-_PROGRAM = "oraclepack.engines.ask_direct"
-
-_ANTHROPIC, _GOOGLE, _XAI = "anthropic", "google", "xai"
-_ADDRESSES = {
-    _ANTHROPIC: ("ANTHROPIC_BASE_URL", "https://api.anthropic.com/v1"),
-    _GOOGLE: ("GEMINI_BASE_URL", "https://generativelanguage.googleapis.com/v1beta"),
-    OPENROUTER: ("OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1"),
-}
-"""The variable of the user's environment that names another address, and the usual one."""
-_NEEDS_BROWSER = "it is a matter of the browser"
-REFUSED = {
-    "--followup": "a conversation is continued by oracle alone",
-    "--followup-model": "a conversation is continued by oracle alone",
-    "--exec-session": "a stored session is oracle's own",
-    "--generate-image": _NEEDS_BROWSER,
-    "--edit-image": _NEEDS_BROWSER,
-    "--aspect": _NEEDS_BROWSER,
-    "--youtube": _NEEDS_BROWSER,
-    "--browser-follow-up": _NEEDS_BROWSER,
-    "--browser-research": _NEEDS_BROWSER,
-    "--remote-host": "it is another machine's oracle",
-    "--max-file-size-bytes": "the limit for a file is 1 MB",
-}
-"""Flags of oracle that change an answer and mean nothing here, and why.
-
-What only steers the browser, logging or time limits is ignored.
-"""
-_EFFORTS = {
-    "gpt-6-astra": "xhigh",
-    "gpt-5.6": "xhigh",
-    "gpt-5.6-sol": "xhigh",
-    "gpt-5.5-pro": "xhigh",
-    "gpt-5.5": "xhigh",
-    "gpt-5.4-pro": "xhigh",
-    "gpt-5.4": "xhigh",
-    "gpt-5.2-pro": "xhigh",
-    "gpt-5.2": "xhigh",
-    "gpt-5.1": "high",
-}
-"""What oracle asks for where the call does not say; other models get none."""
-_NEWER_SEARCH = frozenset({"gpt-6-astra", "grok-4.1"})
+_LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
-class SentFile(msgspec.Struct, frozen=True):
-    """An attached file, and what was in it when the key of the question was made."""
-
-    path: str
-    """From the working directory of the call."""
-    sha256: str
-
-
-class DirectRequest(msgspec.Struct, frozen=True):
-    """A question with where it goes and where its answer is written."""
-
-    dialect: Dialect
-    address: str
-    """Without what is of the API itself, such as `/responses`."""
-    model: str
-    prompt: str
-    output: str
-    """The private path of the call."""
-    session: str
-    """A name that is printed and recorded."""
-    files: tuple[SentFile, ...] = ()
-    layout: Layout = Layout.FILES_FIRST
-    search: str = ""
-    effort: str = ""
-    mode: str = ""
-    max_output: int | None = None
-    background: bool = False
-    is_native: bool = True
-    """The provider's own address; elsewhere `/responses` may not be served."""
-    seconds: float = 7200.0
+def direct_route(
+    question: OracleQuestion, model: str, around: OracleContext, environment: Mapping[str, str]
+) -> ApiRoute:
+    """As oracle's, with the address at which a response can be asked for again."""
+    route = api_route(question, model, around, environment)
+    request = direct_request(question, model, route, around, environment)
+    address = "" if isinstance(request, Refusal) or not request.background else request.address
+    return replace(route, responses=address)
 
 
-def direct_request(
-    question: OracleQuestion,
-    model: str,
-    route: ApiRoute,
-    around: OracleContext,
-    environment: Mapping[str, str],
-) -> DirectRequest | Refusal:
-    """The request for a question to one model, whose name oracle has resolved.
+class DirectEngine(OracleEngine):
+    """An `Engine`: one request, sent by a program of ours in a process of its own."""
 
-    Its files, its place and its time limit are not known here.
-    """
-    for flag, why in REFUSED.items():
-        if flag in question.flags:
-            return Refusal(f"{flag} is not for --engine direct: {why}", subject=flag)
-    dialect, address = _where(question, model, route, around, environment)
-    if not http.is_safe_address(address):
-        return Refusal(f"no key is sent to {address}: it must be an https address")
-    deployment = last_flag(question, "--azure-deployment")
-    is_responses = dialect is Dialect.RESPONSES
-    limit = last_flag(question, "--max-output") or ""
-    effort = last_flag(question, "--reasoning-effort") or _EFFORTS.get(model, "")
-    return DirectRequest(
-        dialect=dialect,
-        address=address.rstrip("/"),
-        model=(deployment if route.provider == AZURE else None) or api_name(model),
-        prompt=question.prompt,
-        output="",
-        session="",
-        search=_search(question, model),
-        effort=effort if is_responses or dialect is Dialect.CHAT else "",
-        mode=(last_flag(question, "--reasoning-mode") or "") if is_responses else "",
-        max_output=int(limit) if limit.isdecimal() else None,
-        background=is_responses and route.provider != _XAI,
-        is_native=route.provider == AZURE or address == route.responses,
+    route = staticmethod(direct_route)
+
+    def read_files(self, caller: Caller) -> Sequence[AttachedFile] | Refusal:
+        """Patterns are read by oracle's rules, as in a rehearsal: oracle need not be there."""
+        return chosen_files(caller)
+
+    def ask(self, caller: Caller, once: Try) -> Ended:
+        """Not without a key, which costs nothing to find out."""
+        question, request = caller.question, asked_by(caller, once)
+        is_local = (
+            isinstance(request, DirectRequest) and urlsplit(request.address).hostname in _LOCAL
+        )
+        if question.api_key or is_local or question.route is None or isinstance(request, Refusal):
+            return super().ask(caller, once)
+        message = f"there is no key for {request.address}: set {' or '.join(question.route.keys)}"
+        return Ended(failure=Failure("AUTH", FailureClass.FINAL, message), exit_code=1)
+
+    def order(self, caller: Caller, once: Try) -> ToolRun | Refusal:
+        """Write the request down; the program that sends it."""
+        request = asked_by(caller, once)
+        if isinstance(request, Refusal):
+            return request
+        files.write_atomic(
+            once.folder.path / REQUEST, msgspec.json.encode(request), mode=files.PRIVATE_FILE
+        )
+        program, *words = direct_argv(once.folder.path)
+        question = caller.question
+        env = {**question.env, KEY_VARIABLE: question.api_key}
+        return ToolRun(ORACLE, tuple(words), question.cwd, env, program=program)
+
+
+def asked_by(caller: Caller, once: Try) -> DirectRequest | Refusal:
+    """The request of a try."""
+    question = caller.question
+    if question.route is None or question.output is None:
+        return Refusal("--engine direct needs --write-output, and asks over an API only")
+    request = direct_request(
+        question.asked,
+        resolve_model(question.model) or "",
+        question.route,
+        question.around,
+        question.environment,
     )
-
-
-def direct_argv(folder: Path) -> tuple[str, ...]:
-    """The program that sends the request in a folder; no variable changes what it runs."""
-    return (sys.executable, "-I", "-m", _PROGRAM, str(folder / REQUEST))
-
-
-def _where(
-    question: OracleQuestion,
-    model: str,
-    route: ApiRoute,
-    around: OracleContext,
-    environment: Mapping[str, str],
-) -> tuple[Dialect, str]:
-    """The API and the address. A pack's `--base-url` means OpenAI-compatible chat."""
-    by_flag = last_flag(question, "--base-url")
-    by_config = config_of(around).get("apiBaseUrl")
-    named = by_flag or (by_config if isinstance(by_config, str) else "")
-    if named:
-        return Dialect.CHAT, named
-    vendor = vendor_of(model)
-    is_elsewhere = route.provider == COMPATIBLE and vendor in _ADDRESSES
-    provider = vendor if is_elsewhere else route.provider
-    if provider not in _ADDRESSES:
-        address = route.responses or environment.get("OPENAI_BASE_URL", "")
-        return Dialect.RESPONSES, address.strip()
-    variable, usual = _ADDRESSES[provider]
-    address = environment.get(variable, "").strip() or usual
-    if provider == _ANTHROPIC:
-        bare = address.rstrip("/")
-        return Dialect.MESSAGES, bare if bare.endswith("/v1") else f"{bare}/v1"
-    return (Dialect.GEMINI if provider == _GOOGLE else Dialect.CHAT), address
-
-
-def _search(question: OracleQuestion, model: str) -> str:
-    """The tool for searching the web that oracle sends; empty where it sends none."""
-    wanted: Sequence[str] = question.flags.get("--search", ())
-    if wanted and wanted[-1].strip().lower() in {"off", "false", "no", "0"}:
-        return ""
-    if model.startswith("claude"):
-        return ""
-    return "web_search" if model in _NEWER_SEARCH else "web_search_preview"
+    if isinstance(request, Refusal):
+        return request
+    return replace(
+        request,
+        output=str(once.folder.place(question.output)),
+        session=once.folder.path.name,
+        files=tuple(SentFile(path, sha256) for path, sha256 in question.attached),
+        seconds=once.timeout or request.seconds,
+        background=request.background and request.dialect is Dialect.RESPONSES,
+    )

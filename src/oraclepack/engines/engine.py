@@ -35,9 +35,10 @@ TAIL_BYTES = 64_000
 
 
 class ToolRun(msgspec.Struct, frozen=True):
-    """A request to start the real tool once."""
+    """A request to start a program once."""
 
     tool: str
+    """The name by which it is looked for, or the tool that a program of ours stands for."""
     argv: tuple[str, ...]
     cwd: str
     env: Mapping[str, str]
@@ -263,6 +264,16 @@ class Engine(Protocol):
 
     is_paid: bool
     """Answers cost money: they are looked for, claimed, limited and kept."""
+
+    def route(
+        self,
+        asked: OracleQuestion,
+        model: str,
+        around: OracleContext,
+        environment: Mapping[str, str],
+        /,
+    ) -> ApiRoute:
+        """Where a question goes over an API; `model` is the name that oracle has resolved."""
 
     def read_files(self, caller: Caller, /) -> Sequence[AttachedFile] | Refusal:
         """The files that the question attaches, as this engine would send them."""

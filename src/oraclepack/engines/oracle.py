@@ -56,6 +56,7 @@ from oraclepack.tools.oracle_attachments import (
 from oraclepack.tools.oracle_config import oracle_home
 from oraclepack.tools.oracle_failures import Failure, FailureClass
 from oraclepack.tools.oracle_sessions import (
+    RECORDS,
     UNFINISHED,
     OracleSessions,
     PrintedIds,
@@ -64,6 +65,7 @@ from oraclepack.tools.oracle_sessions import (
     printed_ids,
     worker_is_alive,
 )
+from oraclepack.tools.providers import api_route
 from oraclepack.tools.tool_names import ORACLE
 
 _RENDER_PATIENCE = 120.0
@@ -79,6 +81,7 @@ class OracleEngine:
     """An `Engine`: oracle as its user has installed it."""
 
     is_paid = True
+    route = staticmethod(api_route)
 
     def read_files(self, caller: Caller) -> Sequence[AttachedFile] | Refusal:
         """Literal files are read here; what patterns and directories mean, oracle itself says."""
@@ -437,7 +440,7 @@ def _ended(caller: Caller, folder: TryFolder, end: ToolEnd, record: SessionRecor
 
 def _sessions(caller: Caller, folder: TryFolder | None = None) -> OracleSessions:
     """Where a try has its session record: with a program of ours its own folder, else oracle's."""
-    is_ours = folder is not None and (folder.path / "sessions").is_dir()
+    is_ours = folder is not None and (folder.path / RECORDS).is_dir()
     return OracleSessions(folder.path if folder and is_ours else oracle_home(caller.question.env))
 
 

@@ -27,6 +27,7 @@ from oraclepack.tools.oracle_attachments import (
 )
 from oraclepack.tools.oracle_failures import classify
 from oraclepack.tools.oracle_question import OracleQuestion
+from oraclepack.tools.providers import api_route
 from oraclepack.tools.tool_names import ORACLE, FlagFault
 from oraclepack.tools.usage import numbered_tokens, text_tokens
 
@@ -52,6 +53,7 @@ class RehearsalEngine:
     """An `Engine` that checks a call as the real tool would, and answers it itself."""
 
     is_paid = False
+    route = staticmethod(api_route)
 
     def read_files(self, caller: Caller) -> Sequence[AttachedFile] | Refusal:
         return chosen_files(caller)

@@ -63,11 +63,19 @@ def overrides_of(settings: Settings, pack: Pack) -> Overrides:
     flags = [*settings[cs.ORACLE_FLAG]]
     if engine in {"api", "browser"}:
         flags.append(f"--engine={engine}")
+    elif engine == cs.DIRECT:
+        flags.append("--engine=api")
     page = _chatgpt_page(settings)
     if page:
         flags.append(f"--chatgpt-url={page}")
     per_step = settings[cs.OVERRIDE]
     return read_overrides(table_of(ORACLE), flags, per_step, [step.id for step in pack.steps])
+
+
+def _engine(settings: Settings) -> str:
+    """The name of the engine that makes the calls: oracle has two of its own."""
+    chosen = settings[cs.ENGINE]
+    return chosen if chosen in {cs.DIRECT, cs.REHEARSAL} else ORACLE
 
 
 def _chatgpt_page(settings: Settings) -> str:
@@ -90,7 +98,7 @@ def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOption
     unknown = OnUnknown(settings[cs.ON_UNKNOWN])
     return CallOptions(
         overrides=overrides_of(settings, pack),
-        engine=cs.REHEARSAL if is_rehearsal(settings[cs.ENGINE]) else ORACLE,
+        engine=_engine(settings),
         use_cache=settings[cs.CACHE],
         user_answers=settings[cs.ANSWERS] == "user",
         refresh=settings[cs.REFRESH],

@@ -36,13 +36,16 @@ from oraclepack.tools.prices import TokenPrice
 
 REHEARSAL = "rehearsal"
 """The engine with which oraclepack answers calls itself; also the provider of these answers."""
+DIRECT = "direct"
+"""The engine that asks over HTTP, without oracle."""
 
 ENGINE = Setting(
     "engine",
-    Choice(("pack", "api", "browser", REHEARSAL)),
+    Choice(("pack", "api", "browser", DIRECT, REHEARSAL)),
     "pack",
-    "What answers: the pack's own choice, oracle's api or browser, or a free rehearsal.",
-    project=ranked(("pack", "api", "browser"), (REHEARSAL,)),
+    "What answers: the pack's own choice, oracle's api or browser, direct over HTTP without "
+    "oracle, or a free rehearsal.",
+    project=ranked(("pack", "api", "browser", DIRECT), (REHEARSAL,)),
 )
 ORACLE_BIN = Setting(
     "oracle_bin",

@@ -106,6 +106,8 @@ def read_record(data: bytes) -> SessionRecord | None:
     )
 
 
+RECORDS = "sessions"
+"""The folder of the records in a home of oracle."""
 _META, _LOG = "meta.json", "output.log"
 _LONGEST_LOG = 16_000_000
 
@@ -116,7 +118,7 @@ class OracleSessions:
     """The sessions in one home of oracle. Reads only; what is half written is not there yet."""
 
     def __init__(self, home: Path) -> None:
-        self._folder = home / "sessions"
+        self._folder = home / RECORDS
 
     def record(self, session_id: str) -> SessionRecord | None:
         """One session by its name, which may come from a tool's own words."""

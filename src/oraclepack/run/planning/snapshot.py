@@ -16,6 +16,7 @@ from oraclepack.run.planning.planner import (
 from oraclepack.run.recorded_files import present_outputs
 from oraclepack.run.request import RunRequest
 from oraclepack.run.revise import checked
+from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.system.environment import environment
 from oraclepack.system.path_jail import hashes_of
@@ -37,7 +38,7 @@ def take_snapshot(request: RunRequest, run: RunDir, state: RunState) -> DiskSnap
         outputs=hashes_of(run.path, needed.outputs),
         declared=declared,
         attached=hashes_of(root, needed.attached),
-        missing_tools=missing_tools(pack) - answered - ({ORACLE} if request.oracle_bin else set()),
+        missing_tools=missing_tools(pack) - answered - _not_needed(request),
         checked=_checked(request, run, state, declared),
         answered=answered,
         lacks_space="" if ORACLE in answered else lacks_space(environment()),
@@ -45,6 +46,12 @@ def take_snapshot(request: RunRequest, run: RunDir, state: RunState) -> DiskSnap
         if request.settings[rs.VALIDATE] and not request.is_rehearsal
         else frozenset(),
     )
+
+
+def _not_needed(request: RunRequest) -> frozenset[str]:
+    """Tools that need not be on PATH: the user named oracle, or nothing is asked through it."""
+    is_direct = request.settings[cs.ENGINE] == cs.DIRECT
+    return frozenset({ORACLE} if request.oracle_bin or is_direct else ())
 
 
 def _missing(root: Path, paths: Iterable[str]) -> frozenset[str]:
