@@ -38,7 +38,7 @@ from oraclepack.store.spending import (
 )
 from oraclepack.system.printable import readable
 from oraclepack.tools.oracle_models import input_limit, output_limit, resolve_model
-from oraclepack.tools.prices import TokenPrice, price_of
+from oraclepack.tools.prices import CENT_FRACTION, TokenPrice, price_of
 from oraclepack.tools.providers import BROWSER
 from oraclepack.tools.usage import Usage
 
@@ -81,6 +81,11 @@ class WorstCase(msgspec.Struct, frozen=True):
     """Whose price is not known: a model or a tool."""
     basis: str = ""
     """What it is computed from, for the message."""
+
+    def part(self, of: Decimal) -> "WorstCase":
+        """The same where a provider takes only a part of the usual price."""
+        cost = (self.spending.cost * of).quantize(CENT_FRACTION)
+        return replace(self, spending=replace(self.spending, cost=cost))
 
 
 class CommandLedger:

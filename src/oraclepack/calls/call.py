@@ -21,7 +21,7 @@ from oraclepack.engines.table import ENGINES
 from oraclepack.engines.try_folder import TryFolder
 from oraclepack.errors import ExitCode, OraclePackError, Refusal, StepError
 from oraclepack.journal import events as j
-from oraclepack.journal.blobs import keep_blob
+from oraclepack.journal.blobs import keep_blob, read_blob
 from oraclepack.journal.statuses import (
     INTERRUPTED,
     Cache,
@@ -31,7 +31,7 @@ from oraclepack.journal.statuses import (
     QuestionSize,
     Wait,
 )
-from oraclepack.journal.step_state import StepState
+from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.pack.answer_sections import Section, is_rehearsed, missing_sections
 from oraclepack.pack.contract import OutputContract, contracts_of
 from oraclepack.pack.model import Step
@@ -159,6 +159,22 @@ class Call:
     def step_state(self) -> StepState:
         """The step as the journal knows it."""
         return self.context.journal.state.step(self.step)
+
+    @property
+    def is_in_asking_step(self) -> bool:
+        return self.context.only_asks(self.step)
+
+    def batch_of(self, row: str) -> j.BatchNoted | None:
+        batches = self.context.journal.state.batches.values()
+        return next((noted for noted in batches if row in noted.rows), None)
+
+    def blob(self, sha256: str) -> bytes | None:
+        return read_blob(self.context.run_dir, sha256)
+
+    def has_made(self, earlier: Invocation) -> bool:
+        made = earlier.intent
+        own = self.context.journal.state.step(made.step).invocations if made else ()
+        return any(one.intent == made for one in own)
 
     @property
     def is_cancelled(self) -> bool:

@@ -167,6 +167,8 @@ class CallContext(msgspec.Struct, frozen=True):
     """Where questions to a person wait for an answer from elsewhere."""
     is_paused: Callable[[], bool] = lambda: False
     """The run was paused: what runs goes on, no tool is started."""
+    only_asks: Callable[[str], bool] = lambda _: False
+    """Whether a step asks questions and does nothing else."""
     cancels: Callable[[str], bool] = lambda _: False
     """Whether a step is to be stopped with `runs stop --now`, which cancels at providers, too."""
     shared: SharedCallState = msgspec.field(default_factory=SharedCallState)

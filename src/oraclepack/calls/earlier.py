@@ -13,11 +13,13 @@ from oraclepack.calls.budget import settle_call
 from oraclepack.calls.call import RETRY, STOPPED, STOPPED_EXIT, Call
 from oraclepack.calls.context import CallContext, OnUnknown
 from oraclepack.calls.waiting import settle_unkeyed
-from oraclepack.engines.engine import Answer, GivenUp, Over, Pending, Unknown
+from oraclepack.engines.engine import Answer, Engine, GivenUp, Over, Pending, Unknown
+from oraclepack.engines.table import ENGINES
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import AWAITED, CRASHED, UNDECIDED, UNMET, OutputRetry
 from oraclepack.journal.step_state import Invocation
+from oraclepack.settings.call_settings import BATCH
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.machine import ProcessLocation, process_location, this_machine
 from oraclepack.tools.oracle_sessions import SessionRecord
@@ -39,11 +41,11 @@ def adopt(call: Call) -> tuple[Answer, Invocation] | Blocked | None:
     """The answer of a call that was cut off, and the call; those without one are closed."""
     for earlier in open_calls(call):
         if call.claim.open_call is None and _is_known_to_have_ended(call.context, earlier):
-            close(call, earlier, call.engine.find(call, earlier).record)
+            close(call, earlier, _engine_of(call, earlier).find(call, earlier).record)
             continue
         intent = earlier.intent
         call.be_patient()
-        match call.engine.settle(call, earlier):
+        match _engine_of(call, earlier).settle(call, earlier):
             case Answer() as answer:
                 return answer, earlier
             case GivenUp():
@@ -54,13 +56,19 @@ def adopt(call: Call) -> tuple[Answer, Invocation] | Blocked | None:
                 decided = _decided(call, name, intent.at if intent else "", reason)
                 if isinstance(decided, Blocked):
                     return decided
-                close(call, earlier, call.engine.find(call, earlier).record)
+                close(call, earlier, _engine_of(call, earlier).find(call, earlier).record)
                 call.force, call.because = True, call.because or decided
             case Over(force=force, verdict=verdict):
                 why = f"its provider says: {verdict.message}" if verdict else ""
-                close(call, earlier, call.engine.find(call, earlier).record, why)
+                close(call, earlier, _engine_of(call, earlier).find(call, earlier).record, why)
                 call.force, call.because = call.force or force, call.because or why
     return None
+
+
+def _engine_of(call: Call, earlier: Invocation) -> Engine:
+    """The engine that knows what became of a call: a row of a batch is known to that one alone."""
+    identity = earlier.intent.identity if earlier.intent else None
+    return ENGINES[BATCH] if identity is not None and identity.batch else call.engine
 
 
 def _decided(call: Call, name: str, asked: str, reason: str) -> str | Blocked:
@@ -103,7 +111,7 @@ def settle_money(call: Call, earlier: Invocation, record: SessionRecord | None) 
 def settle_all_money(call: Call) -> None:
     """Settle the money of earlier calls: their question is answered, so they have ended."""
     for earlier in open_calls(call):
-        settle_money(call, earlier, call.engine.find(call, earlier).record)
+        settle_money(call, earlier, _engine_of(call, earlier).find(call, earlier).record)
 
 
 def close(

@@ -51,6 +51,7 @@ from oraclepack.calls.sources import Found, find, unsigned
 from oraclepack.calls.waiting import claimed, slot_of
 from oraclepack.engines.engine import Ended, Try
 from oraclepack.engines.responses import CANCELLED
+from oraclepack.engines.table import ENGINES
 from oraclepack.errors import ExitCode, OraclePackError, Refusal, StepError
 from oraclepack.journal.statuses import (
     AWAITED,
@@ -63,6 +64,7 @@ from oraclepack.journal.statuses import (
     Cache,
     Wait,
 )
+from oraclepack.settings.call_settings import BATCH
 from oraclepack.store.database import StoreError
 from oraclepack.store.history import AnswerFigures, project_mark
 from oraclepack.system.clock import rfc3339
@@ -283,7 +285,7 @@ def _judged(call: Call, ended: Ended) -> int | None:
         call.is_open = True
         call.say(f"{failure.code}: {failure.message}; run again to wait for its answer")
         _concluded(call, ended, failure.error())
-        return STOPPED_EXIT if ended.stopped else 1
+        return STOPPED_EXIT if ended.stopped else _exit_code_of_open(call, ended)
     if ended.stopped and failure.code != CANCELLED:
         # Its folder stays: the next call of the question looks there for an answer.
         call.is_open = call.started_ns > 0
@@ -294,6 +296,11 @@ def _judged(call: Call, ended: Ended) -> int | None:
     # What was ended by force is still marked running, and would block its own repetition.
     call.force |= ended.is_killed or failure.kind is FailureClass.DUPLICATE
     return exit_code
+
+
+def _exit_code_of_open(call: Call, ended: Ended) -> int:
+    """A step that only asks goes on where its question waits for a batch."""
+    return 0 if call.engine is ENGINES[BATCH] and ended.exit_code == 0 else 1
 
 
 @contextmanager
@@ -314,6 +321,7 @@ def _ready(call: Call) -> Iterator[Reserved | StepError | None]:
             return
         options = context.options
         worst = worst_case(call.question, call.most_input, options.budget, options.prices)
+        worst = worst.part(call.engine.price_part)
         reason = "what other calls may cost"
         with call.wait(Wait.BUDGET, _WAITS_FOR_MONEY, reason) as pause:
             reserved: Reserved | StepError | None = reserve_try(call, worst)

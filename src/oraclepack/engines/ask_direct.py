@@ -26,7 +26,7 @@ from oraclepack.engines.dialects import (
     path_of,
     read_reply,
 )
-from oraclepack.engines.direct_request import KEY_VARIABLE, DirectRequest
+from oraclepack.engines.direct_request import KEY_VARIABLE, DirectRequest, question_of
 from oraclepack.engines.responses import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
@@ -35,9 +35,9 @@ from oraclepack.engines.responses import (
     ResponseState,
     retrieve,
 )
+from oraclepack.errors import InputError
 from oraclepack.system import clock, files
-from oraclepack.system.digests import canonical_file, sha256_bytes
-from oraclepack.system.path_jail import read_content
+from oraclepack.system.digests import canonical_file
 from oraclepack.tools.oracle_sessions import RECORDS, UNKNOWN
 from oraclepack.tools.usage import Usage
 
@@ -164,24 +164,10 @@ def _ask(request: DirectRequest, key: str, environment: Mapping[str, str]) -> Re
 
 
 def _question(request: DirectRequest) -> Question:
-    """The question with its files, each as it was when the key was made."""
-    texts = []
-    for file in request.files:
-        data = read_content(Path(file.path)).data
-        if data is None or sha256_bytes(data) != file.sha256:
-            raise _AskError(f"{file.path} was changed meanwhile", category="file-validation")
-        texts.append((file.path, data.decode("utf-8", "replace")))
-    return Question(
-        model=request.model,
-        prompt=request.prompt,
-        files=texts,
-        layout=request.layout,
-        search=request.search,
-        effort=request.effort,
-        mode=request.mode,
-        max_output=request.max_output,
-        background=request.background,
-    )
+    try:
+        return question_of(request)
+    except InputError as trouble:
+        raise _AskError(trouble.message, category="file-validation") from trouble
 
 
 def _sent(request: DirectRequest, question: Question, key: str) -> http.HttpReply:

@@ -12,8 +12,10 @@ from pathlib import Path
 import msgspec
 
 from oraclepack.engines import http
-from oraclepack.engines.dialects import Dialect, Layout
-from oraclepack.errors import Refusal
+from oraclepack.engines.dialects import Dialect, Layout, Question
+from oraclepack.errors import InputError, Refusal
+from oraclepack.system.digests import sha256_bytes
+from oraclepack.system.path_jail import read_content
 from oraclepack.tools.oracle_config import OracleContext
 from oraclepack.tools.oracle_models import api_name
 from oraclepack.tools.oracle_question import OracleQuestion
@@ -139,6 +141,27 @@ def direct_request(
         max_output=int(limit) if limit.isdecimal() else None,
         background=is_responses and route.provider != _XAI,
         is_native=route.provider == AZURE or address == route.responses,
+    )
+
+
+def question_of(request: DirectRequest, cwd: str = "") -> Question:
+    """The question with its files, each as it was when the key was made. Raises InputError."""
+    texts = []
+    for file in request.files:
+        data = read_content(Path(cwd, file.path)).data
+        if data is None or sha256_bytes(data) != file.sha256:
+            raise InputError(f"{file.path} was changed meanwhile")
+        texts.append((file.path, data.decode("utf-8", "replace")))
+    return Question(
+        model=request.model,
+        prompt=request.prompt,
+        files=texts,
+        layout=request.layout,
+        search=request.search,
+        effort=request.effort,
+        mode=request.mode,
+        max_output=request.max_output,
+        background=request.background,
     )
 
 

@@ -12,6 +12,7 @@ is known under which the answer can be found again, it calls `Caller.identify`.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from decimal import Decimal
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -19,6 +20,7 @@ import msgspec
 
 from oraclepack.engines.try_folder import TryFolder
 from oraclepack.errors import Refusal
+from oraclepack.journal.events import BatchNoted
 from oraclepack.journal.statuses import CallIdentity, QuestionSize
 from oraclepack.journal.step_state import Invocation
 from oraclepack.pack.answer_sections import Section
@@ -132,6 +134,19 @@ class Caller(Protocol):
     @property
     def seconds_left(self) -> float:
         """Until a wait for an answer that was paid for has taken as long as a call may."""
+
+    @property
+    def is_in_asking_step(self) -> bool:
+        """Its step only asks questions, so that it may go on without this answer."""
+
+    def batch_of(self, row: str) -> BatchNoted | None:
+        """What the run knows of the batch with a row."""
+
+    def blob(self, sha256: str) -> bytes | None:
+        """A byte string that the run has kept."""
+
+    def has_made(self, earlier: Invocation) -> bool:
+        """Whether this run has made a call; the claim of a question may name one of another run."""
 
     @property
     def is_cancelled(self) -> bool:
@@ -264,6 +279,8 @@ class Engine(Protocol):
 
     is_paid: bool
     """Answers cost money: they are looked for, claimed, limited and kept."""
+    price_part: Decimal
+    """What its provider takes, as a part of the usual price."""
 
     def route(
         self,

@@ -7,6 +7,7 @@ by the provider (`responses.py`) or by the conversation in the browser.
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -81,6 +82,7 @@ class OracleEngine:
     """An `Engine`: oracle as its user has installed it."""
 
     is_paid = True
+    price_part = Decimal(1)
     route = staticmethod(api_route)
 
     def read_files(self, caller: Caller) -> Sequence[AttachedFile] | Refusal:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 import msgspec
 
@@ -53,6 +54,7 @@ class RehearsalEngine:
     """An `Engine` that checks a call as the real tool would, and answers it itself."""
 
     is_paid = False
+    price_part = Decimal(0)
     route = staticmethod(api_route)
 
     def read_files(self, caller: Caller) -> Sequence[AttachedFile] | Refusal:

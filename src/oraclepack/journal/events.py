@@ -208,6 +208,31 @@ class CallIdentified(CallEvent, frozen=True, kw_only=True, tag="call_identified"
     identity: CallIdentity
 
 
+class BatchNoted(Event, frozen=True, kw_only=True, tag="batch_noted"):
+    """A batch of questions: each time with all that is known of it, before and after each request.
+
+    `submitting` is its intent: from here on it may exist.
+    """
+
+    nonce: str
+    """Ours; the provider keeps it with the batch, where its API can."""
+    rows: tuple[str, ...]
+    """The ids of its rows; the identities of calls name them."""
+    dialect: str
+    address: str
+    model: str
+    keys: tuple[str, ...] = ()
+    """The variables that may hold the key."""
+    state: str
+    """`submitting`, `submitted`, `ended` or `failed`."""
+    file: str | None = None
+    batch: str | None = None
+    """The provider's id."""
+    results: str | None = None
+    """SHA-256 of its results, which are kept among the blobs of the run."""
+    detail: str = ""
+
+
 class BudgetReserved(CallEvent, frozen=True, kw_only=True, tag="budget_reserved"):
     """The worst case of a try was reserved: it is about to be made."""
 

@@ -85,6 +85,10 @@ class RunState(msgspec.Struct, frozen=True):
     imported: tuple[j.Imported, ...] = ()
     decisions: tuple[j.DecisionNeeded, ...] = ()
     """Questions to a person that are not answered yet, while their command runs."""
+    batches: Mapping[str, j.BatchNoted] = msgspec.field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """What is known of each batch of questions, by its nonce."""
     waits_for: str | None = None
     """The run that this one waits for, by its id."""
     is_paused: bool = False
@@ -234,6 +238,9 @@ class Fold:
             self._shown_steps = None
         elif isinstance(event, j.PreludeStarted | j.PreludeFinished):
             self._add_prelude(event)
+        elif isinstance(event, j.BatchNoted):
+            noted = {**self._rest.batches, event.nonce: event}
+            self._set(batches=MappingProxyType(noted))
         elif isinstance(event, j.WarningRecorded):
             self._warnings.append(event)
         else:

@@ -93,6 +93,8 @@ class CallIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Who computes the response: `openai` or `azure`."""
     endpoint: str | None = None
     """The address at which the response can be asked for."""
+    batch: str | None = None
+    """Its row in a batch; `BatchNoted` says in which."""
 
 
 class OutputRetry(msgspec.Struct, frozen=True, kw_only=True):

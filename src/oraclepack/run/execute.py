@@ -29,6 +29,7 @@ from oraclepack.journal.run_dir import attempt_name, log_names
 from oraclepack.journal.statuses import INTERRUPTED, Status
 from oraclepack.pack.model import PRELUDE, Prelude, StepId, plain_text
 from oraclepack.run.control_server import ControlServer
+from oraclepack.run.planning.edges import only_asks
 from oraclepack.run.planning.plan import Plan, PlannedStep
 from oraclepack.run.planning.schedule import OnFailure, Progress, ready
 from oraclepack.run.request import max_parallel, store_of
@@ -36,6 +37,7 @@ from oraclepack.run.run_control import RunControl
 from oraclepack.run.step import intercepted, run_step, with_calls
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
+from oraclepack.settings.call_settings import BATCH, ENGINE
 from oraclepack.settings.declaration import Setting
 from oraclepack.shell.attempt import (
     Attempt,
@@ -99,7 +101,8 @@ def execute(run: Run, planned: Plan) -> None:
         error = run.state.step(step_id).error
         return error is not None and error.code in CONCERNS_ALL
 
-    policy = OnFailure.KEEP_GOING if run.request.keep_going else OnFailure.STOP
+    goes_on = run.request.keep_going or run.settings[ENGINE] == BATCH
+    policy = OnFailure.KEEP_GOING if goes_on else OnFailure.STOP
     with _ready_for_steps(run) as is_ready:
         if is_ready:
             work = partial(run_step, run)
@@ -221,6 +224,7 @@ def _context(run: Run, calls: CallOptions, store: CallStore) -> CallContext:
         decisions=control if control.answers_questions else None,
         is_paused=lambda: control.is_paused,
         cancels=control.is_cancelled,
+        only_asks=lambda step_id: (step := run.pack.step(step_id)) is not None and only_asks(step),
         own_files=_own_files(run),
     )
     if run.request.ledger is not None:

@@ -63,7 +63,7 @@ def overrides_of(settings: Settings, pack: Pack) -> Overrides:
     flags = [*settings[cs.ORACLE_FLAG]]
     if engine in {"api", "browser"}:
         flags.append(f"--engine={engine}")
-    elif engine == cs.DIRECT:
+    elif engine in {cs.DIRECT, cs.BATCH}:
         flags.append("--engine=api")
     page = _chatgpt_page(settings)
     if page:
@@ -75,7 +75,7 @@ def overrides_of(settings: Settings, pack: Pack) -> Overrides:
 def _engine(settings: Settings) -> str:
     """The name of the engine that makes the calls: oracle has two of its own."""
     chosen = settings[cs.ENGINE]
-    return chosen if chosen in {cs.DIRECT, cs.REHEARSAL} else ORACLE
+    return chosen if chosen in {cs.DIRECT, cs.BATCH, cs.REHEARSAL} else ORACLE
 
 
 def _chatgpt_page(settings: Settings) -> str:

@@ -23,6 +23,7 @@ from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.pack.questions import short_title
 from oraclepack.pack.tree_policy import mutates
 from oraclepack.run import revise
+from oraclepack.run.batches import collect_batches, submit_batches
 from oraclepack.run.files import LockedRun
 from oraclepack.run.import_state import ImportedState, adopt_answers, import_state
 from oraclepack.run.open_run import SelectedRun, opened, path_in_project
@@ -40,7 +41,7 @@ from oraclepack.run.tree_guard import refuse_dirty_rerun, refuse_half_undone
 from oraclepack.run.tree_status import TreeStatus
 from oraclepack.run.wait_for_run import run_to_wait_for, wait_for_end
 from oraclepack.settings import run_settings as rs
-from oraclepack.settings.call_settings import CONFIRM_ABOVE, ENGINE, REHEARSAL
+from oraclepack.settings.call_settings import BATCH, CONFIRM_ABOVE, ENGINE, REHEARSAL
 from oraclepack.settings.notify_settings import NOTIFY
 from oraclepack.shell.stop import Stop
 from oraclepack.system import environment
@@ -122,6 +123,7 @@ def run_pack(
 
             stack.enter_context(open_control(run))
         changed |= wait_for_end(run.record, stop, awaited)
+        collect_batches(run)
         if request.is_rehearsal:
             enter_workplace(run, copied)
 
@@ -135,6 +137,8 @@ def run_pack(
             from oraclepack.run.execute import execute
 
             execute(run, planned)
+            if request.settings[ENGINE] == BATCH:
+                submit_batches(run)
         return run.conclude(planned)
 
 

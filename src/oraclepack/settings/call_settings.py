@@ -36,16 +36,16 @@ from oraclepack.tools.prices import TokenPrice
 
 REHEARSAL = "rehearsal"
 """The engine with which oraclepack answers calls itself; also the provider of these answers."""
-DIRECT = "direct"
-"""The engine that asks over HTTP, without oracle."""
+DIRECT, BATCH = "direct", "batch"
+"""Engines that ask over HTTP, without oracle: at once, or all together at half the price."""
 
 ENGINE = Setting(
     "engine",
-    Choice(("pack", "api", "browser", DIRECT, REHEARSAL)),
+    Choice(("pack", "api", "browser", DIRECT, BATCH, REHEARSAL)),
     "pack",
     "What answers: the pack's own choice, oracle's api or browser, direct over HTTP without "
-    "oracle, or a free rehearsal.",
-    project=ranked(("pack", "api", "browser", DIRECT), (REHEARSAL,)),
+    "oracle, batch (the same, later, at half the price), or a free rehearsal.",
+    project=ranked(("pack", "api", "browser", DIRECT, BATCH), (REHEARSAL,)),
 )
 ORACLE_BIN = Setting(
     "oracle_bin",

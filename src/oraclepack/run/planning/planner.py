@@ -499,6 +499,7 @@ def _without_oracle(
     return Refusal(
         "oracle is not on PATH" if is_alone else f"oracle is not on PATH, and {which}",
         hint="install it (npm install -g @steipete/oracle), name it with --oracle-bin, "
+        "ask without it (--engine direct), "
         "or try it with --engine rehearsal",
         kind=MachineError,
     )

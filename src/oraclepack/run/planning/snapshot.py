@@ -50,7 +50,7 @@ def take_snapshot(request: RunRequest, run: RunDir, state: RunState) -> DiskSnap
 
 def _not_needed(request: RunRequest) -> frozenset[str]:
     """Tools that need not be on PATH: the user named oracle, or nothing is asked through it."""
-    is_direct = request.settings[cs.ENGINE] == cs.DIRECT
+    is_direct = request.settings[cs.ENGINE] in {cs.DIRECT, cs.BATCH}
     return frozenset({ORACLE} if request.oracle_bin or is_direct else ())
 
 
