@@ -4,7 +4,7 @@ The segments of a call follow each other without a hole, from its arrival to its
 event explains is a segment of its own, `gap`, so that a test can demand that there is none.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 
@@ -89,151 +89,136 @@ class CallTimeline(msgspec.Struct, frozen=True, kw_only=True):
         return sum(one.milliseconds() for one in chosen if not reason or one.reason == reason)
 
 
-class _Open(msgspec.Struct):
+_Step = (
+    j.InvocationIntent
+    | j.InvocationOutcome
+    | j.TryStarted
+    | j.TryFinished
+    | j.WaitStarted
+    | j.WaitFinished
+)
+"""What ends one stretch of a call and begins the next."""
+
+
+class _Call:
     """A call that is being rebuilt."""
 
-    timeline: CallTimeline
-    done: list[Segment]
-    now: Segment
-    is_intended: bool = False
-    trying: j.TryStarted | None = None
+    def __init__(self, first: _Step) -> None:
+        self.place: CallPlace = (first.step, first.attempt, first.call)
+        self._tool = ""
+        self._start = _arrival(first) or first.at
+        self._done: list[Segment] = []
+        self._now = Segment(kind=SegmentKind.PREPARE, start=self._start)
+        self._is_intended = False
+        self._trying: int | None = None
 
-    def turn(self, segment: Segment) -> None:
-        """End what it was doing, and begin something else at the start of `segment`."""
-        # Clocks of a machine may be set back; a segment never ends before it starts.
-        at = max(segment.start, self.now.start)
-        if at > self.now.start:
-            self.done.append(replace(self.now, end=at))
-        self.now = replace(segment, start=at)
-
-    def idle(self, at: str) -> Segment:
-        """What it does between its tries and waits, until an event says more."""
-        if self.trying is not None:
-            return Segment(kind=SegmentKind.TRY, start=at, number=self.trying.number)
-        kind = SegmentKind.GAP if self.is_intended else SegmentKind.PREPARE
-        return Segment(kind=kind, start=at)
-
-    def ended(self, at: str, *, cut_off: bool = False) -> CallTimeline:
-        last = self.now
-        if not cut_off and last.kind is SegmentKind.GAP:
-            last = replace(last, kind=SegmentKind.SETTLE)
-        at = max(at, last.start)
-        segments = [*self.done, *([replace(last, end=at)] if at > last.start else [])]
-        return replace(self.timeline, end=at, cut_off=cut_off, segments=tuple(segments))
-
-
-class _Timelines:
-    """Gathers timelines from events, one at a time."""
-
-    def __init__(self) -> None:
-        self.open: dict[CallPlace, _Open] = {}
-        self.closed: list[CallTimeline] = []
-        self._ended: set[CallPlace] = set()
-        self._last = ""
-
-    def add(self, event: AnyEvent) -> None:
+    def add(self, event: _Step) -> None:
+        began = _arrival(event)
+        if began is not None and began < self._start:
+            # Its first event was a wait: its intent says when it arrived.
+            head = Segment(kind=SegmentKind.PREPARE, start=began, end=self._start)
+            self._start = began
+            self._done.insert(0, head)
         match event:
-            case j.SessionStarted():
-                # What is still open belongs to a command that was killed.
-                for place in list(self.open):
-                    self._close(place, self.open[place].ended(self._last, cut_off=True))
-            case j.InvocationIntent():
-                self._intended(event)
-            case j.InvocationOutcome():
-                self._concluded(event)
-            case j.TryStarted() | j.TryFinished() | j.WaitStarted() | j.WaitFinished():
-                self._moved(event)
-            case _:
-                pass
-        if not isinstance(event, j.RunTrusted):
-            self._last = event.at or self._last
-
-    def _call(self, place: CallPlace, tool: str, at: str) -> _Open | None:
-        """The call of an event; None where it has already ended."""
-        if place in self._ended or not place[0]:
-            return None
-        if place not in self.open:
-            step, attempt, call = place
-            timeline = CallTimeline(step=step, attempt=attempt, call=call, tool=tool, start=at)
-            self.open[place] = _Open(timeline, [], Segment(kind=SegmentKind.PREPARE, start=at))
-        open_call = self.open[place]
-        if tool and not open_call.timeline.tool:
-            open_call.timeline = replace(open_call.timeline, tool=tool)
-        return open_call
-
-    def _intended(self, event: j.InvocationIntent) -> None:
-        place = (event.step, event.attempt, event.call)
-        open_call = self._call(place, event.tool, event.began_at or event.at)
-        if open_call is None:
-            return
-        self._began(open_call, event.began_at)
-        if not open_call.is_intended:
-            open_call.is_intended = True
-            open_call.turn(open_call.idle(event.at))
-
-    def _concluded(self, event: j.InvocationOutcome) -> None:
-        place = (event.step, event.attempt, event.call)
-        open_call = self._call(place, event.tool, event.began_at or event.at)
-        if open_call is None:
-            return
-        self._began(open_call, event.began_at)
-        ended = open_call.ended(event.at)
-        self._close(place, replace(ended, ok=event.ok, cache_hit=event.cache == "hit"))
-
-    def _began(self, open_call: _Open, began: str | None) -> None:
-        """A call whose first event was a wait: its intent says when it arrived."""
-        if began is None or began >= open_call.timeline.start:
-            return
-        head = Segment(kind=SegmentKind.PREPARE, start=began, end=open_call.timeline.start)
-        open_call.timeline = replace(open_call.timeline, start=began)
-        open_call.done.insert(0, head)
-
-    def _moved(self, event: j.TryStarted | j.TryFinished | j.WaitStarted | j.WaitFinished) -> None:
-        open_call = self._call((event.step, event.attempt, event.call), "", event.at)
-        if open_call is None:
-            return
-        match event:
+            case j.InvocationIntent(tool=tool) | j.InvocationOutcome(tool=tool):
+                self._tool = self._tool or tool
+                if self._is_intended or isinstance(event, j.InvocationOutcome):
+                    return
+                self._is_intended = True
             case j.TryStarted():
-                open_call.trying = event
-                open_call.turn(open_call.idle(event.at))
+                self._trying = event.number
             case j.TryFinished():
                 error = event.error.code if event.error else ""
-                if open_call.now.kind is SegmentKind.TRY:
-                    open_call.now = replace(open_call.now, error=error)
-                open_call.trying = None
-                open_call.is_intended = True
-                open_call.turn(open_call.idle(event.at))
+                if self._now.kind is SegmentKind.TRY:
+                    self._now = replace(self._now, error=error)
+                self._trying, self._is_intended = None, True
             case j.WaitStarted():
-                open_call.turn(
-                    Segment(
-                        kind=SegmentKind.WAIT,
-                        start=event.at,
-                        reason=event.reason,
-                        detail=event.detail,
-                        number=event.wait,
-                        seconds=event.seconds,
-                    )
+                wait = Segment(
+                    kind=SegmentKind.WAIT,
+                    start=event.at,
+                    reason=event.reason,
+                    detail=event.detail,
+                    number=event.wait,
+                    seconds=event.seconds,
                 )
+                self._turn(wait)
+                return
             case _:
-                open_call.turn(open_call.idle(event.at))
+                pass
+        self._turn(self._idle(event.at))
 
-    def _close(self, place: CallPlace, timeline: CallTimeline) -> None:
-        self.open.pop(place, None)
-        self._ended.add(place)
-        self.closed.append(timeline)
+    def _turn(self, segment: Segment) -> None:
+        """End what it was doing, and begin something else at the start of `segment`."""
+        # Clocks of a machine may be set back; a segment never ends before it starts.
+        at = max(segment.start, self._now.start)
+        if at > self._now.start:
+            self._done.append(replace(self._now, end=at))
+        self._now = replace(segment, start=at)
 
-    def all(self) -> Iterator[CallTimeline]:
-        yield from self.closed
-        for one in self.open.values():
-            yield replace(one.timeline, segments=(*one.done, one.now))
+    def _idle(self, at: str) -> Segment:
+        """What it does between its tries and waits, until an event says more."""
+        if self._trying is not None:
+            return Segment(kind=SegmentKind.TRY, start=at, number=self._trying)
+        kind = SegmentKind.GAP if self._is_intended else SegmentKind.PREPARE
+        return Segment(kind=kind, start=at)
+
+    def timeline(self) -> CallTimeline:
+        """The call while it is under way."""
+        step, attempt, call = self.place
+        return CallTimeline(
+            step=step,
+            attempt=attempt,
+            call=call,
+            tool=self._tool,
+            start=self._start,
+            segments=(*self._done, self._now),
+        )
+
+    def ended(self, at: str, outcome: j.InvocationOutcome | None = None) -> CallTimeline:
+        """The whole call; without an outcome its command was killed."""
+        last = self._now
+        if outcome is not None and last.kind is SegmentKind.GAP:
+            last = replace(last, kind=SegmentKind.SETTLE)
+        at = max(at, last.start)
+        segments = [*self._done, *([replace(last, end=at)] if at > last.start else [])]
+        return replace(
+            self.timeline(),
+            end=at,
+            cut_off=outcome is None,
+            ok=outcome.ok if outcome is not None else None,
+            cache_hit=outcome is not None and outcome.cache == "hit",
+            segments=tuple(segments),
+        )
+
+
+def _arrival(event: _Step) -> str | None:
+    """When the call of an event arrived, where the event says it."""
+    if isinstance(event, j.InvocationIntent | j.InvocationOutcome):
+        return event.began_at
+    return None
 
 
 def call_timelines(events: Iterable[AnyEvent]) -> tuple[CallTimeline, ...]:
     """Every call of a run, in the order in which they arrived."""
-    gathered = _Timelines()
+    under_way: dict[CallPlace, _Call] = {}
+    closed: dict[CallPlace, CallTimeline] = {}
+    last = ""
     for event in events:
-        gathered.add(event)
-    return tuple(sorted(gathered.all(), key=lambda one: (one.start, one.place)))
+        if isinstance(event, j.SessionStarted):
+            # What is still open belongs to a command that was killed.
+            closed |= {place: call.ended(last) for place, call in under_way.items()}
+            under_way.clear()
+        elif isinstance(event, _Step) and event.step:
+            place = (event.step, event.attempt, event.call)
+            if place not in closed:
+                call = under_way.setdefault(place, _Call(event))
+                call.add(event)
+                if isinstance(event, j.InvocationOutcome):
+                    closed[place] = under_way.pop(place).ended(event.at, event)
+        if not isinstance(event, j.RunTrusted):
+            last = event.at or last
+    found = [*closed.values(), *(call.timeline() for call in under_way.values())]
+    return tuple(sorted(found, key=lambda one: (one.start, one.place)))
 
 
 def totals_by_reason(timelines: Iterable[CallTimeline]) -> Mapping[str, int]:

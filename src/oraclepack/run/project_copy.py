@@ -195,30 +195,6 @@ _OWN_FOLDER = ".oraclepack"
 _GIT = ".git"
 _BLOCK = 1 << 20
 _CANNOT_SHARE = frozenset({errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM})
-_LOCAL_TO_A_REPOSITORY = frozenset(
-    {
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-        "GIT_COMMON_DIR",
-        "GIT_CONFIG",
-        "GIT_CONFIG_COUNT",
-        "GIT_CONFIG_PARAMETERS",
-        "GIT_DIR",
-        "GIT_GRAFT_FILE",
-        "GIT_IMPLICIT_WORK_TREE",
-        "GIT_INDEX_FILE",
-        "GIT_INTERNAL_SUPER_PREFIX",
-        "GIT_NAMESPACE",
-        "GIT_NO_REPLACE_OBJECTS",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_PREFIX",
-        "GIT_REPLACE_REF_BASE",
-        "GIT_SHALLOW_FILE",
-        "GIT_WORK_TREE",
-    }
-)
-"""What `git rev-parse --local-env-vars` lists: each would lead git back to the real repository."""
-
-
 _STAYING = frozenset({"HOME", "TMPDIR"})
 """What belongs to the user even where it lies in the project."""
 
@@ -305,10 +281,13 @@ def environment_in(
     copy: ProjectCopy, plan: CopyPlan, environment: Mapping[str, str]
 ) -> dict[str, str]:
     """The environment for the copy: what names the project, or a place in it, names the copy."""
-    variables = {n: v for n, v in environment.items() if n not in _LOCAL_TO_A_REPOSITORY}
+    # Each of these would lead git back to the real repository.
+    printed = _ask(plan.top, environment, "rev-parse", "--local-env-vars")
+    local = [*environment] if printed is None else printed.decode().split()
     return {
         name: value if name in _STAYING else _moved(value, plan.top, copy.top)
-        for name, value in variables.items()
+        for name, value in environment.items()
+        if name not in local or not name.startswith("GIT_")
     }
 
 
@@ -394,7 +373,7 @@ def _copy(top: Path, path: str, place: Path) -> bool:
     if stat.S_ISLNK(status.st_mode):
         return _copy_link(top, path, target)
     if stat.S_ISREG(status.st_mode):
-        _project_copy_copy_file(source, target)
+        _copy_data(source, target)
     return True
 
 
@@ -415,12 +394,12 @@ def _copy_link(top: Path, path: str, target: str) -> bool:
         Path(target).symlink_to(relpath(inner, folder or "."))
         return True
     if Path(real).is_file():
-        _project_copy_copy_file(real, target)
+        _copy_data(real, target)
         return True
     return False
 
 
-def _project_copy_copy_file(source: str, target: str) -> None:
+def _copy_data(source: str, target: str) -> None:
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         giving = os.open(source, flags)
