@@ -1,6 +1,7 @@
 """The journal file: append-only, checksummed, synced."""
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Self
@@ -8,6 +9,7 @@ from typing import Self
 import msgspec
 
 from oraclepack.errors import InputError
+from oraclepack.journal import events as j
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.line_format import (
     JournalContent,
@@ -25,6 +27,33 @@ from oraclepack.system.secrets import NOTHING_SECRET, Redactor
 from oraclepack.system.trust_key import find_key, make_key
 
 NAME = "journal.jsonl"
+
+Observer = Callable[[KnownEvent, RunState], None]
+"""An observer of every event once it is recorded: a display, a log, the manifests."""
+
+_SOON = (
+    j.RunCreated,
+    j.SessionStarted,
+    j.ForecastRecorded,
+    j.HeadRecorded,
+    j.PreludeStarted,
+    j.PreludeFinished,
+    j.StepStarted,
+    j.StepSpawned,
+    j.TryStarted,
+    j.TryFinished,
+    j.WaitStarted,
+    j.WaitFinished,
+    j.ControlOpened,
+    j.DecisionNeeded,
+    j.OutputRecorded,
+    j.StepFinished,
+    j.WarningRecorded,
+    j.SessionFinished,
+    j.RunFinished,
+)
+"""Synced together, by `sync`, while the shell of the next step starts. Until then a power cut may
+forget them, which costs a step's time, never a call: those wait for the disk."""
 
 
 def load(path: Path) -> JournalContent:
@@ -56,6 +85,7 @@ class JournalFile:
         redactor: Redactor = NOTHING_SECRET,
         *,
         take_over: bool = False,
+        observers: Sequence[Observer] = (),
     ) -> None:
         # The key first: without one nothing could be written, and nothing must be begun.
         self._signer = Signer(make_key(), path.parent.name)
@@ -68,6 +98,7 @@ class JournalFile:
         self._path = path
         self._clock = clock
         self._redactor = redactor
+        self._observers = list(observers)
         self._lock = Lock()
         self._syncing = Lock()
         self._end = reading.end
@@ -87,11 +118,23 @@ class JournalFile:
     def path(self) -> Path:
         return self._path
 
-    def append(self, event: KnownEvent, *, sync: bool = True) -> KnownEvent:
-        """Number, date and append an event.
+    def observe(self, observer: Observer) -> None:
+        """Notify one more observer, before the others, of every event from now on."""
+        self._observers.insert(0, observer)
 
-        When this returns the event survives a kill, and with `sync` a power cut.
+    def append(self, event: KnownEvent) -> KnownEvent:
+        """Number, date and append an event, and notify the observers.
+
+        When this returns the event survives a kill, and a power cut unless it is one of `_SOON`.
         """
+        # Of a call whose intent is repeated the process is known; a power cut ends that too.
+        is_repeated = isinstance(event, j.InvocationIntent) and event.process is not None
+        stamped = self._append(event, sync=not is_repeated and not isinstance(event, _SOON))
+        for observer in self._observers:
+            observer(stamped, self._state)
+        return stamped
+
+    def _append(self, event: KnownEvent, *, sync: bool) -> KnownEvent:
         with self._lock:
             clean = self._redactor.clean_record(event)
             stamped = msgspec.structs.replace(

@@ -6,10 +6,10 @@ from pathlib import Path
 from oraclepack.errors import InputError, MachineError, Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.blobs import read_backup
+from oraclepack.journal.journal_file import JournalFile
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.run.quarantine import move_to_quarantine
-from oraclepack.run.recorder import Recorder
 from oraclepack.system import file_moves, files
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.path_jail import jail, judge_entry, plain_file
@@ -18,7 +18,7 @@ from oraclepack.system.path_jail import jail, judge_entry, plain_file
 class LockedRun:
     """A run that this command has locked: its journal, and where its files and the project lie."""
 
-    def __init__(self, root: Path, run: RunDir, record: Recorder, failed: Path) -> None:
+    def __init__(self, root: Path, run: RunDir, record: JournalFile, failed: Path) -> None:
         self.root = root
         """The project; while the steps of a rehearsal run, its copy."""
         self.dir = run

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 
 import msgspec
 
@@ -13,10 +14,14 @@ from oraclepack.errors import (
     LockedError,
     MachineError,
     NotFoundError,
+    OraclePackError,
     RunAbortedError,
     UsageError,
 )
+from oraclepack.journal import events as j
 from oraclepack.journal import journal_file, run_dir
+from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.journal_file import Observer
 from oraclepack.journal.run_dir import (
     RunChoice,
     RunDir,
@@ -32,7 +37,6 @@ from oraclepack.pack.tree_policy import mutates
 from oraclepack.run.files import LockedRun
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.quarantine import failed_folder
-from oraclepack.run.recorder import Observer, Recorder
 from oraclepack.run.recover import sweep
 from oraclepack.system import environment, git, locks
 from oraclepack.system import git as head
@@ -41,6 +45,7 @@ from oraclepack.system.files import exhausted
 from oraclepack.system.ownership import ForeignError, foreign_folder, foreign_run
 from oraclepack.system.path_jail import REHEARSALS, RUNS
 from oraclepack.system.secrets import Redactor
+from oraclepack.view.manifests import refresh_manifests, write_manifests
 from oraclepack.view.past_runs import summaries
 
 IN_PLACE = "in_place"
@@ -205,20 +210,22 @@ def opened(
         else:
             sweep(selected.run, pack, selected.state)
         redactor = Redactor.of(environment.environment())
-        file = journal_file.JournalFile(selected.run.journal, clock, redactor)
-        if is_new and selected.is_new and file.state.created is not None:
-            file.close()
-            raise LockedError(
-                f"another command began run {selected.run.run_id} at the same moment",
-                hint="run the command again",
-                retry_after=1.0,
-            )
         legacy = legacy_files if selected.run.folder == RUNS else None
-        recorder = Recorder(file, selected.run, pack, legacy=legacy, observers=observers)
+        manifests = _LiveManifests(selected.run, pack, legacy=legacy)
+        record = journal_file.JournalFile(
+            selected.run.journal, clock, redactor, observers=(*observers, manifests.event)
+        )
         try:
-            with recorder:
-                folder = failed_folder(selected.run.root, pack.out_dir, selected.run.path)
-                yield LockedRun(selected.run.root, selected.run, recorder, folder)
+            with record:
+                if is_new and selected.is_new and record.state.created is not None:
+                    raise LockedError(
+                        f"another command began run {selected.run.run_id} at the same moment",
+                        hint="run the command again",
+                        retry_after=1.0,
+                    )
+                with _concluded(record, manifests):
+                    folder = failed_folder(selected.run.root, pack.out_dir, selected.run.path)
+                    yield LockedRun(selected.run.root, selected.run, record, folder)
         except (MachineError, OSError) as trouble:
             exhaustion = trouble if isinstance(trouble, MachineError) else exhausted(trouble)
             if exhaustion is None:
@@ -226,6 +233,60 @@ def opened(
             raise RunAbortedError(
                 exhaustion.message, hint=exhaustion.hint, detail=exhaustion.detail
             ) from trouble
+
+
+_SHOWN = (j.PreludeStarted, j.PreludeFinished, j.StepStarted, j.StepFinished)
+"""After these the manifests are written: they show every step as it is, before the next begins."""
+
+
+class _LiveManifests:
+    """Keeps the manifests of a run up to date while a command works on it.
+
+    They are folds and can be rebuilt, so they are not synced while steps run. At the
+    end they are written once more, and synced.
+    """
+
+    def __init__(self, run: RunDir, pack: Pack, *, legacy: bool | None) -> None:
+        self._run = run
+        self._pack = pack
+        self._legacy = legacy
+        self._lock = Lock()
+        self._written = 0
+
+    def event(self, event: KnownEvent, state: RunState) -> None:
+        """Write them after an event that they show.
+
+        It is recorded before: it may have been paid for. When they cannot be written, this raises,
+        and nothing new begins.
+        """
+        with self._lock:
+            # A thread that comes late has an older state.
+            if isinstance(event, _SHOWN) and state.last_seq > self._written:
+                write_manifests(self._run, self._pack, state, legacy=self._legacy, durable=False)
+                self._written = state.last_seq
+
+    def close(self, state: RunState) -> None:
+        """Write them a last time, durably."""
+        write = write_manifests if self._written else refresh_manifests
+        write(self._run, self._pack, state, legacy=self._legacy)
+
+
+@contextmanager
+def _concluded(record: journal_file.JournalFile, manifests: _LiveManifests) -> Iterator[None]:
+    """At the end the journal is synced, and the manifests are written a last time."""
+
+    def conclude() -> None:
+        record.sync()
+        manifests.close(record.state)
+
+    try:
+        yield
+    except BaseException:
+        # An error now most likely has the same cause; the first one is reported.
+        with suppress(OraclePackError, OSError):
+            conclude()
+        raise
+    conclude()
 
 
 def _named(

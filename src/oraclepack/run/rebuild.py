@@ -16,7 +16,6 @@ from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import directed
 from oraclepack.run.files import LockedRun
 from oraclepack.run.quarantine import failed_folder
-from oraclepack.run.recorder import Recorder
 from oraclepack.run.recover import recover, sweep
 from oraclepack.system import environment, files, locks
 from oraclepack.system.clock import SystemClock
@@ -132,10 +131,11 @@ def _recovered(root: Path, run: RunDir, pack: Pack | None, state: RunState) -> R
     if pack is not None:
         sweep(run, pack, state)
     file = JournalFile(run.journal, clock, Redactor.of(environment.environment()))
-    with Recorder(file, run, pack, legacy=None) as record:
+    with file:
         folder = failed_folder(root, pack.out_dir if pack else None, run.path)
-        recover(LockedRun(root, run, record, folder))
-        return record.state
+        recover(LockedRun(root, run, file, folder))
+        file.sync()
+        return file.state
 
 
 def _backup(before: StepsManifest | None) -> str:

@@ -7,8 +7,8 @@ from oraclepack.errors import UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir
+from oraclepack.journal.run_state import Journal
 from oraclepack.journal.statuses import Wait
-from oraclepack.run.recorder import Recorder
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.stop import Stop
 from oraclepack.system import locks
@@ -36,7 +36,7 @@ def run_to_wait_for(root: Path, name: str, own: RunDir) -> RunDir:
     return target
 
 
-def wait_for_end(record: Recorder, stop: Stop, target: RunDir | None) -> bool:
+def wait_for_end(record: Journal, stop: Stop, target: RunDir | None) -> bool:
     """Wait until no command works on the other run any more, or this one is stopped.
 
     Returns whether there was anything to wait for.
