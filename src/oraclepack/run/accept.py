@@ -9,7 +9,7 @@ from oraclepack.answers.output_check import is_blank
 from oraclepack.answers.verification import AcceptedOutput, FailedOutput
 from oraclepack.answers.verify_pack import VerifyOptions, verify_step
 from oraclepack.calls.answers import publishing
-from oraclepack.errors import InputError, NotFoundError, UsageError
+from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import is_rehearsal
 from oraclepack.journal.run_state import RunState
@@ -19,7 +19,7 @@ from oraclepack.pack.answer_sections import is_rehearsed
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.run.files import LockedRun
-from oraclepack.run.open_run import SelectedRun, find_run, opened
+from oraclepack.run.open_run import SelectedRun, find_run, opened, refuse_new, step_of
 from oraclepack.run.planning.planner import is_complete
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.revise import (
@@ -82,10 +82,7 @@ def accept_outputs(
     """Record outputs of a step as they are now, whatever their contracts say."""
     pack = read_pack(Path(pack_path))
     root = Path(settings.root)
-    known = pack.step(step.zfill(2))
-    if known is None:
-        ids = ", ".join(one.id for one in pack.steps)
-        raise NotFoundError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
+    known = step_of(pack, step)
     selected = _run_of(root, pack, run_id)
     legacy = selected.state.has_legacy_files
     with opened(selected, pack, SystemClock(), "accept", legacy_files=legacy) as run:
@@ -109,11 +106,7 @@ def _run_of(root: Path, pack: Pack, run_id: str | None) -> SelectedRun:
                 f"run {run_id} is a rehearsal: nothing in it is an answer",
                 hint="run the pack without --engine rehearsal",
             )
-    if selected.is_new:
-        raise UsageError(
-            f"there is no run to accept an answer of: {selected.reason}",
-            hint="`oraclepack runs list` shows the runs; --run-id names one",
-        )
+    refuse_new(selected, "accept an answer of")
     return selected
 
 

@@ -31,7 +31,7 @@ from oraclepack.journal.run_dir import (
     pack_id,
 )
 from oraclepack.journal.run_state import EMPTY, RunState
-from oraclepack.pack.model import Pack
+from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.pack_files import check_name
 from oraclepack.pack.tree_policy import mutates
 from oraclepack.run.files import LockedRun
@@ -92,6 +92,24 @@ def find_run(
     run = RunDir(root, free_run_id(name, known))
     _refuse_foreign_place(run)
     return SelectedRun(run, EMPTY, tree, is_new=True, reason=reason, notice=notice)
+
+
+def step_of(pack: Pack, name: str) -> Step:
+    """The step that a person named. Raises NotFoundError."""
+    step = pack.step(name.zfill(2))
+    if step is None:
+        known = ", ".join(one.id for one in pack.steps)
+        raise NotFoundError(f"there is no step {name}", hint=f"the pack has the steps {known}")
+    return step
+
+
+def refuse_new(selected: SelectedRun, purpose: str) -> None:
+    """Raise where the run would have to be made first."""
+    if selected.is_new:
+        raise UsageError(
+            f"there is no run to {purpose}: {selected.reason}",
+            hint="`oraclepack runs list` shows the runs; --run-id names one",
+        )
 
 
 def _choice(root: Path, pack: Pack, head: str | None, *, rehearsal: bool | None) -> RunChoice:

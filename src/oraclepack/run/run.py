@@ -37,8 +37,7 @@ from oraclepack.run.rehearsing import enter_workplace, plan_workplace
 from oraclepack.run.request import FollowUpResult, RunRequest, lanes_with, store_of
 from oraclepack.run.rollback import roll_back
 from oraclepack.run.run_display import RunPreview, StepPreview
-from oraclepack.run.tree_guard import refuse_dirty_rerun, refuse_half_undone
-from oraclepack.run.tree_status import TreeStatus
+from oraclepack.run.tree_guard import TreeStatus, refuse_dirty_rerun, refuse_half_undone
 from oraclepack.run.wait_for_run import run_to_wait_for, wait_for_end
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.call_settings import BATCH, CONFIRM_ABOVE, ENGINE, REHEARSAL

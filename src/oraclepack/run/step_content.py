@@ -13,11 +13,11 @@ import msgspec
 
 from oraclepack.calls.overrides import effective_argv, redacted_argv
 from oraclepack.engines.rehearsal import AttachedText, tokens
-from oraclepack.errors import NotFoundError
 from oraclepack.pack.model import Step
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.pack.questions import short_title
 from oraclepack.pack.tool_call import ToolCall
+from oraclepack.run.open_run import step_of
 from oraclepack.run.request import overrides_of
 from oraclepack.settings.registry import Settings
 from oraclepack.system import files
@@ -84,10 +84,7 @@ class StepContent(msgspec.Struct, frozen=True, kw_only=True):
 def step_content(path: str | Path, step_id: str, settings: Settings) -> StepContent:
     """The content of one step of a pack, with the overrides of the settings."""
     pack = read_pack(Path(path))
-    step = pack.step(step_id.zfill(2))
-    if step is None:
-        known = ", ".join(step.id for step in pack.steps)
-        raise NotFoundError(f"there is no step {step_id}", hint=f"the pack has the steps {known}")
+    step = step_of(pack, step_id)
     words = overrides_of(settings, pack).for_step(step.id)
     return StepContent(
         step_id=step.id,

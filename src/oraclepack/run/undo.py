@@ -5,13 +5,13 @@ from pathlib import Path
 
 import msgspec
 
-from oraclepack.errors import InputError, NotFoundError, UsageError
+from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Step
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.run.open_run import find_run, opened
+from oraclepack.run.open_run import find_run, opened, refuse_new, step_of
 from oraclepack.run.patch_undo import PatchUndo, is_begun, remove_left_over
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.tree_guard import leftover, patch_of, recorded_patches, work_tree
@@ -35,20 +35,13 @@ def undo_step(
     """Apply the recorded patch of a step in reverse: all of it, or nothing."""
     pack = read_pack(Path(pack_path))
     root = Path(settings.root)
-    step_id = step.zfill(2)
-    known = pack.step(step_id)
-    if known is None:
-        ids = ", ".join(one.id for one in pack.steps)
-        raise NotFoundError(f"there is no step {step}", hint=f"the pack has the steps {ids}")
+    known = step_of(pack, step)
+    step_id = known.id
     clock = SystemClock()
     selected = find_run(root, pack, RunArguments(run_id=run_id), clock)
     state = selected.state.step(step_id)
     change = state.change
-    if selected.is_new:
-        raise UsageError(
-            f"there is no run to undo a step of: {selected.reason}",
-            hint="`oraclepack runs list` shows the runs; --run-id names one",
-        )
+    refuse_new(selected, "undo a step of")
     if state.tree_before is not None:
         raise UsageError(
             f"what the last attempt at step {step_id} changed is not recorded yet",
