@@ -8,10 +8,9 @@ import pytest
 
 from oraclepack.calls import cache
 from oraclepack.cli import reply
-from oraclepack.errors import UsageError
 from oraclepack.journal import events
 from oraclepack.view import legacy_files, manifests
-from oraclepack.view.report.schemas import RENAMED, SCHEMAS, schema_of
+from oraclepack.view.report.schemas import SCHEMAS
 from oraclepack.work import backlog
 from tests.keep.schemas import (
     COPIES,
@@ -52,13 +51,6 @@ def test_the_schemas_of_files_are_as_they_were_published() -> None:
 
 def test_a_file_carries_the_version_of_its_schema() -> None:
     assert {name: SCHEMAS[name][1] for name in CARRIED} == CARRIED
-
-
-def test_the_former_name_of_a_schema_is_explained() -> None:
-    for old, new in RENAMED.items():
-        with pytest.raises(UsageError, match=old) as refused:
-            schema_of(old)
-        assert refused.value.hint == f"it is called {new} now"
 
 
 def part(schema: dict[str, Any], name: str) -> dict[str, Any]:

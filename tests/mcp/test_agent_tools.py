@@ -553,30 +553,6 @@ def test_a_client_cannot_raise_the_users_limit(
         assert error_of(called(made, "plan_run", pack="pack.md", max_cost=wrong)) == "USAGE"
 
 
-def test_resources_say_what_their_tools_say(project: Path) -> None:
-    made = services(project)
-    run = called(made, "run_status", show="runs").structured_content["runs"][0]["run_id"]
-
-    async def play(client: Client) -> dict[str, str]:
-        listed = [str(one.uri) for one in (await client.list_resources()).resources]
-        templates = (await client.list_resource_templates()).resource_templates
-        uris = [
-            *(uri for uri in listed if "backlog" not in uri),
-            f"oraclepack://runs/{run}/answers/02",
-        ]
-        assert len(templates) == 4
-        return {uri: (await client.read_resource(uri)).contents[0].text for uri in uris}  # type: ignore[union-attr]
-
-    texts = in_memory(made, play)
-
-    answer = called(made, "read_answer", step="02").structured_content["text"]
-    assert texts[f"oraclepack://runs/{run}/answers/02"] == answer
-    status = called(made, "run_status").structured_content
-    assert json.loads(texts[f"oraclepack://runs/{run}/status"]) == status
-    report = called(made, "run_status", show="report").structured_content["text"]
-    assert texts[f"oraclepack://runs/{run}/report"] == report
-
-
 def test_prompts(project: Path) -> None:
     async def play(client: Client) -> list[str]:
         names = [prompt.name for prompt in (await client.list_prompts()).prompts]

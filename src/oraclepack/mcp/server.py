@@ -15,13 +15,7 @@ from oraclepack import __version__
 from oraclepack.errors import MachineError, OraclePackError, UsageError
 from oraclepack.mcp import inputs
 from oraclepack.mcp.approval import Context, ask_user, changed_since, redeem_or_describe
-from oraclepack.mcp.resources import (
-    get_prompt,
-    list_resources,
-    list_templates,
-    prompts,
-    read_resource,
-)
+from oraclepack.mcp.prompts import get_prompt, prompts
 from oraclepack.mcp.services import Services
 from oraclepack.mcp.tools import (
     TOOLS,
@@ -66,9 +60,6 @@ class OraclepackServer:
             instructions=_INSTRUCTIONS,
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,
-            on_list_resources=self.list_resources,
-            on_list_resource_templates=self.list_templates,
-            on_read_resource=self.read_resource,
             on_list_prompts=self.list_prompts,
             on_get_prompt=self.get_prompt,
         )
@@ -132,25 +123,6 @@ class OraclepackServer:
             if not status.alive or status.decisions or anyio.current_time() >= ends:
                 return reply
             await anyio.sleep(min(_POLL_SECONDS, max(ends - anyio.current_time(), 0.01)))
-
-    async def list_resources(
-        self, _context: Context, _params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        found = await run_sync(list_resources, self._services)
-        return types.ListResourcesResult(resources=found)
-
-    async def list_templates(
-        self, _context: Context, _params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=list_templates())
-
-    async def read_resource(
-        self, _context: Context, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        uri = str(params.uri)
-        kind, text = await run_sync(read_resource, self._services, uri)
-        content = types.TextResourceContents(uri=uri, mime_type=kind, text=text)
-        return types.ReadResourceResult(contents=[content])
 
     async def list_prompts(
         self, _context: Context, _params: types.PaginatedRequestParams | None

@@ -17,7 +17,10 @@ SCHEMAS = {
     "verify-report": ("oraclepack.answers.verification:VerifyReport", 2),
     "verify-packs-report": ("oraclepack.answers.verification:VerifyPacksReport", 2),
     "why-report": ("oraclepack.run.explain_steps:WhyReport", 2),
-    "call-result": ("oraclepack.view.report.schemas:_call", 1),
+    "call-result": (
+        "oraclepack.run.single_call:CallResult | oraclepack.run.single_call:CallPreflight",
+        1,
+    ),
     "run-plan": ("oraclepack.run.plan_token:RunPlan", 1),
     "pack-list": ("oraclepack.pipeline.record_pages:PackList", 1),
     "event-page": ("oraclepack.pipeline.record_pages:EventPage", 1),
@@ -32,7 +35,10 @@ SCHEMAS = {
     "journal": ("oraclepack.journal.events:EveryEvent", 1),
     "survey-report": ("oraclepack.authoring.survey:SurveyReport", 1),
     "generate-report": ("oraclepack.authoring.generation:GenerateReport", 3),
-    "new-pack": ("oraclepack.view.report.schemas:_new", 2),
+    "new-pack": (
+        "oraclepack.authoring.generation:NewPack | oraclepack.pipeline.run_followup:FollowupReport",
+        2,
+    ),
     "upgrade-report": ("oraclepack.authoring.generation:UpgradeReport", 2),
     "skill": ("oraclepack.authoring.skills:SkillText", 1),
     "skills-install-report": ("oraclepack.authoring.skills:SkillsInstallReport", 2),
@@ -41,7 +47,10 @@ SCHEMAS = {
     "followup-report": ("oraclepack.pipeline.run_followup:FollowupReport", 1),
     "publish-report": ("oraclepack.work.publish:PublishReport", 1),
     "record": ("oraclepack.work.backlog:Record", 3),
-    "ticketify-report": ("oraclepack.view.report.schemas:_ticketify", 2),
+    "ticketify-report": (
+        "oraclepack.tickets.ticketify:TicketifyReport | oraclepack.tickets.ticket:TicketCheck",
+        2,
+    ),
     "tickets-reply": ("oraclepack.tickets.ticketify:TicketsReply", 2),
     "tickets-index": ("oraclepack.tickets.ticket:TicketIndex", 1),
     "tickets-actions": ("oraclepack.tickets.ticket:Actions", 1),
@@ -61,7 +70,10 @@ SCHEMAS = {
     "cache-prune-report": ("oraclepack.calls.cache:CachePruneReport", 2),
     "cache-entry": ("oraclepack.calls.cache:CacheEntry", 2),
     "run-comparison": ("oraclepack.view.report.diff:RunComparison", 2),
-    "report-file": ("oraclepack.view.report.schemas:_report", 1),
+    "report-file": (
+        "oraclepack.view.report.write:ReportFile | oraclepack.view.report.site:SiteReport",
+        1,
+    ),
     "site": ("oraclepack.view.report.site:SiteState", 2),
     "forecast": ("oraclepack.run.forecast:CostForecast", 1),
     "fleet-report": ("oraclepack.fleet.fleet_reports:FleetReport", 1),
@@ -72,11 +84,11 @@ SCHEMAS = {
     "fleet-limits": ("oraclepack.fleet.fleet_reports:FleetLimits", 1),
     "fleet-init": ("oraclepack.fleet.fleet_reports:FleetInit", 1),
     "fleet-doctor": ("oraclepack.fleet.fleet_reports:StoreHealth", 1),
-    "prices": ("oraclepack.view.report.schemas:_prices", 2),
+    "prices": ("oraclepack.tools.prices:PriceList | oraclepack.tools.prices:PriceReport", 2),
     "price": ("oraclepack.tools.prices:PriceReport", 1),
     "config": ("oraclepack.settings.registry:ConfigReport", 1),
     "config-trust": ("oraclepack.settings.trusted_files:SettingsTrust", 1),
-    "doctor": ("oraclepack.view.report.schemas:_doctor", 3),
+    "doctor": ("oraclepack.doctor:Health | oraclepack.run.rebuild:RebuildReport", 3),
     "runs-prune-report": ("oraclepack.run.prune_runs:RunsPruneReport", 2),
     "runs": ("oraclepack.view.past_runs:RunList", 1),
     "run-details": ("oraclepack.view.past_runs:RunDetails", 3),
@@ -95,33 +107,7 @@ SCHEMAS = {
     "completion": ("oraclepack.view.report.schemas:CompletionScript", 1),
     "screen-session": ("oraclepack.view.report.schemas:ScreenSession", 1),
 }
-"""Name → where its type, or the function that describes it, is defined, and its version."""
-
-RENAMED = {
-    "accepted-step": "accept-report",
-    "actionized": "actionize-report",
-    "cache-explained": "cache-explanation",
-    "cache-pruned": "cache-prune-report",
-    "cache-shown": "cache-details",
-    "explained": "rule-explanation",
-    "generated": "generate-report",
-    "pipeline-told": "pipeline-report",
-    "quarantine-restored": "quarantine-restore-report",
-    "run-shown": "run-details",
-    "run-told": "run-report",
-    "runs-pruned": "runs-prune-report",
-    "skills-checked": "skills-check",
-    "skills-installed": "skills-install-report",
-    "ticketified": "ticketify-report",
-    "tickets-told": "tickets-reply",
-    "trusted": "trust-report",
-    "undone": "undo-report",
-    "upgraded": "upgrade-report",
-    "verified": "verify-report",
-    "verified-packs": "verify-packs-report",
-    "why-told": "why-report",
-}
-"""The names of schemas in 0.1.0; under those they had version 1."""
+"""Name → where its type or types, or the function that describes it, are, and its version."""
 
 SchemaNames = dict[str, str]
 """What `schema` answers without a name: each schema's name and its `$id`."""
@@ -145,11 +131,14 @@ def schema_of(name: str) -> dict[str, Any]:
     """The JSON Schema of a published shape."""
     if name not in SCHEMAS:
         hint = did_you_mean(name, SCHEMAS) or "`oraclepack config schema` lists the names"
-        if name in RENAMED:
-            hint = f"it is called {RENAMED[name]} now"
         raise NotFoundError(f"there is no schema named {name!r}", hint=hint)
-    shape = _shape(SCHEMAS[name][0])
-    described = shape() if isinstance(shape, FunctionType) else msgspec.json.schema(shape)
+    places = SCHEMAS[name][0].split(" | ")
+    shape = _shape(places[0])
+    described: dict[str, Any]
+    if isinstance(shape, FunctionType):
+        described = shape()
+    else:
+        described = msgspec.json.schema(shape) if len(places) == 1 else _one_of(*places)
     head = {"$schema": DIALECT, "$id": schema_id(name), "title": f"oraclepack {name}"}
     return described | head
 
@@ -177,45 +166,6 @@ def _validation() -> dict[str, Any]:
         },
     }
     return described | {"anyOf": [one, several]}
-
-
-def _doctor() -> dict[str, Any]:
-    """The health of the machine or, with `--rebuild`, what became of each run."""
-    return _one_of("oraclepack.doctor:Health", "oraclepack.run.rebuild:RebuildReport")
-
-
-def _call() -> dict[str, Any]:
-    """The answer of one question or, with `--preflight`, whether it could be asked."""
-    return _one_of(
-        "oraclepack.run.single_call:CallResult",
-        "oraclepack.run.single_call:CallPreflight",
-    )
-
-
-def _new() -> dict[str, Any]:
-    """The pack that was written; with `--from-run`, with the open questions that it asks."""
-    return _one_of(
-        "oraclepack.authoring.generation:NewPack", "oraclepack.pipeline.run_followup:FollowupReport"
-    )
-
-
-def _prices() -> dict[str, Any]:
-    """The known prices or, with a MODEL, the price of that one."""
-    return _one_of("oraclepack.tools.prices:PriceList", "oraclepack.tools.prices:PriceReport")
-
-
-def _report() -> dict[str, Any]:
-    """The file that was written or, with `--site`, the site."""
-    return _one_of(
-        "oraclepack.view.report.write:ReportFile", "oraclepack.view.report.site:SiteReport"
-    )
-
-
-def _ticketify() -> dict[str, Any]:
-    """What was written or, with `--check`, how the files compare."""
-    return _one_of(
-        "oraclepack.tickets.ticketify:TicketifyReport", "oraclepack.tickets.ticket:TicketCheck"
-    )
 
 
 def _shape(place: str) -> Any:  # noqa: ANN401 - a type or a function
