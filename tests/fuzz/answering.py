@@ -12,7 +12,7 @@ from oraclepack.pack.contract import ChunkMode, ContractMode, DeclaredOutput, in
 from oraclepack.system.files import Content
 from oraclepack.tools.oracle_failures import classify
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, Export, PackAnswers, StepQuestion
-from oraclepack.work.engine_actionize import actionize
+from oraclepack.work.records import actionize
 from tests.fuzz import texts
 from tests.fuzz.target import Target
 from tests.work.answers import FILES, PACK_HASH

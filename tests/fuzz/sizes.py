@@ -25,7 +25,7 @@ from oraclepack.system.text_limits import ANSWER, PACK, TICKET, TextLimit
 from oraclepack.tickets.read_tickets import parse_ticket
 from oraclepack.tools.oracle_sessions import read_record
 from oraclepack.view.legacy_files import import_state
-from oraclepack.work.engine_actionize import actionize
+from oraclepack.work.records import actionize
 from tests.work.answers import a_pack, a_step
 
 Text = Callable[[int], str]

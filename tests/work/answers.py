@@ -1,8 +1,8 @@
 """Builders of answered steps."""
 
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, Record, StepQuestion
-from oraclepack.work.engine_actionize import WorkItems, actionize
 from oraclepack.work.evidence import QuestionFile
+from oraclepack.work.records import WorkItems, actionize
 
 PACK_HASH = "ab12cd34" + "0" * 56
 FILES = (

@@ -2,7 +2,7 @@
 
 from oraclepack.pack.answer_sections import ALL_SECTIONS
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers, StepQuestion
-from oraclepack.work.records import PackWork, outcome_of
+from oraclepack.work.records import WorkItems, work_of
 
 HASH = "0123456789abcdef"
 
@@ -29,5 +29,5 @@ def pack(*steps: AnsweredStep) -> PackAnswers:
     return PackAnswers(HASH, steps, pack_name="pack.md")
 
 
-def outcome(*steps: AnsweredStep) -> PackWork:
-    return outcome_of(pack(*steps))
+def outcome(*steps: AnsweredStep) -> WorkItems:
+    return work_of(pack(*steps))

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from oraclepack.work.backlog import Export, PackAnswers
-from oraclepack.work.engine_actionize import WorkItems, actionize
 from oraclepack.work.load_answers import from_directory
+from oraclepack.work.records import WorkItems, actionize
 
 FOLDER = Path(__file__).parent.parent / "golden" / "actionize"
 PROJECT = FOLDER / "project"

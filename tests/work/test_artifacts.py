@@ -13,8 +13,8 @@ from oraclepack.system.backlog_notes import read_person_notes
 from oraclepack.system.markdown_text import code_pieces
 from oraclepack.view.report.schemas import schema_of
 from oraclepack.work.backlog import Export, Issue, IssuesPer, PackAnswers, WorkStatus
-from oraclepack.work.engine_actionize import actionize
 from oraclepack.work.evidence import Citation, CitationState
+from oraclepack.work.records import actionize
 from oraclepack.work.trackers import (
     END_MARK,
     LONGEST_ISSUE_BODY,

@@ -19,8 +19,8 @@ AT = "(`src/pool.c:20`)"
         ),
         pytest.param(
             "duplicate",
-            f"Add a lock around `put` {AT}.",
-            f"Add a new lock around `put` {AT}.",
+            f"Add a lock around `put` before writing {AT}.",
+            f"Add a new lock around `put` before writing {AT}.",
             id="one word more",
         ),
         pytest.param(

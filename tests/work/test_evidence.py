@@ -1,14 +1,15 @@
 import pytest
 
-from oraclepack.work.citations import check, said_of
-from oraclepack.work.command_lines import commands_in
 from oraclepack.work.evidence import (
     Citation,
     CitationState,
     Evidence,
     QuestionFile,
+    check,
+    commands_in,
+    evidence_in,
+    said_of,
 )
-from oraclepack.work.mentions import evidence_in
 from tests.work.answers import FILES
 
 ATTACHED = {file.path: file for file in FILES}

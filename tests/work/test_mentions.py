@@ -2,9 +2,13 @@
 
 import pytest
 
-from oraclepack.work.command_lines import commands_in
-from oraclepack.work.evidence import Citation
-from oraclepack.work.mentions import evidence_in, missing_patterns, symbols_in
+from oraclepack.work.evidence import (
+    Citation,
+    commands_in,
+    evidence_in,
+    missing_patterns,
+    symbols_in,
+)
 
 
 @pytest.mark.parametrize(

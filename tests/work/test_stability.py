@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oraclepack.work.backlog import AnsweredStep, Export, PackAnswers
-from oraclepack.work.engine_actionize import actionize
+from oraclepack.work.records import actionize
 from tests.work.answers import a_pack, a_step, direct
 from tests.work.golden import CASES, answers
 

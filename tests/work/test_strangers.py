@@ -11,7 +11,7 @@ import pytest
 
 from oraclepack.pack.answer_sections import normalise
 from oraclepack.work.backlog import Record
-from oraclepack.work.engine_actionize import actionize
+from oraclepack.work.records import actionize
 from tests.work.answers import a_pack, a_step
 
 FILE = Path(__file__).with_name("strangers.txt")

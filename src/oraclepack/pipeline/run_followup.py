@@ -15,8 +15,8 @@ from oraclepack.system import environment as env
 from oraclepack.system import files, git
 from oraclepack.system.path_jail import inside
 from oraclepack.system.secrets import Redactor
-from oraclepack.work.engine_actionize import actionize
 from oraclepack.work.load_answers import from_run, newest_run, refuse_foreign
+from oraclepack.work.records import actionize
 
 
 class FollowupReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,7 +34,6 @@ from oraclepack.work.backlog import (
     WrittenArtifact,
     read_exports,
 )
-from oraclepack.work.engine_actionize import BACKLOG, EXPORTS, WorkItems, actionize
 from oraclepack.work.load_answers import (
     FOLDER,
     LoadedAnswers,
@@ -43,7 +42,14 @@ from oraclepack.work.load_answers import (
     newest_run,
     refuse_foreign,
 )
-from oraclepack.work.records import question_over_titles, questions_about_answers
+from oraclepack.work.records import (
+    BACKLOG,
+    EXPORTS,
+    WorkItems,
+    actionize,
+    question_over_titles,
+    questions_about_answers,
+)
 from oraclepack.work.trackers import TASK_MARK
 
 _ANY_BYTES = "surrogateescape"

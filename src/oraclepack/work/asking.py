@@ -207,7 +207,7 @@ def _pairs(value: object) -> Iterator[tuple[tuple[str, int], tuple[str, int]]]:
 
 
 def _is_related(one: ComparedStatement, other: ComparedStatement) -> bool:
-    common = {*one.words} & {*other.words}
+    common = one.words & other.words
     fewest = min(len(one.words), len(other.words))
     return about_the_same(one.evidence, other.evidence) or len(common) >= max(2, _ALIKE * fewest)
 

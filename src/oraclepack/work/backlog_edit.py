@@ -11,8 +11,8 @@ from oraclepack.system import files, locks
 from oraclepack.system.backlog_notes import END, NOTES, begin, read_person_notes
 from oraclepack.system.environment import project_of
 from oraclepack.work.actionize import Writer, actionize_run, earlier_backlog, locked
-from oraclepack.work.engine_actionize import BACKLOG
 from oraclepack.work.load_answers import FOLDER, refuse_foreign
+from oraclepack.work.records import BACKLOG
 from oraclepack.work.work_pages import read_ticks
 
 _ANY_BYTES = "surrogateescape"

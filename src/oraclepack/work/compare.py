@@ -5,42 +5,47 @@ denial on one side, or another number, makes a conflict of it. One word more is 
 """
 
 import re
+from collections.abc import Iterator
 from enum import StrEnum
 
 import msgspec
 
 from oraclepack.answers.sentences import word_set
-from oraclepack.work.evidence import Evidence
-from oraclepack.work.mentions import evidence_in, without_evidence
+from oraclepack.work.evidence import Evidence, evidence_in, without_evidence
 
 NEAR_LINES = 5
 _MOST = 1_000
 """Characters that are compared."""
 _FEWEST_WORDS, _FEWEST_FOR_ONE_MORE = 2, 3
-ROOT = 5
+_MOST_NAMES, _MOST_WORDS = 4, 16
+"""Under which a statement is filed."""
+_ROOT = 5
 """Letters that two forms of a word have in common."""
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _DENIAL = re.compile(
     r"\b(?:not|no|never|without|cannot|neither|nicht|kein|pas)\b|n[’']t\b", re.IGNORECASE
 )
-DENYING = ("un", "dis", "non", "in")
+_DENIED = re.compile(r"(?:un|dis|non|in)(?=\w{4})")
+_OPPOSITES = {
+    "remove": "keep",
+    "drop": "keep",
+    "disable": "enable",
+    "disabled": "enable",
+    "deny": "allow",
+    "reject": "allow",
+    "accept": "allow",
+    "off": "on",
+    "decrease": "increase",
+    "after": "before",
+    "outside": "inside",
+}
+"""Words, and those that they deny."""
+_SAME = frozenset({"accept"})
 _SMALL = word_set(
     "a an and any are as at be been being by can could do does each for from has have if in into "
     "is it its may might must need needs of or shall should so such that the their then there "
-    "these this those to was were when which while will with would"
+    "these they this those to was were when which while will with would"
 )
-_OPPOSITES = frozenset(
-    map(
-        frozenset,
-        (
-            *(("add", "remove"), ("keep", "remove"), ("keep", "drop"), ("enable", "disable")),
-            *(("enabled", "disabled"), ("allow", "deny"), ("allow", "reject"), ("on", "off")),
-            *(("accept", "reject"), ("increase", "decrease"), ("before", "after")),
-            ("inside", "outside"),
-        ),
-    )
-)
-OPPOSITE_WORDS = frozenset[str]().union(*_OPPOSITES)
 _NUMBERS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "ten": "10"}
 
 
@@ -55,62 +60,50 @@ class Relation(StrEnum):
 class ComparedStatement(msgspec.Struct, frozen=True):
     """A statement, prepared for comparison."""
 
-    text: str
-    words: tuple[str, ...]
-    """Its words in lower case, each once, without small words, denials, numbers and code."""
+    words: frozenset[str]
+    """The roots of its words, without small words, denials, numbers and code."""
     is_denied: bool
     numbers: frozenset[str]
     evidence: Evidence
+
+    @property
+    def keys(self) -> Iterator[tuple[str, frozenset[str]]]:
+        """What it is filed under: a statement that is related to it has one of them too."""
+        shorter = [self.words - {word} for word in sorted(self.words)]
+        words = [self.words, *(shorter if len(shorter) > _FEWEST_FOR_ONE_MORE else ())]
+        names = (*self.evidence.paths, *self.evidence.symbols)[:_MOST_NAMES]
+        return ((name, one) for name in names for one in words[:_MOST_WORDS])
 
 
 def statement_of(text: str, evidence: Evidence | None = None) -> ComparedStatement:
     """Prepare a statement."""
     prose = without_evidence(text[:_MOST])
-    found = [_NUMBERS.get(word, word) for word in _WORD.findall(_DENIAL.sub(" ", prose).lower())]
-    words = dict.fromkeys(word for word in found if not word.isdigit() and word not in _SMALL)
-    return ComparedStatement(
-        text,
-        tuple(words),
-        len(_DENIAL.findall(prose)) % 2 == 1,
-        frozenset(word for word in found if word.isdigit()),
-        evidence_in(text[:_MOST]) if evidence is None else evidence,
-    )
+    denials = len(_DENIAL.findall(prose))
+    roots: set[str] = set()
+    numbers: set[str] = set()
+    for word in _WORD.findall(_DENIAL.sub(" ", prose).lower()):
+        number = _NUMBERS.get(word, word)
+        if number.isdigit():
+            numbers.add(number)
+        elif word not in _SMALL:
+            positive = _OPPOSITES.get(word) or _DENIED.sub("", word, count=1)
+            denials += positive != word and word not in _SAME
+            roots.add(positive[:_ROOT])
+    named = evidence_in(text[:_MOST]) if evidence is None else evidence
+    return ComparedStatement(frozenset(roots), denials % 2 == 1, frozenset(numbers), named)
 
 
 def relate(first: ComparedStatement, second: ComparedStatement) -> Relation:
     """Judge two statements; the order does not matter."""
-    if not about_the_same(first.evidence, second.evidence):
+    more = first.words ^ second.words
+    fewest = _FEWEST_FOR_ONE_MORE if more else _FEWEST_WORDS
+    is_comparable = len(more) <= 1 and min(len(first.words), len(second.words)) >= fewest
+    if not is_comparable or not about_the_same(first.evidence, second.evidence):
         return Relation.UNRELATED
-    left, right = unmatched(first, second)
-    denies = first.is_denied != second.is_denied
-    if len(left) == len(right) == 1 and _is_denial(left[0], right[0]):
-        left, right, denies = [], [], not denies
-    fewest = _FEWEST_WORDS if not (left or right) else _FEWEST_FOR_ONE_MORE
-    if len(left) + len(right) > 1 or min(len(first.words), len(second.words)) < fewest:
-        return Relation.UNRELATED
-    if denies or (first.numbers and second.numbers and first.numbers != second.numbers):
-        return Relation.CONFLICT if not (left or right) else Relation.UNRELATED
+    other_number = first.numbers and second.numbers and first.numbers != second.numbers
+    if first.is_denied != second.is_denied or other_number:
+        return Relation.UNRELATED if more else Relation.CONFLICT
     return Relation.DUPLICATE
-
-
-def unmatched(first: ComparedStatement, second: ComparedStatement) -> tuple[list[str], list[str]]:
-    """The words of each side that the other has in no form."""
-    left = [word for word in first.words if word not in second.words]
-    right = [word for word in second.words if word not in first.words]
-    for word in [*left]:
-        twin = next((other for other in right if word[:ROOT] == other[:ROOT]), None)
-        if twin is not None and len(word) >= ROOT:
-            left.remove(word)
-            right.remove(twin)
-    return left, right
-
-
-def _is_denial(word: str, other: str) -> bool:
-    if {word, other} in _OPPOSITES:
-        return True
-    short, long = sorted((word, other), key=len)
-    bare = next((long[len(one) :] for one in DENYING if long.startswith(one)), "")
-    return bool(bare) and bare[:ROOT] == short[:ROOT]
 
 
 def about_the_same(first: Evidence, second: Evidence) -> bool:

@@ -22,7 +22,6 @@ from oraclepack.system.git import Git, GitError
 from oraclepack.system.secrets import Redactor
 from oraclepack.work.actionize import locked
 from oraclepack.work.backlog import IssuesPer
-from oraclepack.work.engine_actionize import actionize
 from oraclepack.work.github import (
     PUBLIC_API,
     GithubClient,
@@ -34,6 +33,7 @@ from oraclepack.work.github import (
     web_address,
 )
 from oraclepack.work.load_answers import from_run, newest_run, refuse_foreign
+from oraclepack.work.records import actionize
 from oraclepack.work.trackers import END_MARK, MARKER, GithubIssue, github_entries
 from oraclepack.work.work_pages import Permalinks
 

@@ -1,14 +1,20 @@
-"""The answers of a pack → records and issues: ids, statuses, priorities, duplicates, conflicts."""
+"""The answers of a pack → work: records with ids, statuses, priorities, issues, and the files.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+The same input gives the same bytes; a person's text in the earlier backlog is carried over.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.pack.answer_sections import normalise
 from oraclepack.pack.model import CATEGORIES
 from oraclepack.run.question_pack import ModelQuestion
+from oraclepack.system.digests import canonical_file, canonical_line
 from oraclepack.system.text_limits import ANSWER
 from oraclepack.work.asking import (
+    REPLIES,
     about_answer,
     about_titles,
     answer_key,
@@ -17,7 +23,10 @@ from oraclepack.work.asking import (
 )
 from oraclepack.work.backlog import (
     AnsweredStep,
+    Artifact,
+    Export,
     Issue,
+    IssuesPer,
     PackAnswers,
     Priority,
     Record,
@@ -26,14 +35,25 @@ from oraclepack.work.backlog import (
     TaskKind,
     WorkStatus,
 )
-from oraclepack.work.citations import check, said_of
-from oraclepack.work.compare import ComparedStatement, statement_of
+from oraclepack.work.compare import statement_of
+from oraclepack.work.evidence import check, said_of
 from oraclepack.work.groups import Groups, group_drafts
 from oraclepack.work.step_answers import Draft, StepAnswer, once, read_step, states_work
 from oraclepack.work.titles import LONGEST, title_of
+from oraclepack.work.trackers import github_entries, taskmaster
+from oraclepack.work.work_pages import (
+    REHEARSAL_NOTE,
+    Permalinks,
+    backlog,
+    change_plan,
+    normalized,
+)
 
+BACKLOG = "backlog.md"
+EXPORTS = {Export.GITHUB: "github-issues.json", Export.TASKMASTER: "taskmaster.json"}
 LAST_RESORT = "failure modes"
 """The category of a question that names none."""
+_REHEARSAL = "Rehearsal: "
 _SHORT_HASH = 8
 _LONGEST = 300
 """Characters of a piece of work in the question over all titles."""
@@ -41,13 +61,81 @@ _ROI = ((3.0, Priority.HIGH), (1.5, Priority.MEDIUM))
 _BY_NAME = {normalise(name): name for name in CATEGORIES}
 
 
-class PackWork(msgspec.Struct, frozen=True):
-    """The records of a pack by id, and its issues by step."""
+class WorkItems(msgspec.Struct, frozen=True):
+    """The work that results from the answers of a pack: records by id, issues by step."""
 
     records: tuple[Record, ...]
     issues: tuple[Issue, ...]
     rejected: tuple[str, ...] = ()
     """What a model said over all titles and rules did not accept."""
+    artifacts: tuple[Artifact, ...] = ()
+
+
+def actionize(
+    pack: PackAnswers,
+    exports: Collection[Export] = (),
+    earlier_backlog: str = "",
+    per: IssuesPer = IssuesPer.QUESTION,
+) -> WorkItems:
+    """Turn answers into work and the files that show it."""
+    work = work_of(pack)
+    distinct = tuple(record for record in work.records if record.same_as is None)
+    artifacts = [
+        Artifact("normalized.jsonl", normalized(work.records)),
+        Artifact(BACKLOG, backlog(pack, work.issues, distinct, earlier_backlog)),
+        Artifact("change-plan.md", change_plan(pack, distinct)),
+    ]
+    if pack.replies:
+        replies = sorted(pack.replies, key=lambda one: one.sha256)
+        lines = [canonical_line(one).decode() for one in replies]
+        artifacts.append(Artifact(REPLIES, "".join(f"{line}\n" for line in lines)))
+    if Export.GITHUB in exports:
+        # Relative to an issue of any repository; `publish` knows which one, and writes it out.
+        links = Permalinks("..", pack.commit)
+        entries = github_entries(work.issues, links, per, rehearsal=pack.rehearsal)
+        text = canonical_file([entry.fields() for entry in entries]).decode()
+        artifacts.append(Artifact(EXPORTS[Export.GITHUB], text))
+    if Export.TASKMASTER in exports:
+        tasks = taskmaster(work.issues, rehearsal=pack.rehearsal)
+        artifacts.append(Artifact(EXPORTS[Export.TASKMASTER], tasks))
+    return replace(work, artifacts=tuple(artifacts))
+
+
+def work_of(pack: PackAnswers) -> WorkItems:
+    """Turn the answers of a pack into records and issues."""
+    answers = _answers(pack)
+    replies = {one.sha256: one.reply for one in pack.replies}
+    drafts = [draft for one in answers.values() for draft in one.drafts]
+    reply = replies.get(titles_key(_titles(drafts)))
+    compared = {
+        one.place: statement_of(one.actions[0], one.evidence) for one in drafts if one.is_work
+    }
+    pairs, rejected = checked_pairs(reply, compared) if reply is not None else ((), ())
+    maker = _Maker(pack, answers)
+    records = sorted(
+        maker.records(group_drafts(drafts, pairs)),
+        key=lambda one: (one.step_id, int(one.task_id.rpartition("-")[2])),
+    )
+    own: dict[str, list[Record]] = {}
+    moved: dict[str, list[tuple[str, str]]] = {}
+    for record in records:
+        if record.same_as is None:
+            own.setdefault(record.step_id, []).append(record)
+        else:
+            moved.setdefault(record.step_id, []).append((record.task_id, record.same_as))
+        if record.status is WorkStatus.CONFLICT:
+            for name in record.merged:
+                moved.setdefault(name.split("-")[-2], []).append((name, record.task_id))
+    issues: list[Issue] = []
+    seen: set[str] = set()
+    for number, one in answers.items():
+        issue = maker.issue(one, own.get(number, ()), moved.get(number, ()))
+        if issue.title.lower() in seen:  # a title that another one has gets its question's number
+            mark = f" (question {issue.step_id})"
+            issue = replace(issue, title=f"{title_of(issue.title, LONGEST - len(mark))}{mark}")
+        seen.add(issue.title.lower())
+        issues.append(issue)
+    return WorkItems(tuple(records), tuple(issues), rejected)
 
 
 def issue_id(pack_hash: str, step_id: str) -> str:
@@ -59,33 +147,6 @@ def task_id(pack_hash: str, step_id: str, number: int) -> str:
     return f"{issue_id(pack_hash, step_id)}-{number:02}"
 
 
-def outcome_of(pack: PackAnswers) -> PackWork:
-    """Turn the answers of a pack into records and issues."""
-    answers = _answers(pack)
-    replies = {one.sha256: one.reply for one in pack.replies}
-    work = _work_of(answers)
-    reply = replies.get(titles_key(_titles(work)))
-    pairs, rejected = checked_pairs(reply, _compared(work)) if reply is not None else ((), ())
-    groups = group_drafts((d for one in answers.values() for d in one.drafts), pairs)
-    maker = _Maker(pack, answers)
-    records = sorted(maker.records(groups), key=lambda one: (one.step_id, _number(one.task_id)))
-    own: dict[str, list[Record]] = {}
-    moved: dict[str, list[tuple[str, str]]] = {}
-    for record in records:
-        if record.same_as is None:
-            own.setdefault(record.step_id, []).append(record)
-        else:
-            moved.setdefault(record.step_id, []).append((record.task_id, record.same_as))
-        if record.status is WorkStatus.CONFLICT:
-            for name in record.merged:
-                moved.setdefault(name.split("-")[-2], []).append((name, record.task_id))
-    issues = [
-        maker.issue(one, own.get(number, ()), moved.get(number, ()))
-        for number, one in answers.items()
-    ]
-    return PackWork(tuple(records), tuple(_with_distinct_issues(issues)), rejected)
-
-
 def questions_about_answers(pack: PackAnswers) -> dict[str, ModelQuestion]:
     """What to ask a model: of each answer that states no work and is not too long, by its key."""
     steps = [one for one in pack.steps if one.is_answered and not states_work(one)]
@@ -95,32 +156,28 @@ def questions_about_answers(pack: PackAnswers) -> dict[str, ModelQuestion]:
 
 def question_over_titles(pack: PackAnswers) -> dict[str, ModelQuestion]:
     """What to ask a model once the answers are read, by its key; nothing where nothing compares."""
-    titles = _titles(_work_of(_answers(pack)))
+    titles = _titles(d for one in _answers(pack).values() for d in one.drafts)
     question = about_titles(titles)
     return {} if question is None else {titles_key(titles): question}
 
 
 def _answers(pack: PackAnswers) -> dict[str, StepAnswer]:
+    """The answers by their step, each file of an answer in one order, however it was read."""
     replies = {one.sha256: one.reply for one in pack.replies}
-    return {
-        step.question.step_id: _answer(step, replies.get(answer_key(step)) if replies else None)
-        for step in pack.steps
-    }
+    answers: dict[str, StepAnswer] = {}
+    for step in sorted(pack.steps, key=lambda one: one.question.step_id):
+        parts = tuple(sorted(step.parts, key=lambda part: part.path))
+        # Nothing from a rehearsal counts as verified.
+        ordered = replace(step, parts=parts, attached=None if pack.rehearsal else step.attached)
+        reply = replies.get(answer_key(ordered)) if replies else None
+        answers[step.question.step_id] = _answer(ordered, reply)
+    return answers
 
 
-def _work_of(answers: Mapping[str, StepAnswer]) -> list[Draft]:
-    drafts = (draft for one in answers.values() for draft in one.drafts)
-    return [draft for draft in drafts if draft.status is WorkStatus.ACTIONABLE]
-
-
-def _titles(work: Iterable[Draft]) -> list[str]:
+def _titles(drafts: Iterable[Draft]) -> list[str]:
     """One line for each piece of work, as the question over all titles shows it."""
-    said = [(one, " ".join(one.actions[0].split())[:_LONGEST]) for one in work]
+    said = [(one, " ".join(one.actions[0].split())[:_LONGEST]) for one in drafts if one.is_work]
     return [f"{one.step_id}-{one.number:02} | {one.kind} | {text}" for one, text in said]
-
-
-def _compared(work: Iterable[Draft]) -> dict[tuple[str, int], ComparedStatement]:
-    return {(one.step_id, one.number): statement_of(one.actions[0], one.evidence) for one in work}
 
 
 def _answer(step: AnsweredStep, reply: str | None) -> StepAnswer:
@@ -129,7 +186,7 @@ def _answer(step: AnsweredStep, reply: str | None) -> StepAnswer:
     excess = next((e for part in step.parts if (e := ANSWER.excess(part.text))), None)
     if excess is not None:
         absent = f"the answer is too large for an answer: {excess}"
-        step = msgspec.structs.replace(step, parts=(), absent=absent)
+        step = replace(step, parts=(), absent=absent)
     if step.silent and not step.is_answered:
         title = f"Nothing to do: step {number} writes no answer in words"
         return StepAnswer(step=step, title=title, drafts=(_alone(number, title, WorkStatus.NOOP),))
@@ -140,7 +197,7 @@ def _answer(step: AnsweredStep, reply: str | None) -> StepAnswer:
     answer = read_step(step, reply)
     if not answer.drafts:
         title = f"Get the answer to question {number}: it says nothing"
-        return msgspec.structs.replace(answer, drafts=(_alone(number, title, WorkStatus.BLOCKED),))
+        return replace(answer, drafts=(_alone(number, title, WorkStatus.BLOCKED),))
     return answer
 
 
@@ -163,7 +220,7 @@ class _Maker:
             first = self._record(members)
             yield first
             for one in members[1:]:
-                yield msgspec.structs.replace(self._record([one]), same_as=first.task_id)
+                yield replace(self._record([one]), same_as=first.task_id)
         for members in groups.conflicts:
             yield self._conflict(members)
 
@@ -175,7 +232,7 @@ class _Maker:
         return Issue(
             issue_id=issue_id(self._pack.pack_hash, question.step_id),
             step_id=question.step_id,
-            title=answer.title,
+            title=self._marked(answer.title),
             question=question.text or question.title,
             reference=question.reference,
             category=category_of(question),
@@ -204,9 +261,10 @@ class _Maker:
         rois = [self._answers[one].step.question.roi for one in sources]
         roi = max((one for one in rois if one is not None), default=None)
         mark = next((one.mark for one in members if one.mark is not None), None)
-        priority, why = mark or (_by_roi(roi), f"ROI {roi:g}" if roi is not None else "")
+        priority, why = mark or (_priority(roi), f"ROI {roi:g}" if roi is not None else "")
         ids = [self._id(one) for one in members]
         remarks = [
+            *([REHEARSAL_NOTE] if self._pack.rehearsal else []),
             *([step.remark] if step.remark else []),
             *(text for one in members for text in one.remarks),
             *(said_of(one) for one in evidence.citations if one.state.is_bad),
@@ -217,7 +275,7 @@ class _Maker:
             step_id=first.step_id,
             task_id=ids[0],
             issue_title=answer.title,
-            title=first.title,
+            title=self._marked(first.title),
             status=first.status,
             kind=first.kind if first.actions else None,
             origin=first.origin,
@@ -243,6 +301,11 @@ class _Maker:
         )
         return self._blocked(record, answer) if first.status is WorkStatus.BLOCKED else record
 
+    def _marked(self, title: str) -> str:
+        if not self._pack.rehearsal:
+            return title
+        return f"{_REHEARSAL}{title_of(title, LONGEST - len(_REHEARSAL))}"
+
     def _before(self, draft: Draft) -> tuple[str, ...]:
         """The ids of the items that the answer says come first."""
         named = {normalise(title) for title in draft.after}
@@ -258,7 +321,7 @@ class _Maker:
         else:
             remarks, todo = record.remarks, f"Ask question {number} again with what is missing"
         attached = tuple(file.path for file in step.attached or ())
-        return msgspec.structs.replace(
+        return replace(
             record,
             missing_inputs=answer.missing_inputs or attached,
             remarks=remarks,
@@ -274,6 +337,7 @@ class _Maker:
         )
         head, mark = "Decide: ", f" ({first.step_id} against {second.step_id})"
         steps = " and ".join(sorted({one.step_id for one in members}))
+        room = LONGEST - len(head) - len(mark)
         record = self._record(members)
         missing = once(n for one in members for n in self._answers[one.step_id].missing_inputs)
         sides = {
@@ -281,9 +345,9 @@ class _Maker:
             for one in members
             for text in one.actions
         }
-        return msgspec.structs.replace(
+        return replace(
             record,
-            title=f"{head}{title_of(first.title, LONGEST - len(head) - len(mark))}{mark}",
+            title=self._marked(f"{head}{title_of(first.title, room)}{mark}"),
             status=WorkStatus.CONFLICT,
             kind=None,
             statements=tuple(sorted(sides)),
@@ -306,23 +370,7 @@ def category_of(question: StepQuestion) -> str:
     )
 
 
-def _by_roi(roi: float | None) -> Priority:
+def _priority(roi: float | None) -> Priority:
     if roi is None:
         return Priority.MEDIUM
     return next((priority for least, priority in _ROI if roi >= least), Priority.LOW)
-
-
-def _number(name: str) -> int:
-    return int(name.rpartition("-")[2])
-
-
-def _with_distinct_issues(issues: Iterable[Issue]) -> Iterator[Issue]:
-    """The issues, those whose title another one has with the number of their question."""
-    seen: set[str] = set()
-    for issue in issues:
-        title = issue.title
-        if title.lower() in seen:
-            mark = f" (question {issue.step_id})"
-            title = f"{title_of(title, LONGEST - len(mark))}{mark}"
-        seen.add(title.lower())
-        yield msgspec.structs.replace(issue, title=title)

@@ -19,9 +19,7 @@ from oraclepack.work.backlog import (
     TaskKind,
     WorkStatus,
 )
-from oraclepack.work.command_lines import commands_in
-from oraclepack.work.evidence import NO_EVIDENCE, Evidence
-from oraclepack.work.mentions import evidence_in, missing_patterns
+from oraclepack.work.evidence import NO_EVIDENCE, Evidence, evidence_in, missing_patterns
 from oraclepack.work.reading import Reading, reading_of, spoken
 from oraclepack.work.titles import LONGEST, title_of
 
@@ -75,6 +73,14 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     is_claim: bool = False
     """It says how something is or should be, and may contradict another answer."""
     is_undecided: bool = False
+
+    @property
+    def is_work(self) -> bool:
+        return self.status is WorkStatus.ACTIONABLE
+
+    @property
+    def place(self) -> tuple[str, int]:
+        return self.step_id, self.number
 
 
 class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,7 +164,7 @@ def _may_name_issue(draft: Draft) -> bool:
 def _stated(step: AnsweredStep, path: str, item: WorkItem) -> Draft:
     """An item of stated work, as it stands."""
     text = item.title
-    cited = evidence_in(" ".join((*item.files, *item.evidence, text)), commands_in(text))
+    cited = evidence_in(" ".join((*item.files, *item.evidence, text)))
     paths = tuple(sorted({*cited.paths, *item.files}))
     return Draft(
         step_id=step.question.step_id,
@@ -196,7 +202,7 @@ def _asked(
             elif _is_inside(one, quote):
                 used.add((quote.path, one.first_line))
         head = text[:_LONGEST_READ]
-        named = evidence_in(head, commands_in(head))
+        named = evidence_in(head)
         paths = tuple(sorted({*named.paths, *item.files}))
         drafts.append(
             Draft(
@@ -276,7 +282,7 @@ def _draft(
         title=title_of(spoken(head)) or text[:LONGEST],
         actions=(text,),
         notes=(statement.lead,) if statement.lead else (),
-        evidence=evidence_in(head, commands_in(head)),
+        evidence=evidence_in(head),
         spans=(SourceSpan(path, statement.first_line, statement.last_line),),
         missing_inputs=tuple(missing_patterns(head)) if reading is Reading.EVIDENCE else (),
         remarks=(*remarks, *([_CUT_OFF] if is_cut else [])),

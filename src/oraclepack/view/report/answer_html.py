@@ -16,8 +16,7 @@ import msgspec
 
 from oraclepack.system.printable import visible
 from oraclepack.view.report.data import SourceQuote
-from oraclepack.work.evidence import Citation
-from oraclepack.work.mentions import placed_citations
+from oraclepack.work.evidence import Citation, placed_citations
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

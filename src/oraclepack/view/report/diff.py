@@ -29,7 +29,7 @@ from oraclepack.view.report.gather import GatheredRun, gather_run
 from oraclepack.view.report.page import render
 from oraclepack.view.report.write import ReportFormat, find_run, write_page
 from oraclepack.work.backlog import AnsweredStep, Record
-from oraclepack.work.compare import ComparedStatement, Relation, relate, statement_of, unmatched
+from oraclepack.work.compare import ComparedStatement, Relation, relate, statement_of
 
 ALIKE = 0.8
 """The share of words that two statements have in common which say the same."""
@@ -337,9 +337,8 @@ def likeness(first: ComparedStatement, second: ComparedStatement) -> float:
         return 0.0
     if first.is_denied != second.is_denied:
         return 0.0
-    left, right = unmatched(first, second)
     total = len(first.words) + len(second.words)
-    shared = (total - len(left) - len(right)) / max(1, total)
+    shared = 2 * len(first.words & second.words) / max(1, total)
     # Statements with the same evidence that say nearly the same are the same.
     return shared + (_SAME_EVIDENCE if relation is Relation.DUPLICATE else 0.0)
 

@@ -41,8 +41,8 @@ from oraclepack.view.run_status import decisions
 from oraclepack.view.step import StepView, shaped
 from oraclepack.work.actionize import earlier_backlog
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, PackAnswers
-from oraclepack.work.engine_actionize import WorkItems, actionize
 from oraclepack.work.load_answers import FOLDER, answers_of_state
+from oraclepack.work.records import WorkItems, actionize
 from oraclepack.work.work_pages import by_worth, read_ticks
 
 LOG_BYTES, FAILED_LOG_BYTES = 2_000, 8_000

@@ -13,9 +13,7 @@ from oraclepack.system.path_jail import jail
 from oraclepack.view.report.data import SourceQuote
 from oraclepack.view.step import shaped
 from oraclepack.work.backlog import AnsweredStep
-from oraclepack.work.citations import check
-from oraclepack.work.evidence import Citation, CitationState, Evidence
-from oraclepack.work.mentions import placed_citations
+from oraclepack.work.evidence import Citation, CitationState, Evidence, check, placed_citations
 
 AROUND = 2
 """Lines shown before and after the cited ones."""
