@@ -19,7 +19,7 @@ from oraclepack.tui.screen_text import cell, state_cell
 from oraclepack.view.report import figures
 from oraclepack.view.report.data import Report
 from oraclepack.view.report.write import read_run
-from oraclepack.work.actionize import ActionizeOutcome, actionize_and_weigh
+from oraclepack.work.actionize import ActionizeResult, actionize_and_weigh
 from oraclepack.work.backlog import Record, WorkStatus
 from oraclepack.work.backlog_edit import (
     BacklogNotes,
@@ -140,7 +140,7 @@ class BacklogScreen(ListScreen[Record]):
             self._exported,
         )
 
-    def _exported(self, outcome: ActionizeOutcome) -> None:
+    def _exported(self, outcome: ActionizeResult) -> None:
         changed = [one.path for one in outcome.report.artifacts if one.changed]
         self.say(f"wrote {', '.join(changed) or 'nothing new'} in {outcome.report.out_dir}")
         self.load()

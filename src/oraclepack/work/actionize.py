@@ -81,17 +81,8 @@ class ActionizeResult(msgspec.Struct, frozen=True):
     """The answers come from a rehearsal."""
     asked: RunOutcome | None = None
     """The run that asked a model, where not every question was answered."""
-
-
-class ActionizeOutcome(msgspec.Struct, frozen=True):
-    """The result of `actionize`, judged by the CI policy."""
-
-    report: ActionizeReport
-    exit_code: ExitCode
-    policy: YieldPolicy
-    warnings: tuple[str, ...]
-    asked: RunOutcome | None = None
-    """The run that asked a model, where not every question was answered."""
+    exit_code: ExitCode = ExitCode.DONE
+    """What the CI policy makes of it."""
 
 
 def actionize_and_weigh(  # noqa: PLR0913 - each is optional and given by name
@@ -108,7 +99,7 @@ def actionize_and_weigh(  # noqa: PLR0913 - each is optional and given by name
     ask_model: str = "",
     front_ends: FrontEnds | None = None,
     argv: Sequence[str] = (),
-) -> ActionizeOutcome:
+) -> ActionizeResult:
     """Actionize, then say whether the answers gave enough work; `exports` name trackers.
 
     Without `run_dir` and `answers` the newest run of the project is meant. With `ask` a model
@@ -116,9 +107,7 @@ def actionize_and_weigh(  # noqa: PLR0913 - each is optional and given by name
     """
     if ask_model and not ask:
         raise UsageError("--ask-model is about --ask", hint="add --ask")
-    asker = None
-    if ask:
-        asker = Asker(settings, ask_model or MODEL, front_ends, argv)
+    asker = Asker(settings, ask_model or MODEL, front_ends, argv) if ask else None
     if not (run_dir or answers or pack):
         run_dir = newest_run(Path(settings.root)).as_posix()
     request = ActionizeRequest(
@@ -136,23 +125,16 @@ def actionize_and_weigh(  # noqa: PLR0913 - each is optional and given by name
     done = actionize_request(request, home or Path(settings.root), asker)
     actionable = done.report.tasks[WorkStatus.ACTIONABLE]
     figures = yield_of(actionable, done.report.answered, settings[rs.MIN_YIELD])
-    is_judged = settings[rs.CI] and not done.is_rehearsal
-    policy = YieldPolicy(applies=is_judged, met=figures.shortfall is None, action_yield=figures)
-    code = weigh(failed=False, met=policy.met if policy.applies else None, unweighable=False)
-    return ActionizeOutcome(
-        report=msgspec.structs.replace(done.report, policy=policy),
-        exit_code=_exit_code(done, code),
-        policy=policy,
-        warnings=done.warnings,
-        asked=done.asked,
-    )
-
-
-def _exit_code(done: ActionizeResult, policy: ExitCode) -> ExitCode:
-    """Files that could not be written come first, then a run that did not end well."""
+    applies = settings[rs.CI] and not done.is_rehearsal
+    policy = YieldPolicy(applies=applies, met=figures.shortfall is None, action_yield=figures)
+    code = weigh(failed=False, met=policy.met if applies else None, unweighable=False)
+    # Files that could not be written come first, then a run that did not end well.
     if not done.report.ok:
-        return ExitCode.STEP_FAILED
-    return done.asked.exit_code if done.asked is not None else policy
+        code = ExitCode.STEP_FAILED
+    elif done.asked is not None:
+        code = done.asked.exit_code
+    report = msgspec.structs.replace(done.report, policy=policy)
+    return msgspec.structs.replace(done, report=report, exit_code=code)
 
 
 class Asker:
@@ -200,13 +182,19 @@ def actionize_request(
         raise UsageError("give --run-dir DIR, or --answers DIR with --pack PACK")
     if bool(request.answers) != bool(request.pack):
         raise UsageError("--answers and --pack belong together")
+    source = Path(request.answers or request.run_dir)
+    writer = Writer(
+        root,
+        Path(request.out_dir) if request.out_dir else source / FOLDER,
+        undo=request.rollback_on_failure,
+        allow_rehearsal=request.allow_rehearsal,
+    )
     if request.answers:
-        source = Path(request.answers)
         loaded = from_directory(source, Path(request.pack), root)
-        replies = read_replies(files.read(_place(request, source) / REPLIES))
-        loaded = _with_replies(loaded, replies)
-        return _done(loaded, _writer(request, root, source), request.exports, request.per, asker)
-    source = Path(request.run_dir)
+        replies = read_replies(files.read(writer.place / REPLIES))
+        answers = msgspec.structs.replace(loaded.answers, replies=replies)
+        loaded = msgspec.structs.replace(loaded, answers=answers)
+        return _done(loaded, writer, request.exports, request.per, asker)
     if not source.is_dir():
         raise NotFoundError(
             f"--run-dir {source}: no such directory",
@@ -214,22 +202,7 @@ def actionize_request(
         )
     refuse_foreign(source)  # before anything is written there, the lock too
     with locked(source):
-        writer = _writer(request, root, source)
         return _done(from_run(source, root), writer, request.exports, request.per, asker)
-
-
-def _with_replies(loaded: LoadedAnswers, replies: tuple[AskedReply, ...]) -> LoadedAnswers:
-    answers = msgspec.structs.replace(loaded.answers, replies=replies)
-    return msgspec.structs.replace(loaded, answers=answers)
-
-
-def _writer(request: ActionizeRequest, root: Path, source: Path) -> "Writer":
-    return Writer(
-        root,
-        _place(request, source),
-        undo=request.rollback_on_failure,
-        allow_rehearsal=request.allow_rehearsal,
-    )
 
 
 def actionize_run(
@@ -237,10 +210,6 @@ def actionize_run(
 ) -> ActionizeResult:
     """Actionize a run whose lock the caller holds."""
     return _done(from_run(run_dir, writer.root), writer, exports)
-
-
-def _place(request: ActionizeRequest, source: Path) -> Path:
-    return Path(request.out_dir) if request.out_dir else source / FOLDER
 
 
 def _done(
@@ -260,27 +229,33 @@ def _done(
     exported = {*exports, *(one for one, name in EXPORTS.items() if (place / name).exists())}
     if exported and answers.rehearsal:
         refuse_export(allowed=writer.allow_rehearsal)
-    work = actionize(answers, exported, earlier_backlog(place), per or _earlier_per(place))
-    written_files, written = writer.write(work.artifacts)
-    return ActionizeResult(
-        report_of(answers, work, place, written_files, written),
-        work,
-        (*warnings, *(f"rejected from the model's reply: {text}" for text in work.rejected)),
-        answers.rehearsal,
-        failed,
+    if per is None:  # as before, or one issue per question
+        exported_before = files.read(place / EXPORTS[Export.GITHUB]) or b""
+        per = IssuesPer.TASK if TASK_MARK.encode() in exported_before else IssuesPer.QUESTION
+    work = actionize(answers, exported, earlier_backlog(place), per)
+    transaction, written = writer.write(work.artifacts)
+    counted = Counter(one.status for one in work.records if one.same_as is None)
+    answered = sum(step.is_answered for step in answers.steps)
+    share = counted[WorkStatus.ACTIONABLE] / answered if answered else 0.0
+    report = ActionizeReport(
+        **msgspec.structs.asdict(transaction),
+        pack_id=answers.pack_id,
+        pack_hash=answers.pack_hash,
+        out_dir=place.as_posix(),
+        steps=len(answers.steps),
+        answered=answered,
+        tasks={status: counted[status] for status in WorkStatus},
+        action_yield=round(share, 4),
+        artifacts=written,
     )
+    rejected = (f"rejected from the model's reply: {text}" for text in work.rejected)
+    return ActionizeResult(report, work, (*warnings, *rejected), answers.rehearsal, failed)
 
 
 def earlier_backlog(place: Path) -> str:
     """The backlog that is there, with a person's text in it."""
     data = files.read(place / BACKLOG)
     return "" if data is None else data.decode("utf-8", _ANY_BYTES)
-
-
-def _earlier_per(place: Path) -> IssuesPer:
-    """What the issues stood for that were exported there; one per question where none were."""
-    data = files.read(place / EXPORTS[Export.GITHUB]) or b""
-    return IssuesPer.TASK if TASK_MARK.encode() in data else IssuesPer.QUESTION
 
 
 class Writer:
@@ -300,50 +275,24 @@ class Writer:
     ) -> tuple[TransactionReport, tuple[WrittenArtifact, ...]]:
         """Write what differs from what is there; a second time writes nothing."""
         files.sweep(self.place)
-        written = [self._compared(artifact) for artifact in artifacts]
-        pieces = [piece for piece, one in written if one.changed]
-        transaction_report = self._transaction.carry_out(pieces)
-        there = {piece.step for piece, one in written if not one.changed}
-        there.update(transaction_report.standing)
-        return transaction_report, tuple(one for _, one in written if one.path in there)
+        pieces: list[FileWrite] = []
+        written: list[WrittenArtifact] = []
+        for artifact in artifacts:
+            data = artifact.text.encode("utf-8", _ANY_BYTES)
+            path = self.place.resolve() / artifact.path
+            changed = files.read(path) != data
+            digest = sha256_bytes(data)
+            written.append(
+                WrittenArtifact(path=artifact.path, sha256=digest, bytes=len(data), changed=changed)
+            )
+            pieces += [FileWrite(artifact.path, path, data)] if changed else []
+        done = self._transaction.carry_out(pieces)
+        standing = {*done.standing, *(one.path for one in written if not one.changed)}
+        return done, tuple(one for one in written if one.path in standing)
 
     def take_back(self) -> TransactionReport:
         """Restore the directory to its state before, though nothing here has failed."""
         return self._transaction.roll_back()
-
-    def _compared(self, artifact: Artifact) -> tuple[FileWrite, WrittenArtifact]:
-        data = artifact.text.encode("utf-8", _ANY_BYTES)
-        path = self.place.resolve() / artifact.path
-        changed = files.read(path) != data
-        facts = WrittenArtifact(
-            path=artifact.path, sha256=sha256_bytes(data), bytes=len(data), changed=changed
-        )
-        return FileWrite(artifact.path, path, data), facts
-
-
-def report_of(
-    answers: PackAnswers,
-    work: WorkItems,
-    place: Path,
-    written_files: TransactionReport,
-    written: tuple[WrittenArtifact, ...],
-) -> ActionizeReport:
-    """The figures of the report."""
-    counted = Counter(one.status for one in work.records if one.same_as is None)
-    tasks = {status: counted[status] for status in WorkStatus}
-    answered = sum(step.is_answered for step in answers.steps)
-    share = tasks[WorkStatus.ACTIONABLE] / answered if answered else 0.0
-    return ActionizeReport(
-        **msgspec.structs.asdict(written_files),
-        pack_id=answers.pack_id,
-        pack_hash=answers.pack_hash,
-        out_dir=place.as_posix(),
-        steps=len(answers.steps),
-        answered=answered,
-        tasks=tasks,
-        action_yield=round(share, 4),
-        artifacts=written,
-    )
 
 
 @contextmanager

@@ -208,7 +208,8 @@ def actionize(*, settings: Settings, **options: Any) -> Reply:
     outcome = actionize_and_weigh(
         settings, front_ends=sessions.open, argv=command_words(), **options
     )
-    report, policy = outcome.report, outcome.policy
+    report, policy = outcome.report, outcome.report.policy
+    assert policy is not None
     warnings = outcome.warnings + idle_thresholds(settings, rs.MIN_YIELD)
     if logs_json(settings):
         to_stderr("".join(_log(report)))
