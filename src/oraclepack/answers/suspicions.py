@@ -7,10 +7,17 @@ from itertools import pairwise
 import msgspec
 
 from oraclepack.answers.answer_reader import read_answer_text
-from oraclepack.answers.outline import OutlinePart, parts_of
 from oraclepack.answers.statements import body_lines
 from oraclepack.answers.work_items import asks_for_work, read_work
-from oraclepack.pack.answer_sections import Section, is_rehearsed, normalise, numbered
+from oraclepack.pack.answer_sections import (
+    Section,
+    is_bare_heading,
+    is_rehearsed,
+    normalise,
+    numbered,
+    section_of_heading,
+    sections_named,
+)
 from oraclepack.pack.contract import requested_format
 from oraclepack.system.text_limits import ANSWER
 
@@ -23,6 +30,46 @@ class Suspicion(msgspec.Struct, frozen=True):
     `work_lines`."""
     message: str
     line: int
+
+
+_ATX = re.compile(r"^ {0,3}#{1,6}(?:\s+(?P<text>.*))?$")
+_UNDERLINE = re.compile(r"^ {0,3}(?:={3,}|-{3,})\s*$")
+
+
+class _Part(msgspec.Struct):
+    """A heading and the lines below it that are not blank; before the first its line is 0."""
+
+    line: int = 0
+    sections: frozenset[Section] = frozenset()
+    """The sections that the heading names."""
+    body: list[tuple[int, str]] = []
+
+
+def _parts_of(lines: Sequence[str]) -> list[_Part]:
+    """The parts of an answer.
+
+    A Markdown heading starts a part, and so does a line that is only the name of a section: bold,
+    numbered or plain. Lines in code blocks never do.
+    """
+    parts = [_Part()]
+    underlines = set[int]()
+    for number, line, block in numbered(lines):
+        is_underlined = not block and number < len(lines) and _UNDERLINE.match(lines[number])
+        atx = None if block else _ATX.match(line)
+        section = None if block else section_of_heading(line)
+        text = line.strip()
+        is_named = section is not None and (
+            text.startswith(("**", "__")) or text[:1].isdigit() or is_bare_heading(line)
+        )
+        if atx is not None or is_named or (is_underlined and normalise(line)):
+            heading = (atx["text"] or "") if atx is not None else line
+            titled = section_of_heading(heading)
+            named = sections_named(normalise(heading)) | ({titled} if titled is not None else set())
+            parts.append(_Part(number, named))
+            underlines |= {number + 1} if is_underlined else set()
+        elif text and number not in underlines:
+            parts[-1].body.append((number, line))
+    return parts
 
 
 _SHORTEST_ECHO = 80
@@ -40,7 +87,7 @@ def echo(text: str, prompt: str) -> Iterator[Suspicion]:
         yield Suspicion("echo", "it repeats the prompt and adds little", 1)
 
 
-def other_script(parts: tuple[OutlinePart, ...], prompt: str) -> Iterator[Suspicion]:
+def other_script(parts: Sequence[_Part], prompt: str) -> Iterator[Suspicion]:
     """The question is in Latin letters and most of the answer is not."""
     body = [line for part in parts for line in part.body]
     if body and _foreign(prompt) < _LITTLE and _foreign("".join(line for _, line in body)) > _MOST:
@@ -108,42 +155,24 @@ _SHORT = 600
 """Longer texts are not a refusal or an error page."""
 
 
-def placeholders(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
-    """Empty parts and placeholders."""
-    whole = len(parts) == 1
+def placeholders(parts: Sequence[_Part]) -> Iterator[Suspicion]:
+    """Empty parts, placeholders, refusals and error pages."""
+    known = _ALONE if len(parts) == 1 else PLACEHOLDERS
     for part in parts:
-        if part.body and _is_placeholder([line for _, line in part.body], alone=whole):
+        lines = [line for _, line in part.body]
+        is_alone = len(lines) == 1 and (normalise(lines[0]) in known or _TEMPLATE.match(lines[0]))
+        if lines and (is_alone or not any(map(normalise, lines))):
             number, line = part.body[0]
             yield Suspicion("placeholder", f"nothing but {line.strip()!r} stands here", number)
-    yield from _empty(parts)
-    yield from _refusal(parts)
-
-
-def _empty(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
-    last = parts[-1]
     filled = {section for part in parts if part.body for section in part.sections}
     for part, following in pairwise(parts):
-        named = part.sections
         # A section may begin with a heading of its own, and be listed before its text.
-        ends = not part.body and following.sections - named
-        if ends and named and not named & filled:
+        ends = not part.body and following.sections - part.sections
+        if ends and part.sections and not part.sections & filled:
             yield Suspicion("empty_section", "a section without any text", part.line)
+    last, first = parts[-1], parts[0].body
     if last.line and not last.body:
         yield Suspicion("cut_off", "it ends with a heading and nothing below it", last.line)
-
-
-def _is_placeholder(lines: Sequence[str], *, alone: bool) -> bool:
-    if not any(map(normalise, lines)):
-        return True
-    if len(lines) > 1:
-        return False
-    known = _ALONE if alone else PLACEHOLDERS
-    return normalise(lines[0]) in known or _TEMPLATE.match(lines[0]) is not None
-
-
-def _refusal(parts: Sequence[OutlinePart]) -> Iterator[Suspicion]:
-    """An answer that begins with a refusal or an error message."""
-    first = parts[0].body
     if len(parts) > 1 or not first or sum(len(line) for _, line in first) > _SHORT:
         return
     opening = normalise(first[0][1])
@@ -182,7 +211,11 @@ def suspicions(
     """
     name = path.lower()
     if name.endswith(".json"):
-        return _broken_json(text)
+        try:
+            msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError) as trouble:
+            return (Suspicion("cut_off", f"it is no whole JSON: {trouble}", 1),)
+        return ()
     if "." in name.rpartition("/")[2] and not name.endswith(_PROSE):
         return ()
     if ANSWER.excess(text) is not None:
@@ -191,7 +224,7 @@ def suspicions(
     if repeated:
         return repeated
     lines = text.rstrip().split("\n")
-    parts = parts_of(lines)
+    parts = _parts_of(lines)
     suspects = [*unclosed_fence(lines), *placeholders(parts)]
     if not suspects:
         cut = read_answer_text(text, prompt=prompt or "").cut
@@ -201,11 +234,3 @@ def suspicions(
         suspects.extend([] if suspects else work_faults(text, prompt))
         suspects.extend(other_script(parts, prompt))
     return tuple(sorted(suspects, key=lambda sign: (sign.line, sign.code)))
-
-
-def _broken_json(text: str) -> tuple[Suspicion, ...]:
-    try:
-        msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError) as trouble:
-        return (Suspicion("cut_off", f"it is no whole JSON: {trouble}", 1),)
-    return ()

@@ -18,7 +18,7 @@ from oraclepack.answers.verification import (
 from oraclepack.journal.events import OutputRevised
 from oraclepack.journal.statuses import OutputDoubt, OutputFailure, Verification
 from oraclepack.pack.answer_sections import is_rehearsed
-from oraclepack.pack.contract import ChunkMode, ContractMode, OutputContract, contracts_of
+from oraclepack.pack.contract import ChunkMode, ContractMode, contracts_of
 from oraclepack.pack.model import Output, Pack, Step
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.files import Content
@@ -61,18 +61,12 @@ def named_outputs(step: Step, recorded: Iterable[str] = ()) -> tuple[NamedOutput
 
 
 def _owner(path: str, unknown: Sequence[Output]) -> Output | None:
-    fitting = [output for output in unknown if _shape(output).fullmatch(path)]
-    return max(fitting, key=_literal_length, default=None)
-
-
-def _shape(output: Output) -> re.Pattern[str]:
-    literal = _EXPANSION.split(output.path.display_text.removeprefix("./"))
-    return re.compile(".*".join(map(re.escape, literal)), re.DOTALL)
-
-
-def _literal_length(output: Output) -> int:
-    """How many characters of a path are literal."""
-    return len(_EXPANSION.sub("", output.path.display_text))
+    fitting: list[tuple[int, Output]] = []
+    for output in unknown:
+        literal = _EXPANSION.split(output.path.display_text.removeprefix("./"))
+        if re.fullmatch(".*".join(map(re.escape, literal)), path, re.DOTALL):
+            fitting.append((len(_EXPANSION.sub("", output.path.display_text)), output))
+    return max(fitting, key=lambda one: one[0], default=(0, None))[1]
 
 
 Read = Callable[[str], Content]
@@ -105,42 +99,56 @@ class RecordedOutputs(msgspec.Struct, frozen=True):
 
 
 class _Collected(msgspec.Struct):
+    """What was found out about the outputs of one step."""
+
     outputs: int = 0
     skipped: int = 0
     rehearsed: int = 0
-    failures: list[FailedOutput] = msgspec.field(default_factory=list)
-    doubts: list[Doubt] = msgspec.field(default_factory=list)
-    unresolved: list[UnresolvedOutput] = msgspec.field(default_factory=list)
-    accepted: list[AcceptedOutput] = msgspec.field(default_factory=list)
+    failures: list[OutputFailure] = []
+    doubts: list[OutputDoubt] = []
+    unresolved: list[str] = []
+    accepted: list[AcceptedOutput] = []
 
 
 def verify_pack(
     pack: Pack, read: Read, options: VerifyOptions, recorded: RecordedOutputs | None = None
 ) -> VerifyReport:
     """Check every declared output of a pack, with the help of a run where there is one."""
-    collected = _Collected()
-    for step in sorted(pack.steps, key=lambda step: step.id):
-        _check_step(step, read, options, recorded or RecordedOutputs(""), collected)
-    bad = {(one.step_id, one.path) for one in collected.failures}
-    if options.strict:
-        bad |= {(one.step_id, one.path) for one in collected.doubts}
+    steps = sorted(pack.steps, key=lambda step: step.id)
+    known = recorded or RecordedOutputs("")
+    checked = [(step.id, _check_step(step, read, options, known)) for step in steps]
+    failures = tuple(
+        FailedOutput(step_id=step, **msgspec.structs.asdict(one))
+        for step, found in checked
+        for one in found.failures
+    )
+    doubts = tuple(
+        Doubt(step_id=step, **msgspec.structs.asdict(one))
+        for step, found in checked
+        for one in found.doubts
+    )
+    doubtful = {(one.step_id, one.path) for one in doubts}
+    bad = {(one.step_id, one.path) for one in failures} | (doubtful if options.strict else set())
+    outputs = sum(found.outputs for _, found in checked)
+    unresolved = [(step, one) for step, found in checked for one in found.unresolved]
+    accepted = tuple(one for _, found in checked for one in found.accepted)
     return VerifyReport(
         path=pack.path,
         run_id=recorded.run_id if recorded else None,
-        failures=tuple(collected.failures),
-        doubts=tuple(collected.doubts),
-        unresolved=tuple(collected.unresolved),
-        accepted=tuple(collected.accepted),
+        failures=failures,
+        doubts=doubts,
+        unresolved=tuple(UnresolvedOutput(step_id=step, declared=one) for step, one in unresolved),
+        accepted=accepted,
         totals=Totals(
             steps=len(pack.steps),
-            outputs=collected.outputs,
-            ok=collected.outputs - len(bad),
+            outputs=outputs,
+            ok=outputs - len(bad),
             failed=len(bad),
-            doubtful=len({(one.step_id, one.path) for one in collected.doubts}),
-            unresolved=len(collected.unresolved),
-            skipped=collected.skipped,
-            accepted=len(collected.accepted),
-            rehearsed=collected.rehearsed,
+            doubtful=len(doubtful),
+            unresolved=len(unresolved),
+            skipped=sum(found.skipped for _, found in checked),
+            accepted=len(accepted),
+            rehearsed=sum(found.rehearsed for _, found in checked),
         ),
         ok=not bad,
     )
@@ -154,128 +162,71 @@ def verify_step(
     accepted: Mapping[str, OutputRevised] | None = None,
 ) -> Verification:
     """Check the outputs of one step; `written` are the paths it is known to have written."""
-    collected = _Collected()
     known = RecordedOutputs("", {step.id: tuple(written)}, accepted={step.id: accepted or {}})
-    _check_step(step, read, options, known, collected)
+    found = _check_step(step, read, options, known)
     return Verification(
-        passed=not collected.failures and not (options.strict and collected.doubts),
-        checked=collected.outputs,
-        failures=tuple(
-            OutputFailure(
-                path=one.path,
-                contract=one.contract,
-                missing_sections=one.missing_sections,
-                io_error=one.io_error,
-                reason=one.reason,
-            )
-            for one in collected.failures
-        ),
-        doubts=tuple(
-            OutputDoubt(path=one.path, code=one.code, message=one.message, line=one.line)
-            for one in collected.doubts
-        ),
+        passed=not found.failures and not (options.strict and found.doubts),
+        checked=found.outputs,
+        failures=tuple(found.failures),
+        doubts=tuple(found.doubts),
     )
 
 
 def _check_step(
-    step: Step, read: Read, options: VerifyOptions, recorded: RecordedOutputs, collected: _Collected
-) -> None:
+    step: Step, read: Read, options: VerifyOptions, recorded: RecordedOutputs
+) -> _Collected:
+    found = _Collected()
     outputs = named_outputs(step, recorded.paths.get(step.id, ()))
-    contracts = contracts_of(
-        step,
-        chunks=options.chunks,
-        mode=options.mode,
-        named=[_display_path(one) for one in outputs],
-    )
+    named = [
+        (one.output, one.path or (one.output.path.display_text if one.output else ""))
+        for one in outputs
+    ]
+    contracts = contracts_of(step, chunks=options.chunks, mode=options.mode, named=named)
     for one, contract in zip(outputs, contracts, strict=True):
         content = None if one.path is None else read(one.path)
         if step.id in recorded.skipped and (content is None or content.data is None):
-            collected.skipped += 1
-        elif content is None:
-            collected.unresolved.append(UnresolvedOutput(step_id=step.id, declared=contract.path))
-        else:
-            collected.outputs += 1
-            acceptance = recorded.accepted.get(step.id, {}).get(contract.path)
-            if acceptance is not None and _is_that(content, acceptance):
-                collected.accepted.append(_accepted(acceptance))
-                continue
-            _check(step, one.output, contract, content, options, collected)
-
-
-def _is_that(content: Content, acceptance: OutputRevised) -> bool:
-    return content.data is not None and sha256_bytes(content.data) == acceptance.sha256
-
-
-def _accepted(acceptance: OutputRevised) -> AcceptedOutput:
-    return AcceptedOutput(
-        step_id=acceptance.step,
-        path=acceptance.declared_path,
-        sha256=acceptance.sha256,
-        reason=acceptance.reason,
-        missing_sections=acceptance.missing_sections,
-        accepted_at=acceptance.at,
-    )
-
-
-def _display_path(one: NamedOutput) -> tuple[Output | None, str]:
-    declared = one.output.path.display_text if one.output else ""
-    return one.output, one.path or declared
-
-
-def _check(
-    step: Step,
-    output: Output | None,
-    contract: OutputContract,
-    content: Content,
-    options: VerifyOptions,
-    collected: _Collected,
-) -> None:
-    failure = check_output(
-        contract,
-        content,
-        require_headings=options.require_headings,
-        rehearsal=options.rehearsal,
-    )
-    if failure is not None:
-        collected.failures.append(
-            FailedOutput(
-                step_id=step.id,
-                path=failure.path,
-                contract=failure.contract,
-                missing_sections=failure.missing_sections,
-                io_error=failure.io_error,
-                reason=failure.reason,
+            found.skipped += 1
+            continue
+        if content is None:
+            found.unresolved.append(contract.path)
+            continue
+        found.outputs += 1
+        acceptance = recorded.accepted.get(step.id, {}).get(contract.path)
+        digest = sha256_bytes(content.data) if content.data is not None else ""
+        if acceptance is not None and acceptance.sha256 == digest:
+            found.accepted.append(
+                AcceptedOutput(
+                    step_id=acceptance.step,
+                    path=acceptance.declared_path,
+                    sha256=acceptance.sha256,
+                    reason=acceptance.reason,
+                    missing_sections=acceptance.missing_sections,
+                    accepted_at=acceptance.at,
+                )
             )
+            continue
+        failure = check_output(
+            contract,
+            content,
+            require_headings=options.require_headings,
+            rehearsal=options.rehearsal,
         )
-    text = (content.data or b"").decode("utf-8", "replace")
-    if is_blank(text):
-        return
-    collected.rehearsed += is_rehearsed(text)
-    call = output.call if output else None
-    prompt = step.calls[call].prompt if call is not None else None
-    collected.doubts.extend(
-        Doubt(
-            step_id=step.id,
-            path=contract.path,
-            code=sign.code,
-            message=sign.message,
-            line=sign.line,
-        )
-        for sign in suspicions(text, prompt.text if prompt else None, contract.path)
-    )
+        found.failures += [failure] if failure is not None else []
+        text = (content.data or b"").decode("utf-8", "replace")
+        if is_blank(text):
+            continue
+        found.rehearsed += is_rehearsed(text)
+        call = one.output.call if one.output else None
+        prompt = step.calls[call].prompt if call is not None else None
+        found.doubts += [
+            OutputDoubt(path=contract.path, code=sign.code, message=sign.message, line=sign.line)
+            for sign in suspicions(text, prompt.text if prompt else None, contract.path)
+        ]
+    return found
 
 
 def summed(totals: Iterable[Totals]) -> Totals:
     """The totals of several packs together."""
     listed = list(totals)
-    return Totals(
-        steps=sum(one.steps for one in listed),
-        outputs=sum(one.outputs for one in listed),
-        ok=sum(one.ok for one in listed),
-        failed=sum(one.failed for one in listed),
-        doubtful=sum(one.doubtful for one in listed),
-        unresolved=sum(one.unresolved for one in listed),
-        skipped=sum(one.skipped for one in listed),
-        accepted=sum(one.accepted for one in listed),
-        rehearsed=sum(one.rehearsed for one in listed),
-    )
+    names = Totals.__struct_fields__
+    return Totals(**{name: sum(getattr(one, name) for one in listed) for name in names})
