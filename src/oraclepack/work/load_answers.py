@@ -93,9 +93,6 @@ def question_file(root: Path, path: str, recorded: str | None) -> QuestionFile:
     return QuestionFile(path, recorded, sha256_bytes(data), lines)
 
 
-_FILE = "file:"
-
-
 def question_of(step: Step) -> StepQuestion:
     """A question as the pack puts it."""
     meta = step.meta
@@ -136,52 +133,32 @@ class AttachmentLookup:
         self, step: Step | None, state: StepState | None
     ) -> tuple[tuple[QuestionFile, ...] | None, bool]:
         """The files of a step, None when unknown, and whether those are all."""
-        calls = _recorded_calls(state)
-        if calls is not None:
-            return self._files(calls), True
-        literal, is_all = _literal(step)
-        recorded = dict(state.attached) if state is not None else {}
-        if not recorded and not literal and not is_all:
+        calls = state.last_invocations() if state is not None else ()
+        recorded = [one.intent.key_parts for one in calls if one.intent is not None]
+        if recorded and all(recorded):  # the files of the last calls
+            files = [(name, sha) for parts in recorded for name, sha in parts.items()]
+            known: dict[str, str | None] = {
+                name.removeprefix(_FILE): sha for name, sha in files if name.startswith(_FILE)
+            }
+            return self._files(known), True
+        asking = asking_calls(step) if step is not None else ()
+        every = [attachment for call in asking for attachment in call.attachments]
+        named = [one.value for one in every if one.kind is AttachmentKind.LITERAL]
+        is_whole = not any(call.partly_hidden for call in asking) and len(named) == len(every)
+        known = {name.removeprefix("./"): None for name in named if not name.endswith("/")}
+        known |= dict(state.attached) if state is not None else {}
+        if not known and not (asking and is_whole):
             return None, False
-        known: dict[str, str | None] = dict.fromkeys(literal) | recorded
-        return self._files(known), is_all
+        return self._files(known), bool(asking) and is_whole
 
     def _files(self, known: Mapping[str, str | None]) -> tuple[QuestionFile, ...]:
-        return tuple(self._file(path, known[path]) for path in sorted(known))
-
-    def _file(self, path: str, recorded: str | None) -> QuestionFile:
-        key = (path, recorded)
-        if key not in self._read:
-            self._read[key] = question_file(self._root, path, recorded)
-        return self._read[key]
+        for path, recorded in known.items():
+            if (path, recorded) not in self._read:
+                self._read[path, recorded] = question_file(self._root, path, recorded)
+        return tuple(self._read[path, known[path]] for path in sorted(known))
 
 
-def _recorded_calls(state: StepState | None) -> dict[str, str] | None:
-    """The files of the step's last calls, where every one of them recorded its files."""
-    calls = state.last_invocations() if state is not None else ()
-    parts = [call.intent.key_parts for call in calls if call.intent is not None]
-    if not parts or not all(parts):
-        return None
-    return {name[len(_FILE) :]: sha for part in parts for name, sha in part.items() if _is(name)}
-
-
-def _is(name: str) -> bool:
-    return name.startswith(_FILE)
-
-
-def _literal(step: Step | None) -> tuple[tuple[str, ...], bool]:
-    """The files that the text of a step attaches by name, and whether that is all."""
-    calls = asking_calls(step) if step is not None else ()
-    every = [attachment for call in calls for attachment in call.attachments]
-    named = tuple(a.value for a in every if a.kind is AttachmentKind.LITERAL)
-    hidden = any(call.partly_hidden for call in calls)
-    return _files_only(named), bool(calls) and not hidden and len(named) == len(every)
-
-
-def _files_only(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted({name.removeprefix("./") for name in names if not name.endswith("/")}))
-
-
+_FILE = "file:"
 _STEP_ID = re.compile(r"[0-9]{2}")
 _HASH = re.compile(r"[0-9a-f]{8,128}")
 
@@ -218,29 +195,25 @@ def from_directory(answers: Path, pack_path: Path, root: Path) -> LoadedAnswers:
     steps: list[AnsweredStep] = []
     for step in pack.steps:
         attached, is_all = attachments.about(step, None)
-        parts = tuple(_part(path, step) for path in files.get(str(step.id), ()))
-        steps.append(
-            AnsweredStep(
-                question_of(step),
-                parts,
-                attached=attached,
-                attached_known=is_all,
-            )
-        )
+        read = ((path.name, read_answer(path)) for path in files.get(str(step.id), ()))
+        parts = tuple(_part(name, file.text if file else "", step) for name, file in read)
+        question = question_of(step)
+        steps.append(AnsweredStep(question, parts, attached=attached, attached_known=is_all))
     known = {str(step.id) for step in pack.steps}
     extra = [path.name for step in sorted(set(files) - known) for path in files[step]]
     warnings = tuple(f"{name} belongs to no step of the pack and was left out" for name in extra)
-    name = pack_path.name
-    loaded_steps = tuple(steps)
     loaded = PackAnswers(
-        pack.pack_hash, loaded_steps, pack_name=name, rehearsal=_rehearsed(loaded_steps)
+        pack.pack_hash, tuple(steps), pack_name=pack_path.name, rehearsal=_rehearsed(steps)
     )
     return LoadedAnswers(loaded, warnings)
 
 
 def from_run(directory: Path, root: Path) -> LoadedAnswers:
     """The answers that a run recorded."""
-    return answers_of_state(directory, root, _state(directory))
+    reading = refuse_foreign(directory)
+    if reading.damage is not None:
+        raise journal_file.damaged(directory / journal_file.NAME, reading)
+    return answers_of_state(directory, root, fold(reading.events))
 
 
 def answers_of_state(
@@ -258,7 +231,11 @@ def answers_of_state(
         )
     pack, note = pack_of(root, run.pack_path, run.pack_hash)
     entries = _entries(directory, pack, state)
-    _refuse_odd_names(directory, run, entries)
+    # Task ids contain these, and the marks in the backlog contain task ids.
+    odd = [one.step_id for one in entries if not _STEP_ID.fullmatch(one.step_id)]
+    if odd or not _HASH.fullmatch(run.pack_hash):
+        what = f"{odd[0]!r} is not the number of a step" if odd else "the pack's hash is none"
+        raise InputError(f"{directory}: {what}", hint="was it edited by hand?")
     attachments = None if is_foreign else AttachmentLookup(root)
     reader = _RunReader(directory, root, pack, state, attachments)
     steps = tuple(reader.step(entry) for entry in entries)
@@ -272,14 +249,6 @@ def answers_of_state(
         replies=() if is_foreign else read_replies(files.read(directory / FOLDER / REPLIES)),
     )
     return LoadedAnswers(answers, ((note,) if note else ()) + tuple(reader.warnings))
-
-
-def _refuse_odd_names(directory: Path, run: RunManifest, entries: Iterable[StepEntry]) -> None:
-    """Task ids contain these, and the marks in the backlog contain task ids."""
-    odd = [one.step_id for one in entries if not _STEP_ID.fullmatch(one.step_id)]
-    if odd or not _HASH.fullmatch(run.pack_hash):
-        what = f"{odd[0]!r} is not the number of a step" if odd else "the pack's hash is none"
-        raise InputError(f"{directory}: {what}", hint="was it edited by hand?")
 
 
 def refuse_foreign(directory: Path) -> JournalContent:
@@ -302,14 +271,6 @@ def newest_run(root: Path) -> Path:
 def _rehearsed(steps: Iterable[AnsweredStep]) -> bool:
     """Whether any answer is a rehearsed one."""
     return any(is_rehearsed(part.text) for step in steps for part in step.parts)
-
-
-def _state(directory: Path) -> RunState:
-    path = directory / journal_file.NAME
-    reading = refuse_foreign(directory)
-    if reading.damage is not None:
-        raise journal_file.damaged(path, reading)
-    return fold(reading.events)
 
 
 def _decoded(path: Path, shape: type[Shape]) -> Shape | None:
@@ -364,21 +325,30 @@ class _RunReader:
             else (None, False)
         )
         if entry.status is not Status.OK:
-            refused = tuple(self._refused(entry, step))
-            reason = _why_not(entry)
+            refused, reason = tuple(self._refused(entry, step)), _why_not(entry)
             if not refused:
                 return AnsweredStep(question, absent=reason)
             return AnsweredStep(
                 question, refused, remark=reason, attached=attached, attached_known=is_all
             )
-        texts = [output for output in entry.outputs if _is_words(output)]
-        edited = self._edited(entry)
+        named = ((PurePosixPath(one.declared_path or one.path), one) for one in entry.outputs)
+        texts = [one for path, one in named if path.suffix.lower() in WORDS]
+        # Outputs that a person changed since: the file counts, not what was recorded.
+        declared = [one.declared_path for one in entry.outputs if one.declared_path is not None]
+        inside = [path for path in declared if plain_file(self._root, path) is not None]
+        present = present_outputs(self._root, self._directory.name, self._state, inside)
+        edited = edited_outputs(self._state, entry.step_id, present)
         parts = [part for one in texts if (part := self._output(one, step, edited)) is not None]
+        remark = ""
+        if entry.accepted:  # it gives work like any other answer, with a remark
+            lacking, why = ", ".join(entry.accepted[0].missing_sections), entry.accepted[0].reason
+            remark = "The answer was accepted by hand"
+            remark += f" although it lacks {lacking}" * bool(lacking) + f": {why}" * bool(why)
         return AnsweredStep(
             question,
             tuple(parts),
             silent=not texts,
-            remark=_remark(entry),
+            remark=remark,
             attached=attached,
             attached_known=is_all,
         )
@@ -402,14 +372,7 @@ class _RunReader:
             files = (read_answer(place) for place in inside)
             file = next((one for one in files if one and one.sha256 == last[path]), None)
             if file is not None:
-                yield AnswerPart(path, file.text, by_suffix(path), _expected(step, path))
-
-    def _edited(self, entry: StepEntry) -> Collection[str]:
-        """Outputs that a person changed since: the file counts, not what was recorded."""
-        paths = [one.declared_path for one in entry.outputs if one.declared_path is not None]
-        inside = [path for path in paths if plain_file(self._root, path) is not None]
-        present = present_outputs(self._root, self._directory.name, self._state, inside)
-        return edited_outputs(self._state, entry.step_id, present)
+                yield _part(path, file.text, step)
 
     def _output(
         self, output: OutputEntry, step: Step | None, edited: Collection[str]
@@ -424,44 +387,18 @@ class _RunReader:
             return None
         if file.sha256 != output.sha256:
             self.warnings.append(f"{output.path} is not what the run recorded; it is used as it is")
-        named = output.section if output.section in set(Section) else None
-        section = Section(named) if named else by_suffix(output.declared_path or output.path)
-        expected = _expected(step, output.declared_path or output.path)
-        return AnswerPart(output.path, file.text, section, expected)
+        part = _part(output.declared_path or output.path, file.text, step)
+        named = Section(output.section) if output.section in set(Section) else part.section
+        return msgspec.structs.replace(part, path=output.path, section=named)
 
 
-def _part(path: Path, step: Step) -> AnswerPart:
-    file = read_answer(path)
-    text = file.text if file is not None else ""
-    return AnswerPart(path.name, text, by_suffix(path.name), _expected(step, path.name))
-
-
-def _expected(step: Step | None, path: str) -> tuple[Section, ...]:
-    """The sections that a step asks for in an output."""
+def _part(path: str, text: str, step: Step | None) -> AnswerPart:
+    """A file of an answer, with the sections that its step asks for in it."""
     contracts = contracts_of(step) if step is not None else ()
     name = PurePosixPath(path).name
     named = [one for one in contracts if PurePosixPath(one.path).name == name]
     chosen = named or (contracts if len(contracts) == 1 else ())
-    return chosen[0].sections if chosen else ()
-
-
-def _is_words(output: OutputEntry) -> bool:
-    return PurePosixPath(output.declared_path or output.path).suffix.lower() in WORDS
-
-
-def _remark(entry: StepEntry) -> str:
-    """An accepted answer gives work like any other, with a remark."""
-    acceptance = entry.accepted[0] if entry.accepted else None
-    if acceptance is None:
-        return ""
-    lacks = (
-        f" although it lacks {', '.join(acceptance.missing_sections)}"
-        if acceptance.missing_sections
-        else ""
-    )
-    return f"The answer was accepted by hand{lacks}" + (
-        f": {acceptance.reason}" if acceptance.reason else ""
-    )
+    return AnswerPart(path, text, by_suffix(path), chosen[0].sections if chosen else ())
 
 
 def _why_not(entry: StepEntry) -> str:
