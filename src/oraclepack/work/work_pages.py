@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import PurePosixPath
+from textwrap import indent
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -121,10 +122,16 @@ def backlog(
     ticked = {moved[name] for name, one in tasks.items() if one.is_ticked and name in moved}
     known = {keeping.NOTES, *(issue.issue_id for issue in issues), *(r.task_id for r in records)}
     known -= {issue.issue_id for issue in issues if not issue.answer_files} - set(texts)
-    ordered = sorted(issues, key=_issue_order)
+    ranks = {
+        issue.issue_id: min((_RANK[r.priority] for r in issue.records if r.is_work), default=9)
+        for issue in issues
+    }
+    ordered = sorted(issues, key=lambda one: (ranks[one.issue_id], one.step_id))
     work = [record for record in records if record.is_work]
     origins = dict.fromkeys(record.origin for record in work)
     unanswered = [issue for issue in issues if not issue.answer_files and issue.records]
+    remarks = (text for one in unanswered for r in one.records for text in r.remarks)
+    reasons = [*dict.fromkeys(remarks)]
     of = {status: [r for r in records if r.status is status] for status in WorkStatus}
     return _page(
         "backlog.md",
@@ -133,7 +140,7 @@ def backlog(
         answered=[issue for issue in ordered if issue.answer_files],
         most_questions=MOST_QUESTIONS,
         unanswered=unanswered,
-        reasons=_reasons(unanswered),
+        reasons=MarkdownText("; ".join(map(_shown, reasons[:_MOST_REASONS]))),
         cut=[issue for issue in issues if issue.cut],
         work=work,
         kinds=MarkdownText(
@@ -155,12 +162,6 @@ def backlog(
         ),
         orphaned_texts=sorted(set(texts) - known),
     )
-
-
-def _reasons(unanswered: Sequence[Issue]) -> MarkdownText:
-    """Why questions have no answer, each reason once."""
-    remarks = dict.fromkeys(text for one in unanswered for r in one.records for text in r.remarks)
-    return MarkdownText("; ".join(map(_shown, [*remarks][:_MOST_REASONS])))
 
 
 def _moved(tasks: Mapping[str, EarlierTask], records: Sequence[Record]) -> dict[str, str]:
@@ -190,12 +191,6 @@ def _moved(tasks: Mapping[str, EarlierTask], records: Sequence[Record]) -> dict[
         if found is not None:
             moved[name] = found
     return moved
-
-
-def _issue_order(issue: Issue) -> tuple[bool, int, str]:
-    """The questions with the most urgent work first."""
-    ranks = [_RANK[record.priority] for record in issue.records if record.is_work]
-    return not ranks, min(ranks, default=0), issue.step_id
 
 
 def change_plan(pack: PackAnswers, records: Sequence[Record]) -> str:
@@ -286,8 +281,8 @@ def named(text: str) -> MarkdownText:
     )
 
 
-def _rank(record: Record) -> MarkdownText:
-    why = f" ({_shown(record.why)})" if record.why else ""
+def _rank(record: Record, *, with_reason: bool = True) -> MarkdownText:
+    why = f" ({_shown(record.why)})" if record.why and with_reason else ""
     size = f" · size {record.size}" if record.size else ""
     return MarkdownText(f"{record.priority}{why} · {record.kind or record.status}{size}")
 
@@ -317,28 +312,25 @@ def cited(record: Record) -> list[str]:
 
 def _facts(record: Record, files: Sequence[str] = ()) -> MarkdownText:
     """One line about a task: its rank, its lines, the places that it cites."""
-    size = f" · size {record.size}" if record.size else ""
-    nature = f"{record.priority} · {record.kind or record.status}{size}"
-    return MarkdownText(" · ".join([nature, _lines(record, files), *cited(record)]))
+    rank = _rank(record, with_reason=False)
+    return MarkdownText(" · ".join([rank, _lines(record, files), *cited(record)]))
+
+
+def _words(text: str) -> str:
+    """A text as a title would show it."""
+    return " ".join(without_emphasis(text).replace("`", "").split())
 
 
 def _says_more(record: Record) -> bool:
     """Whether a record has more to show than its title."""
-    said = " ".join(without_emphasis(" ".join(record.actions)).replace("`", "").split())
-    return said.rstrip(" .") != record.title or bool(record.evidence.commands or record.remarks)
+    said = _words(" ".join(record.actions)).rstrip(" .")
+    return said != record.title or bool(record.evidence.commands or record.remarks)
 
 
 def _has_more_to_say(issue: Issue) -> bool:
     """Whether the verdict of an answer is more than its title and none of its tasks."""
-    said = " ".join(without_emphasis(issue.answer).replace("`", "").split())
     is_task = any(issue.answer in record.actions for record in issue.records if record.is_work)
-    return len(said) > len(issue.title) + 1 and not is_task
-
-
-def _unseen_commands(record: Record) -> list[str]:
-    """The commands of a record that are not in the text that is shown of it."""
-    said = " ".join(record.actions)
-    return [command for command in record.evidence.commands if command not in said]
+    return len(_words(issue.answer)) > len(issue.title) + 1 and not is_task
 
 
 def _excerpt(text: str) -> str:
@@ -363,18 +355,6 @@ def _points(record: Record, pad: str = "", is_whole: bool = True) -> MarkdownTex
             words = " · ".join(_shown(cell) for cell in cells if cell) if cells else _shown(bare)
             lines.append(f"{pad}{'  ' if number else ''}- {words}")
     return MarkdownText("\n".join(lines))
-
-
-def _block(command: str, pad: str = "") -> MarkdownText:
-    lines = code_block(command, "sh").rstrip("\n").split("\n")
-    return MarkdownText("\n".join(f"{pad}{line}".rstrip() for line in lines))
-
-
-def _reference(issue: Issue) -> MarkdownText:
-    """What a question is about, for the end of a line; nothing where that is unknown."""
-    reference = (issue.reference or "").strip()
-    known = reference.lower() not in _NOWHERE
-    return MarkdownText(f" · about {code_span(reference)}" if known else "")
 
 
 def _escaped(value: object) -> object:
@@ -414,16 +394,26 @@ def _environment() -> "Environment":
         "named": named,
         "names": lambda names: MarkdownText(", ".join(map(named, names))),
         "files": _files,
-        "unseen_commands": _unseen_commands,
+        "unseen_commands": lambda record: [
+            command
+            for command in record.evidence.commands
+            if command not in " ".join(record.actions)
+        ],
         "has_more_to_say": _has_more_to_say,
         "excerpt": lambda text: _flat(_excerpt(text)),
         "facts": _facts,
         "rank": _rank,
         "lines": _lines,
         "points": _points,
-        "block": _block,
+        "block": lambda command, pad="": MarkdownText(
+            indent(code_block(command, "sh").rstrip("\n"), pad)
+        ),
         "says_more": _says_more,
-        "about": _reference,
+        "about": lambda issue: MarkdownText(
+            f" · about {code_span(reference)}"
+            if (reference := (issue.reference or "").strip()).lower() not in _NOWHERE
+            else ""
+        ),
         "number": lambda name: MarkdownText(name.rpartition("-")[2]),
     }
     environment.globals["count"] = lambda n, word: MarkdownText(quantity(n, word))
