@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from oraclepack.settings.loading import load_settings as load_settings
     from oraclepack.shell.attempt import StopLevel as StopLevel
     from oraclepack.shell.stop import Stop as Stop
-    from oraclepack.view.pack_overview import list_packs as list_packs
+    from oraclepack.view.past_runs import list_packs as list_packs
     from oraclepack.view.report.diff import diff_runs as diff_runs
     from oraclepack.view.report.write import read_run as read_run
     from oraclepack.view.report.write import write_report as write_report
@@ -63,7 +63,7 @@ _HOMES = {
     "explain_step": "oraclepack.run.entry_points:explain_step",
     "forecast_run": "oraclepack.run.entry_points:forecast_run",
     "generate_pack": "oraclepack.authoring.generate:generate",
-    "list_packs": "oraclepack.view.pack_overview:list_packs",
+    "list_packs": "oraclepack.view.past_runs:list_packs",
     "list_steps": "oraclepack.view.step_listing:list_steps",
     "load_pack": "oraclepack.pack.pack_files:read_pack",
     "load_settings": "oraclepack.settings.loading:load_settings",

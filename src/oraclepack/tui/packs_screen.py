@@ -19,7 +19,7 @@ from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.pack_screen import ListScreen
 from oraclepack.tui.screen_text import cell, field, joined, number_cell, state_cell
 from oraclepack.tui.steps_screen import StepsScreen
-from oraclepack.view.pack_overview import PackEntry, list_packs
+from oraclepack.view.past_runs import PackEntry, list_packs
 from oraclepack.view.report import figures
 
 _NO_PACKS = """\

@@ -59,7 +59,7 @@ from oraclepack.settings.registry import LINT_IGNORE, LINT_SELECT, OUTPUT, STRIC
 from oraclepack.system.environment import GITHUB_SUMMARY_VARIABLE, environment
 from oraclepack.system.printable import quantity, single_lines
 from oraclepack.system.terminal import can_ask, stdout_is_terminal
-from oraclepack.view.report.forecast_comment import comment
+from oraclepack.view.report.github import forecast_comment
 
 _SHOWN = 5
 """Groups of repeated files that are listed."""
@@ -97,7 +97,9 @@ def plan(pack: str, *, settings: Settings, form: str, **flags: object) -> Reply:
     from stated assumptions. What following the advice of the rules OP7xx would save is summed up.
     """
     forecast, warnings = forecast_run(pack, settings, run_arguments(flags))
-    text = comment(forecast, pack) if form == "github" else _plan_text(single_lines(forecast))
+    text = (
+        forecast_comment(forecast, pack) if form == "github" else _plan_text(single_lines(forecast))
+    )
     return Reply(forecast, text, warnings=warnings)
 
 
