@@ -124,16 +124,4 @@ def readable(text: str) -> str:
 
 def readable_record(record: Record) -> Record:
     """The record with every text in it readable, keys of mappings too."""
-    return msgspec.convert(_readable_parts(msgspec.to_builtins(record)), type(record))
-
-
-def _readable_parts(value: object) -> object:
-    match value:
-        case str():
-            return readable(value)
-        case list() | tuple():
-            return [_readable_parts(item) for item in value]
-        case dict():
-            return {_readable_parts(key): _readable_parts(item) for key, item in value.items()}
-        case _:
-            return value
+    return cast("Record", changed_texts(record, readable))
