@@ -37,7 +37,16 @@ class Checker:
                 # A file, not a pipe: no thread has to feed the text.
                 given = file_in_memory(stack, text.encode("utf-8", "surrogateescape")).fd
                 os.lseek(given, 0, os.SEEK_SET)
-                self._process = _start(argv, given, language)
+                # BASH_ENV, SHELLOPTS, SHELLCHECK_OPTS and the user's language would change the
+                # result.
+                self._process = subprocess.Popen(
+                    argv,
+                    stdin=given,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env={"LC_ALL": language},
+                    start_new_session=True,
+                )
             except OSError as trouble:
                 self._trouble = f"it cannot be started: {trouble.strerror or trouble}"
 
@@ -55,21 +64,8 @@ class Checker:
 
     def stop(self) -> None:
         """End it now; its output is not needed."""
-        if self._process is None:
-            return
-        kill_group(self._process)
-
-
-def _start(argv: Sequence[str], given: int, language: str) -> "subprocess.Popen[bytes]":
-    # BASH_ENV, SHELLOPTS, SHELLCHECK_OPTS and the user's language would change the result.
-    return subprocess.Popen(
-        argv,
-        stdin=given,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={"LC_ALL": language},
-        start_new_session=True,
-    )
+        if self._process is not None:
+            kill_group(self._process)
 
 
 def _words(output: bytes) -> str:

@@ -137,7 +137,8 @@ def prepare(attempt: Attempt, stack: ExitStack, records: AnonymousFile | None = 
     if _is_long(code + tail):
         body = file_in_memory(stack, code)
         handed.append(body.fd)
-        loading = _loading(body)
+        read = f"IFS= read -rd '' BASH_EXECUTION_STRING <{_quote(body.path)} || :\n"
+        loading = os.fsencode(f"{read}exec {body.fd}<&-\n")
         code = _eval_string(tail)
     else:
         code += tail
@@ -173,31 +174,33 @@ def _eval_string(tail: bytes) -> bytes:
     return os.fsencode(f"eval \"$BASH_EXECUTION_STRING\"$'{on_one_line}'")
 
 
-def _loading(body: AnonymousFile) -> bytes:
-    line = f"IFS= read -rd '' BASH_EXECUTION_STRING <{_quote(body.path)} || :\n"
-    return os.fsencode(f"{line}exec {body.fd}<&-\n")
-
-
 def _inside(attempt: Attempt, records: AnonymousFile | None, loading: bytes) -> bytes:
     """The start-up code without its loader; nothing when bash needs none."""
-    state, last = _restored(attempt.restore)
+    # Copied, not sourced: the end of a sourced file would set off a RETURN trap.
+    snapshot = Path(attempt.restore).read_bytes() if attempt.restore else b""
+    state, _, last = snapshot.rpartition(LAST_PART)
+    # The variables that keep programs from waiting for a person, against the login profile.
+    safe = [
+        f"{name}={_quote(value)}"
+        for name, value in WITHOUT_TERMINAL.items()
+        if attempt.env.get(name) == value
+    ]
+    path = ""
+    if attempt.first_on_path:
+        first = _quote(attempt.first_on_path)
+        path = (
+            f'case "${{PATH-}}" in {first} | {first}:*) ;; *) PATH={first}:"${{PATH-}}" ;; esac\n'
+        )
     return b"".join(
         (
             loading,
-            _safe_again(attempt),
+            f"export {' '.join(safe)}\n".encode() if safe else b"",
             state,
-            os.fsencode(_path_fix(attempt.first_on_path)),
+            os.fsencode(path),
             os.fsencode(_before(attempt, records)) if records else b"",
             last,
         )
     )
-
-
-def _safe_again(attempt: Attempt) -> bytes:
-    """The variables that keep programs from waiting for a person, against the login profile."""
-    safe = WITHOUT_TERMINAL.items()
-    names = [f"{name}={_quote(value)}" for name, value in safe if attempt.env.get(name) == value]
-    return f"export {' '.join(names)}\n".encode() if names else b""
 
 
 def _header(attempt: Attempt, entrance: AnonymousFile) -> str:
@@ -219,21 +222,6 @@ def _their_bash_env(attempt: Attempt) -> str:
         return f'BASH_ENV={_quote(original)}\n[[ -r "{original}" ]] && . "{original}"\n'
     file = _quote(original if "/" in original else f"./{original}")
     return f"BASH_ENV={_quote(original)}\n[[ -r {file} ]] && . {file}\n"
-
-
-def _restored(snapshot: str | None) -> tuple[bytes, bytes]:
-    # Copied, not sourced: the end of a sourced file would set off a RETURN trap.
-    if not snapshot:
-        return b"", b""
-    state, _, last = Path(snapshot).read_bytes().rpartition(LAST_PART)
-    return state, last
-
-
-def _path_fix(directory: str | None) -> str:
-    if not directory:
-        return ""
-    first = _quote(directory)
-    return f'case "${{PATH-}}" in {first} | {first}:*) ;; *) PATH={first}:"${{PATH-}}" ;; esac\n'
 
 
 def _before(attempt: Attempt, records: AnonymousFile) -> str:

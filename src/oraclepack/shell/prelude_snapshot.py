@@ -59,7 +59,7 @@ def take_snapshot(stream: bytes) -> PreludeSnapshot | None:
         *(_forget(key) for key in (*changed, *removed)),
         *_switched(was, now, b"b", (b"shopt -u ", b"shopt -s ")),
         # Functions before aliases: their text is already expanded.
-        *_of_kinds(changed, b"vfaup"),
+        *(text for kind in b"vfaup" for key, text in changed.items() if key[0] == kind),
     )
     last = (
         *(text for key, text in now.items() if key[:1] == b"t" and key not in _UNUSUAL_TRAPS),
@@ -70,8 +70,13 @@ def take_snapshot(stream: bytes) -> PreludeSnapshot | None:
         now.get(b"tDEBUG", b""),
         b"} 2>/dev/null\n",
     )
-    warnings = _warnings(was, now)
-    return PreludeSnapshot(b"".join((*state, LAST_PART, *last)), now.get(b"tEXIT", b""), warnings)
+    warnings = []
+    if was.get(b"d") != now.get(b"d"):
+        warnings.append("the prelude changes the directory; every step still starts in its own")
+    if now.get(b"redirected"):
+        warnings.append("the prelude redirects its output; each step still writes to its own log")
+    text = b"".join((*state, LAST_PART, *last))
+    return PreludeSnapshot(text, now.get(b"tEXIT", b""), tuple(warnings))
 
 
 _UNUSUAL_TRAPS = frozenset((*_TRAPS_LAST, b"tEXIT"))
@@ -86,11 +91,6 @@ def _lasts(key: bytes) -> bool:
     if key[:1] == b"v":
         return key[1:] not in VOLATILE and _NAME.fullmatch(key[1:]) is not None
     return key[:1] in (b"f", b"a") or key in (b"u", b"p")
-
-
-def _of_kinds(changed: Records, kinds: bytes) -> Iterable[bytes]:
-    for kind in kinds:
-        yield from (text for key, text in changed.items() if key[0] == kind)
 
 
 def _forget(key: bytes) -> bytes:
@@ -118,15 +118,6 @@ def _switched(
     yield from (commands[1] + name + b"\n" for name in sorted(new - old))
 
 
-def _warnings(was: Records, now: Records) -> tuple[str, ...]:
-    warnings = []
-    if was.get(b"d") != now.get(b"d"):
-        warnings.append("the prelude changes the directory; every step still starts in its own")
-    if now.get(b"redirected"):
-        warnings.append("the prelude redirects its output; each step still writes to its own log")
-    return tuple(warnings)
-
-
 def run_prelude(
     attempt: Attempt, stop: Stop, watch: AttemptCallbacks, clock: Clock
 ) -> AttemptOutcome:
@@ -148,7 +139,13 @@ def run_prelude(
         message = "the prelude left its shell (exit or exec) before its last line"
         return replace(outcome, reason=AttemptEnd.INCOMPLETE, message=message)
     if attempt.capture:
-        _keep(snapshot, Path(attempt.capture))
+        place = Path(attempt.capture)
+        try:
+            _write_private(place, snapshot.text)
+            if snapshot.exit_trap:
+                _write_private(_exit_place(place), snapshot.exit_trap)
+        except OSError as trouble:
+            raise cannot("write", place, trouble) from trouble
     return replace(outcome, warnings=(*outcome.warnings, *snapshot.warnings))
 
 
@@ -160,15 +157,6 @@ def exit_trap(snapshot: Path) -> Path | None:
     """
     place = _exit_place(snapshot)
     return place if place.exists() else None
-
-
-def _keep(snapshot: PreludeSnapshot, place: Path) -> None:
-    try:
-        _write_private(place, snapshot.text)
-        if snapshot.exit_trap:
-            _write_private(_exit_place(place), snapshot.exit_trap)
-    except OSError as trouble:
-        raise cannot("write", place, trouble) from trouble
 
 
 def _exit_place(snapshot: Path) -> Path:

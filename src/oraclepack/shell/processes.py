@@ -149,16 +149,18 @@ def family(roots: Iterable[int], everyone: Iterable[ProcessInfo]) -> frozenset[i
 def send(process: ProcessInfo, number: signal.Signals) -> bool:
     """Signal exactly this process, not a later one of the same id; whether it was there."""
     descriptor = open_pidfd(process.pid)
-    if descriptor is None:
-        return _send_by_id(process, number)
     try:
         if start_time(process.pid) != process.start_time:
             return False
-        signal.pidfd_send_signal(descriptor, number)
+        if descriptor is None:
+            os.kill(process.pid, number)
+        else:
+            signal.pidfd_send_signal(descriptor, number)
     except OSError:
         return False
     finally:
-        os.close(descriptor)
+        if descriptor is not None:
+            os.close(descriptor)
     return True
 
 
@@ -173,13 +175,3 @@ def open_pidfd(pid: int) -> int | None:
         return os.pidfd_open(pid)
     except OSError:
         return None
-
-
-def _send_by_id(process: ProcessInfo, number: signal.Signals) -> bool:
-    if start_time(process.pid) != process.start_time:
-        return False
-    try:
-        os.kill(process.pid, number)
-    except OSError:
-        return False
-    return True

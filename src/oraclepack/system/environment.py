@@ -205,12 +205,9 @@ def _places() -> list[Path]:
     """The user's own choice first, unless what lies there could not be used."""
     given = os.environ.get("TMPDIR", "")
     places = [place for place in (given, "/tmp", "/var/tmp") if place]  # noqa: S108 - 0700 below
-    return [Path(place) for place in sorted(places, key=lambda place: not _is_usable(place))]
-
-
-def _is_usable(place: str) -> bool:
-    """Short enough for a socket, and without a colon, since it is put on PATH."""
-    return len(os.fsencode(place)) <= _LONGEST and ":" not in place
+    # Too long for a socket, or with a colon, which cannot be put on PATH: last.
+    unusable = {place for place in places if len(os.fsencode(place)) > _LONGEST or ":" in place}
+    return [Path(place) for place in sorted(places, key=unusable.__contains__)]
 
 
 def _make(name: str) -> Path:

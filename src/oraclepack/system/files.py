@@ -243,7 +243,8 @@ def make_directories(*directories: Path, mode: int = 0o777) -> None:
     try:
         try:
             for at in directories:
-                for path in _missing(at):
+                lacking = itertools.takewhile(lambda one: not one.is_dir(), (at, *at.parents))
+                for path in reversed([*lacking]):
                     _hide_from_git(path.parent)
                     if _is_made(path, mode):
                         grown.add(path.parent)
@@ -266,12 +267,6 @@ def _hide_from_git(directory: Path) -> None:
     if all(name.startswith(_TEMPORARY_MARK) for name in _names_in(directory)):
         sweep(directory)  # a killed process can have left half of this very file
         write_atomic(directory / ".gitignore", b"*\n", mode=PRIVATE_FILE)
-
-
-def _missing(directory: Path) -> list[Path]:
-    """The outermost first."""
-    upwards = (directory, *directory.parents)
-    return list(itertools.takewhile(lambda path: not path.is_dir(), upwards))[::-1]
 
 
 def _is_made(path: Path, mode: int) -> bool:
@@ -310,7 +305,7 @@ def sweep(directory: Path) -> tuple[Path, ...]:
     stale = [
         directory / name
         for name in _names_in(directory)
-        if name.startswith(_TEMPORARY_MARK) and _is_stale(name)
+        if (match := _TEMPORARY.fullmatch(name)) and not _is_alive(int(match[1]))
     ]
     for path in stale:
         forget(path)
@@ -357,11 +352,6 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
 def is_temporary(name: str) -> bool:
     """Whether a name is one of those that whole files are written under first."""
     return _TEMPORARY.fullmatch(name) is not None
-
-
-def _is_stale(name: str) -> bool:
-    match = _TEMPORARY.fullmatch(name)
-    return match is not None and not _is_alive(int(match[1]))
 
 
 def _is_alive(pid: int) -> bool:

@@ -49,7 +49,8 @@ class _ProgramFilter(msgspec.Struct):
     def apply(self, data: bytes) -> list[Any]:
         done = self.run(["-c", self.program], data)
         if done.returncode:
-            raise ValueError(_last_line(done.stderr) or f"exit code {done.returncode}")
+            words = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            raise ValueError(words.removeprefix("jq: ") or f"exit code {done.returncode}")
         return [msgspec.json.decode(line) for line in done.stdout.splitlines()]
 
     def run(self, args: list[str], data: bytes) -> subprocess.CompletedProcess[bytes]:
@@ -89,8 +90,3 @@ def _program_filter(program: str) -> _ProgramFilter:
 def _unreadable(program: str, reason: str) -> UsageError:
     message = reason.removeprefix("jq: ").partition("\n")[0]
     return UsageError(f"--jq {program!r} is no jq program: {message}")
-
-
-def _last_line(output: bytes) -> str:
-    lines = output.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1].removeprefix("jq: ") if lines else ""

@@ -111,7 +111,12 @@ def foreign_folder(root: Path, relative: str) -> Foreign | None:
 
     That git tracks some of its files does not matter: those are foreign one by one.
     """
-    return linked(root, relative) or _tracked_above(root, relative)
+    if (link := linked(root, relative)) is not None:
+        return link
+    # A link or a repository within the repository, which git tracks in place of a folder.
+    prefix = f"{relative}/".casefold()
+    above = (path for path in _tracked_below(root) if prefix.startswith(f"{path}/".casefold()))
+    return next((Foreign(ForeignReason.TRACKED, path) for path in above), None)
 
 
 def linked(root: Path, relative: str) -> Foreign | None:
@@ -178,13 +183,6 @@ def _tracking(path: Path) -> bool | None:
         if git_folder(folder) is not None:
             return came_with_repository(folder, path.relative_to(folder).as_posix())
     return None
-
-
-def _tracked_above(root: Path, relative: str) -> Foreign | None:
-    """A link or a repository within the repository, which git tracks in place of a folder."""
-    prefix = f"{relative}/".casefold()
-    above = (path for path in _tracked_below(root) if prefix.startswith(f"{path}/".casefold()))
-    return next((Foreign(ForeignReason.TRACKED, path) for path in above), None)
 
 
 def _tracked_below(root: Path) -> tuple[str, ...]:

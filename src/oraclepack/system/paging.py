@@ -30,21 +30,16 @@ def page(
     the list do not shift it.
     """
     items: Sequence[Any] = getattr(whole, field)
-    start = 0 if cursor is None else _after(items, name, cursor)
+    names = [] if cursor is None else [name(item) for item in items]
+    if cursor is not None and cursor not in names:
+        hint = "it may be gone: begin without --cursor"
+        raise NotFoundError(f"the cursor {cursor!r} is not in the list", hint=hint)
+    start = 0 if cursor is None else names.index(cursor) + 1
     chosen = tuple(items[start:] if limit is None else items[start : start + limit])
     is_last = start + len(chosen) >= len(items)
     return msgspec.structs.replace(
         whole,
         **{field: chosen, "next_cursor": None if is_last or not chosen else name(chosen[-1])},
-    )
-
-
-def _after(items: Sequence[Any], name: Callable[[Any], str], cursor: str) -> int:
-    for at, item in enumerate(items):
-        if name(item) == cursor:
-            return at + 1
-    raise NotFoundError(
-        f"the cursor {cursor!r} is not in the list", hint="it may be gone: begin without --cursor"
     )
 
 

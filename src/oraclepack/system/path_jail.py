@@ -117,7 +117,9 @@ def _judge(root: Path, path: str, base: Path) -> AllowedPath | Refusal:
     relative = inside(home, os.path.realpath(base / path))
     if relative is None:
         return Refusal(f"it leads out of the project root {root}", subject=path)
-    if readable(relative) != relative or _has_no_text(base / path):
+    # Of a link no record could keep the words, although where it leads has a name.
+    link = str((base / path).readlink()) if (base / path).is_symlink() else ""
+    if readable(relative) != relative or readable(link) != link:
         return Refusal("a directory or a link on its way is not valid UTF-8", subject=path)
     # As written too: `.git` may itself be a link to a place that looks harmless.
     written = inside(str(root), path, str(base)) or ""
@@ -203,12 +205,6 @@ def plain_place(folder: Path, relative: str) -> Path | None:
         if place.is_symlink():
             return None
     return place
-
-
-def _has_no_text(path: Path) -> bool:
-    """A link whose words no record could keep, although where it leads has a name."""
-    link_target = str(path.readlink()) if path.is_symlink() else ""
-    return readable(link_target) != link_target
 
 
 def _occupied(path: Path) -> str | None:
