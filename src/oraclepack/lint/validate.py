@@ -1,9 +1,10 @@
 """Validate packs: read, run the external checks, apply the rules, apply fixes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.errors import InputError, UsageError
 from oraclepack.lint.engine import lint, unknown_words
@@ -49,15 +50,11 @@ def errors_that_stop(
     errors = lint(Subject(pack, facts), BINDING)
     if strictly is None:
         return errors
-    full = msgspec.structs.replace(
+    full = replace(
         facts, shellcheck=Shellcheck(pack.block).result(), quotes=quote_facts(pack, root)
     )
-    return in_order({*errors, *_strict(pack, full, strictly)})
-
-
-def _strict(pack: Pack, full: Facts, settings: Settings) -> Iterator[Finding]:
-    findings = _chosen_findings(Subject(pack, full), settings, strict=True)
-    return (finding for finding in findings if finding.severity is Severity.ERROR)
+    findings = _chosen_findings(Subject(pack, full), strictly, strict=True)
+    return in_order({*errors, *(one for one in findings if one.severity is Severity.ERROR)})
 
 
 def _chosen_findings(subject: Subject, settings: Settings, *, strict: bool) -> tuple[Finding, ...]:
@@ -137,7 +134,9 @@ def check_pack(file: Path, settings: Settings, *, fix: bool = False) -> CheckedP
     raw = read_pack_text(file)
     text, checked = _fixed(raw, file, settings, most_passes=_MOST_PASSES if fix else 0)
     if text != raw:
-        _write(file, text, settings[CWD])
+        refuse_to_write_out(file, settings[CWD])
+        sweep(file.resolve().parent)
+        write_atomic(file, text.encode(), follow=True)
     return checked
 
 
@@ -171,30 +170,18 @@ def _fixed(
     """The text after so many rounds of fixes, and what is to be said about it then."""
     path = file.as_posix()
     root = project_root(path, settings[CWD])
-    pack, facts, findings = _check(raw, path, root, settings)
-    text, fixed = raw, 0
+    text, fixed, checked = raw, 0, _check(raw, path, root, settings)
     for _ in range(most_passes):
-        offered = [finding for finding in findings if finding.fix is not None]
+        findings = checked.report.findings
+        offered = sum(finding.fix is not None for finding in findings)
         after = apply_fixes(text, findings) if offered else text
         if after == text:
             break
-        fixed += len(offered)
-        text = after
-        pack, facts, findings = _check(text, path, root, settings)
-    report = _report(path, pack, facts, findings, settings, fixed)
-    return text, CheckedPack(pack, report)
+        text, fixed, checked = after, fixed + offered, _check(after, path, root, settings)
+    return text, CheckedPack(checked.pack, replace(checked.report, fixed=fixed))
 
 
-def _write(file: Path, text: str, cwd: str) -> None:
-    # Only --fix writes; every other validation starts without this.
-    refuse_to_write_out(file, cwd)
-    sweep(file.resolve().parent)
-    write_atomic(file, text.encode(), follow=True)
-
-
-def _check(
-    raw: str, path: str, root: Path, settings: Settings
-) -> tuple[Pack, Facts, tuple[Finding, ...]]:
+def _check(raw: str, path: str, root: Path, settings: Settings) -> CheckedPack:
     # Bash and shellcheck read the block while we do.
     started: list[RunningChecks] = []
     try:
@@ -205,42 +192,27 @@ def _check(
         raise
     facts = facts_for(pack, root, started=started[0] if started else None)
     findings = _chosen_findings(Subject(pack, facts), settings, strict=settings[STRICT])
-    return pack, facts, findings
-
-
-def _report(
-    path: str,
-    pack: Pack,
-    facts: Facts,
-    findings: tuple[Finding, ...],
-    settings: Settings,
-    fixed: int,
-) -> Validation:
     disorder = roi_disorder(pack.steps)
-    return Validation(
+    has_fields = {
+        f"{step.id}": {name: bool(step.attribute(name)) for name in HEADER_FIELDS}
+        for step in pack.steps
+    }
+    has_all = all(all(present.values()) for present in has_fields.values())
+    report = Validation(
         path=path,
         ok=not has_errors(findings),
         strict=settings[STRICT],
         pack_hash=pack.pack_hash,
         counts=count(pack),
         ordering=Ordering(not disorder, disorder),
-        fields=_fields(pack),
+        fields=Fields(has_all, HEADER_FIELDS, has_fields),
         findings=findings,
         checks=tuple(
             CheckRun(check.name, check.status, check.reason)
             for check in (facts.syntax, facts.shellcheck)
         ),
-        fixed=fixed,
     )
-
-
-def _fields(pack: Pack) -> Fields:
-    steps = {
-        f"{step.id}": {name: bool(step.attribute(name)) for name in HEADER_FIELDS}
-        for step in pack.steps
-    }
-    complete_ones = all(all(present.values()) for present in steps.values())
-    return Fields(complete_ones, HEADER_FIELDS, steps)
+    return CheckedPack(pack, report)
 
 
 def _refuse_unknown_rules(settings: Settings) -> None:
