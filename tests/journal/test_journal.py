@@ -34,7 +34,7 @@ def a_journal(path: Path, *events: j.KnownEvent) -> JournalFile:
 
 def messages(path: Path) -> list[str]:
     return [
-        event.message for event in load(path / NAME).events if isinstance(event, j.WarningRecorded)
+        event.action for event in load(path / NAME).events if isinstance(event, j.ControlRequested)
     ]
 
 
@@ -55,9 +55,19 @@ def test_a_missing_journal_is_an_empty_one(tmp_path: Path) -> None:
 
 def test_an_event_is_one_write_and_one_sync(tmp_path: Path) -> None:
     with a_journal(tmp_path) as journal, watched() as operations:
-        journal.append(j.WarningRecorded(message="m"))
+        journal.append(j.ControlRequested(action="m"))
 
     assert operations == ["write", "sync"]
+
+
+def test_what_a_power_cut_may_forget_is_synced_together(tmp_path: Path) -> None:
+    with a_journal(tmp_path) as journal, watched() as operations:
+        journal.append(j.WarningRecorded(message="m"))
+        journal.append(j.WarningRecorded(message="n"))
+        journal.sync()
+        journal.sync()
+
+    assert operations == ["write", "write", "sync"]
 
 
 def test_a_new_journal_is_known_to_its_directory(tmp_path: Path) -> None:
@@ -70,7 +80,7 @@ def test_a_new_journal_is_known_to_its_directory(tmp_path: Path) -> None:
 
 def test_a_journal_is_continued(tmp_path: Path) -> None:
     a_journal(tmp_path, *STORY).close()
-    a_journal(tmp_path, j.WarningRecorded(message="later")).close()
+    a_journal(tmp_path, j.ControlRequested(action="later")).close()
 
     assert load(tmp_path / NAME).events[-1].seq == 6
 
@@ -82,7 +92,7 @@ def test_a_torn_line_is_saved_before_the_next_append(tmp_path: Path) -> None:
 
     journal = a_journal(tmp_path)
     assert (tmp_path / NAME).read_bytes() == whole + b'{"crc":"00'
-    journal.append(j.WarningRecorded(message="again"))
+    journal.append(j.ControlRequested(action="again"))
     journal.close()
 
     assert (tmp_path / f"{NAME}.torn-1").read_bytes() == b'{"crc":"00'
@@ -114,11 +124,11 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, taken: int) -> None:
     before = (tmp_path / NAME).read_bytes()
 
     with short_write(taken), pytest.raises(MachineError, match="No space left") as caught:
-        journal.append(j.WarningRecorded(message="lost"))
+        journal.append(j.ControlRequested(action="lost"))
 
     assert "free some space" in caught.value.hint
     assert (tmp_path / NAME).read_bytes() == before
-    journal.append(j.WarningRecorded(message="kept"))
+    journal.append(j.ControlRequested(action="kept"))
     assert messages(tmp_path) == ["kept"]
 
 
@@ -126,12 +136,12 @@ def test_a_tail_that_could_not_be_cut_is_cut_later(tmp_path: Path) -> None:
     journal = a_journal(tmp_path, *STORY)
 
     with failing(1, errno.EIO, only="sync"), pytest.raises(MachineError):
-        journal.append(j.WarningRecorded(message="lost"))
+        journal.append(j.ControlRequested(action="lost"))
     with failing(2, errno.EIO), pytest.raises(MachineError):  # the write passes, nothing after it
-        journal.append(j.WarningRecorded(message="lost too"))
+        journal.append(j.ControlRequested(action="lost too"))
     assert messages(tmp_path) == ["lost too"]
 
-    journal.append(j.WarningRecorded(message="kept"))
+    journal.append(j.ControlRequested(action="kept"))
     assert messages(tmp_path) == ["kept"]
 
 
@@ -147,7 +157,7 @@ def test_a_journal_cut_by_others_is_not_written_to(tmp_path: Path) -> None:
     os.truncate(tmp_path / NAME, 10)
 
     with pytest.raises(InputError, match="shorter"):
-        journal.append(j.WarningRecorded(message="m"))
+        journal.append(j.ControlRequested(action="m"))
 
 
 def test_a_link_in_place_of_the_journal_is_refused(tmp_path: Path) -> None:
@@ -160,9 +170,9 @@ def test_a_link_in_place_of_the_journal_is_refused(tmp_path: Path) -> None:
 
 def test_secrets_stay_out(tmp_path: Path) -> None:
     journal = JournalFile(tmp_path / NAME, SteppingClock(), Redactor(['s3cr"et\n!', "warning"]))
-    kept = journal.append(j.WarningRecorded(message='warning: key s3cr"et\n! refused'))
+    kept = journal.append(j.ControlRequested(action='warning: key s3cr"et\n! refused'))
 
-    assert kept == j.WarningRecorded(seq=1, at=kept.at, message=f"{BLOT}: key {BLOT} refused")
+    assert kept == j.ControlRequested(seq=1, at=kept.at, action=f"{BLOT}: key {BLOT} refused")
     assert messages(tmp_path) == [f"{BLOT}: key {BLOT} refused"]
 
 
@@ -170,7 +180,7 @@ def test_bytes_that_are_no_text_are_spelled_out(tmp_path: Path) -> None:
     name, escaped_name = os.fsdecode(b"\xff.md"), r"\udcff.md"
     move = Move(source="a.md", target=f"_failed/{name}")
     events = (
-        j.WarningRecorded(message=f"{name} stays"),
+        j.ControlRequested(action=f"{name} stays"),
         j.TreeChanged(step="01", attempt=1, files=("a.md", name)),
         j.Quarantined(step="01", attempt=1, moves=(move,)),
         j.StepFinished(step="01", attempt=1, status=Status.OK, attached={name: "0"}),
@@ -192,7 +202,7 @@ def test_bytes_that_are_no_text_are_spelled_out(tmp_path: Path) -> None:
 def test_threads_take_turns(tmp_path: Path) -> None:
     journal = a_journal(tmp_path)
     threads = [
-        Thread(target=lambda: [journal.append(j.WarningRecorded(message="m")) for _ in range(20)])
+        Thread(target=lambda: [journal.append(j.ControlRequested(action="m")) for _ in range(20)])
         for _ in range(4)
     ]
     for thread in threads:
@@ -210,11 +220,11 @@ from pathlib import Path
 from tests.clocks import SteppingClock
 from tests.faults import die_at
 from oraclepack.journal.journal_file import JournalFile
-from oraclepack.journal.events import WarningRecorded
+from oraclepack.journal.events import ControlRequested
 die_at(int(sys.argv[2]), torn=int(sys.argv[3]))
 journal = JournalFile(Path(sys.argv[1]), SteppingClock())
 for number in range(1, 6):
-    journal.append(WarningRecorded(message=str(number)))
+    journal.append(ControlRequested(action=str(number)))
     print("acknowledged", number, flush=True)
 """
 
