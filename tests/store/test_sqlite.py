@@ -141,7 +141,15 @@ def test_every_statement_can_be_interrupted_before_and_after(tmp_path: Path) -> 
     database.rows("select 1")
     with watched() as seen:
         Budget(database).settle("x", None)
-    assert seen == [*["sql", "sql done"] * 3, "sync", "sync"], "begin, delete, commit"
+    assert seen == ["sql", "sql done"] * 3, "begin, delete, commit"
+
+
+def test_only_what_opens_a_payment_is_synced(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path)
+    database.rows("select 1")
+    with watched() as seen:
+        Budget(database).open("x")
+    assert seen == ["sql", "sql done", "sync", "sync"]
 
 
 def request(name: str, cost: str = "1") -> BudgetRequest:

@@ -86,7 +86,8 @@ def two_runners(scene: Scene, bug: Inside) -> list[Broken]:
     ground = a_ground(scene.folder / "g", scene.zygote, "mkdir -p out\n" + asking(1) + asking(2))
     before = Snapshot.of(ground)
     os.mkfifo(ground.provider / "gate")
-    words = ("run", "pack.md", "--json", "--engine", "api")
+    # One at a time: the second question must not be claimed by the first command, which is held.
+    words = ("run", "pack.md", "--json", "--engine", "api", "--max-parallel", "1")
     first = ground.knowing(PROVIDER_HOLD="asking").project.start(*words, inside=bug)
     tool = held(ground)
     second = ground.project.start(*words, "--steps", "02", inside=bug)

@@ -80,12 +80,10 @@ def _is_there(folder: Path) -> bool:
 
 
 def caches_of(context: CallContext) -> tuple[AnswerCache, ...]:
-    """Where verified answers are looked for: the cache, the user's own ones, the run."""
+    """Where verified answers are looked for: the cache, then the run."""
     store = context.store
-    if not context.options.use_cache:
-        return (store.own,)
-    cache = (store.cache,) if store.cache.foreign is None else ()
-    return (*cache, *((store.user,) if store.user else ()), store.own)
+    is_used = context.options.use_cache and store.cache.foreign is None
+    return (store.cache, store.own) if is_used else (store.own,)
 
 
 def keep(
@@ -102,13 +100,9 @@ def keep(
     """
     if not isinstance(call.key, InvocationKey):
         return
-    context, entry = call.context, _entry(call, call.key, data, record, version)
-    user = context.store.user if context.options.use_cache else None
-    if is_shared and user is not None:
-        _put(call, (user,), entry, data)
-    places = [one for one in caches_of(context) if one is not user]
-    if _put(call, places if is_shared else places[-1:], entry, data):
-        context.shared.answered.add(call.key.value)
+    places = caches_of(call.context) if is_shared else (call.context.store.own,)
+    if _put(call, places, _entry(call, call.key, data, record, version), data):
+        call.context.shared.answered.add(call.key.value)
 
 
 def keep_unmet(call: Call, data: bytes, record: SessionRecord | None = None) -> None:
@@ -117,9 +111,7 @@ def keep_unmet(call: Call, data: bytes, record: SessionRecord | None = None) -> 
     if not isinstance(call.key, InvocationKey) or not call.context.options.use_cache:
         return
     entry = replace(_entry(call, call.key, data, record, None), missing_sections=call.lacks(data))
-    for answers in (call.context.store.cache, call.context.store.user):
-        if answers is not None:
-            _put(call, (answers.unmet,), entry, data)
+    _put(call, (call.context.store.cache.unmet,), entry, data)
 
 
 def _put(call: Call, places: Sequence[AnswerCache], entry: CacheEntry, data: bytes) -> bool:
@@ -287,7 +279,7 @@ def publish(call: Call, output: AllowedPath, data: bytes, mode: int | None = Non
     `mode` is that of a new file; a file that is replaced keeps its own. Raises OraclePackError.
     """
     root, context = call.root, call.context
-    verdict = jail(root, str(output.path))
+    verdict = jail(root, output.relative)
     if isinstance(verdict, Refusal) or verdict.path != output.path:
         reason = verdict.reason if isinstance(verdict, Refusal) else "it leads elsewhere by now"
         raise MachineError(f"{output.relative} cannot be written: {reason}")

@@ -7,7 +7,8 @@ tracked by git is foreign even if it is signed.
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -24,7 +25,7 @@ from oraclepack.calls.cache import (
     ListedEntry,
     signature,
 )
-from oraclepack.errors import InputError
+from oraclepack.errors import InputError, OraclePackError
 from oraclepack.system import disk, files
 from oraclepack.system.digests import canonical_file, same_digest, sha256_bytes
 from oraclepack.system.locks import turn
@@ -72,6 +73,14 @@ class FileAnswerCache:
 
         Raises ForeignError where our answer would not be found to be ours.
         """
+        with self.making_room(entry, data) as writes:
+            files.write_together(writes)
+
+    @contextmanager
+    def making_room(
+        self, entry: CacheEntry, data: bytes
+    ) -> Iterator[list[tuple[Path, bytes, int | None]]]:
+        """The files to write for an answer, whose places are free while this is open."""
         place = self.foreign or self._tracked(entry.key)
         if place is not None:
             raise ForeignError(f"{self._relative} is not used: {place.reason}", hint=place.way_out)
@@ -88,7 +97,7 @@ class FileAnswerCache:
             # The entry last: an answer without one does not count yet. Nor does one without the
             # other after a power cut, whichever the disk has kept.
             mode = files.PRIVATE_FILE
-            files.write_together([(answer, data, mode), (note, signed, mode)])
+            yield [(answer, data, mode), (note, signed, mode)]
 
     def take_over(self, key: str) -> str | None:
         """Sign a foreign entry, since the user says that it is theirs; why not, if not."""
@@ -222,6 +231,50 @@ class FileAnswerCache:
 
     def _path(self, key: str, ending: str) -> Path:
         return self.directory / f"{key}{ending}"
+
+
+class SeveralCaches:
+    """An `AnswerCache` in several places at once: an answer is written to all with one sync.
+
+    The project's, which is the first, and the user's, which every checkout and worktree finds.
+    """
+
+    def __init__(self, caches: Sequence[FileAnswerCache]) -> None:
+        self._caches = caches
+
+    @property
+    def foreign(self) -> Foreign | None:
+        """Why none of them can be used."""
+        whys = [cache.foreign for cache in self._caches]
+        return None if None in whys else whys[0]
+
+    def get(self, key: str) -> CacheLookup | None:
+        """A good answer from the first that has one, else what the first has."""
+        found = [one for cache in self._caches if (one := cache.get(key)) is not None]
+        good = (one for one in found if one.state == GOOD)
+        return next(good, found[0] if found else None)
+
+    def put(self, entry: CacheEntry, data: bytes) -> None:
+        """Store an answer wherever it can be. Raises the trouble of the first, if nowhere."""
+        troubles: list[OraclePackError] = []
+        with ExitStack() as stack:
+            writes = []
+            for cache in self._caches:
+                try:
+                    writes += stack.enter_context(cache.making_room(entry, data))
+                except OraclePackError as trouble:
+                    troubles.append(trouble)
+            if not writes:
+                raise troubles[0]
+            files.write_together(writes)
+
+    def entries(self) -> Iterator[ListedEntry]:
+        """Those of the project."""
+        return self._caches[0].entries()
+
+    @property
+    def unmet(self) -> "SeveralCaches":
+        return SeveralCaches([cache.unmet for cache in self._caches])
 
 
 def _unsigned(

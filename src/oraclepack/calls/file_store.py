@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from oraclepack.calls.file_cache import FileAnswerCache
+from oraclepack.calls.file_cache import FileAnswerCache, SeveralCaches
 from oraclepack.calls.store import CallStore
 from oraclepack.store.budget import Budget
 from oraclepack.store.claims import Claims
@@ -37,6 +37,7 @@ def user_store(
     `folder` is where the store is, if not in the user's state directory.
     """
     cache, own = project_cache(root), run_answers(root, run_dir)
+    shared = SeveralCaches(answer_caches(root, user=user))
     database = SqliteDatabase(folder, clock)
     runner = Runner(database)
 
@@ -49,9 +50,8 @@ def user_store(
 
     try:
         yield CallStore(
-            cache,
+            shared,
             own,
-            user_answers() if user else None,
             # A run that uses no answers of others waits for none of them either.
             Claims(database, runner, claim_file, "" if use_cache else f"{run_dir}:"),
             Limits(database, runner),

@@ -137,7 +137,6 @@ def fleet_store(
         yield CallStore(
             answers,
             own,
-            None,
             Claims(database, runner),
             Limits(database, runner, call_timeout),
             Budget(database, runner),

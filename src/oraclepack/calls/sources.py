@@ -193,9 +193,7 @@ def another_run(call: Call) -> Found | None:
     place = call.question.output
     if key is None or place is None or options.refresh or not options.use_cache:
         return None
-    store = context.store
-    caches = (store.cache, *((store.user,) if store.user else ()))
-    kept = find_unmet(caches, key) or unmet_of_0_2(call, key)
+    kept = find_unmet((context.store.cache,), key) or unmet_of_0_2(call, key)
     if kept is None:
         return None
     # Edited by a person since it was published there.

@@ -45,8 +45,6 @@ class CallStore(msgspec.Struct, frozen=True):
     """Shared by the runs of a project."""
     own: AnswerCache
     """Of this run alone: where the cache is not to be used, and for what is not to be shared."""
-    user: AnswerCache | None
-    """Of the user: found from every checkout; None where answers stay in their project."""
     claims: Claims
     limits: Limits
     budget: Budget

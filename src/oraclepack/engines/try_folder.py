@@ -41,7 +41,9 @@ class TryFolder(msgspec.Struct, frozen=True):
         """A new folder for a try, with the directories of its outputs."""
         path = run_dir / FOLDER / f"{numbers}-{nonce()}"
         folder = cls(root, Path(os.path.relpath(path, root)).as_posix())
-        files.make_private(path, *(folder.place(output).parent for output in outputs))
+        # Nothing that a tool writes is synced before it is kept elsewhere.
+        places = (folder.place(output).parent for output in outputs)
+        files.make_private(path, *places, durable=False)
         return folder
 
     @property

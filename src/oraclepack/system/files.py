@@ -231,12 +231,12 @@ def forget(temporary: Path) -> None:
         return  # never created, or the disk refuses everything: the next sweep finds it
 
 
-def make_private(*directories: Path) -> None:
+def make_private(*directories: Path, durable: bool = True) -> None:
     """Make directories of ours and their parents; only their owner may enter the new ones."""
-    make_directories(*directories, mode=PRIVATE_DIRECTORY)
+    make_directories(*directories, mode=PRIVATE_DIRECTORY, durable=durable)
 
 
-def make_directories(*directories: Path, mode: int = 0o777) -> None:
+def make_directories(*directories: Path, mode: int = 0o777, durable: bool = True) -> None:
     """Directories with the parents they lack: first made, then synced, each place once."""
     grown: set[Path] = set()
     at = Path()
@@ -250,7 +250,7 @@ def make_directories(*directories: Path, mode: int = 0o777) -> None:
                         grown.add(path.parent)
         finally:
             # Also when a later one fails: the next command would find these, and not sync them.
-            for parent in sorted(grown):
+            for parent in sorted(grown) if durable else ():
                 disk.sync_directory(parent)
     except OSError as trouble:
         raise cannot("make the directory", at, trouble) from trouble
