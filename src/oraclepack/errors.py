@@ -76,7 +76,7 @@ class ExitCode(IntEnum):
     INTERNAL = 1, "internal error: a fault of oraclepack itself; see the log file"
     INVALID = 2, "bad usage, invalid input or a missing program; nothing was run"
     STEP_FAILED = 3, "a step failed; what was finished before it is kept"
-    CONTRACT = 4, "outputs do not meet their contract"
+    CONTRACT = 4, "outputs lack what was asked for"
     POLICY = 5, "the CI policy is not met"
     LOCKED = 6, "the run is in use by another process"
     BUDGET = 7, "the budget is reached; the next call would not fit"

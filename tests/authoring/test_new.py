@@ -20,18 +20,33 @@ def test_a_template_lacks_nothing_but_questions(
 
     assert got.code == 0
     checked = check_pack(path, Settings())
-    asks = {"runbook": 0, "single": 2, "chunked": 1}[template]
+    asks = {"short": 3, "runbook": 0, "review": 2, "chunked": 1}[template]
     assert [finding.rule for finding in checked.report.findings] == ["OP314"] * asks
     text = path.read_text()
-    for question in ("Which timer fires twice after a reload?", "Who may void an invoice?"):
+    for question in (
+        "Which timer fires twice?",
+        "Who may void an invoice?",
+        "What is lost by a kill?",
+    ):
         text = re.sub("<your question: [^>]*>", question, text, count=1)
     path.write_text(text)
     assert check_pack(path, Settings()).report.findings == ()
     assert checked.pack.text.startswith("# My pack\n")
-    assert sum(line.startswith("# ") for line in checked.pack.text.splitlines()) > 6
+    assert sum(line.startswith("# ") for line in checked.pack.text.splitlines()) > 3
 
 
-@pytest.mark.parametrize("template", ["single", "chunked"])
+@pytest.mark.parametrize("words", [["--strict"], ["--template", "single"]], ids=" ".join)
+def test_a_strict_template_has_the_metadata_of_a_review(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    answer(capsys, "new", str(tmp_path / "short.md"))
+    answer(capsys, "new", *words, str(tmp_path / "review.md"))
+
+    assert "ROI=" not in (tmp_path / "short.md").read_text()
+    assert "ROI=" in (tmp_path / "review.md").read_text()
+
+
+@pytest.mark.parametrize("template", ["review", "chunked"])
 def test_a_question_of_a_template_is_strict_but_for_the_count(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], template: str
 ) -> None:

@@ -195,7 +195,7 @@ def test_people_see_the_diff_on_stdout_and_the_proof_on_stderr(
 
 def test_prompts_can_be_made_to_ask_for_stated_work(project: Path) -> None:
     path = str(project / "new.md")
-    new_pack(path, "single")
+    new_pack(path, "review")
     text = Path(path).read_text().replace(f"\n{work_format()}", "")
     Path(path).write_text(text)
 

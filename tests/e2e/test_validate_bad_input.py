@@ -91,7 +91,7 @@ def test_unusual_but_sound_files_pass(tmp_path: Path, home: Path, content: bytes
 
     ran = oraclepack(tmp_path, "validate", "pack.md")
 
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.err) == (0, "next: oraclepack plan pack.md\n")
     assert tree(tmp_path, home) == before
 
 

@@ -98,7 +98,7 @@ def test_a_finished_run_meets_its_contracts(finished: Path) -> None:
 
     for args in ([REVIEW], [REVIEW, "--strict"], ["--run-dir", str(run_dir)]):
         ran = oraclepack(finished, "verify-outputs", *args)
-        assert (ran.code, ran.err) == (0, "")
+        assert (ran.code, ran.err) == (0, "next: oraclepack actionize\n")
         assert ran.out == (
             "totals: steps=20 outputs=20 ok=20 failed=0 doubtful=0 unresolved=0 skipped=0\n"
         )
@@ -112,7 +112,7 @@ def test_a_deleted_section_is_named_with_its_step_and_file(one_section_less: Pat
         f"{REVIEW}: step 01: {FIRST}: missing sections: risks-unknowns",
         "totals: steps=20 outputs=20 ok=19 failed=1 doubtful=0 unresolved=0 skipped=0",
     ]
-    assert "1 of 20 outputs do not meet their contract" in ran.err
+    assert "1 of 20 outputs lack what was asked for" in ran.err
     assert f"`oraclepack step accept {REVIEW} NN`" in ran.err
 
 
@@ -162,7 +162,7 @@ def a_project(tmp_path: Path, bash: str) -> Path:
 FORMAT = ANSWER_FORMAT.replace("'", "")
 CUT = "Direct answer: a\nRisks/unknowns: b\nNext experiment: c\nMissing evidence: the file of the"
 DOUBT = (
-    "pack.md: step 01: out/01.md:4: doubtful: it ends in the middle of a sentence: "
+    "pack.md: step 01: out/01.md:4: needs a look: it ends in the middle of a sentence: "
     "…Missing evidence: the file of the"
 )
 TWO = (

@@ -192,7 +192,7 @@ def test_an_output_that_is_gone_is_named(
     assert result.code == 4
     assert "step 01: gone.md: file missing\n" in result.out
     assert "title=oraclepack contract-not-met::step 01: gone.md: missing" in result.out
-    assert "error: 1 of 1 outputs do not meet their contract" in result.err
+    assert "error: 1 of 1 outputs lack what was asked for" in result.err
 
 
 def test_an_answer_that_a_person_accepted_does_not_stop_it(
@@ -208,7 +208,7 @@ def test_an_answer_that_a_person_accepted_does_not_stop_it(
 
     stages = result.envelope["data"]["stages"]
     assert (result.code, [stage["status"] for stage in stages]) == (0, ["ok"] * 4)
-    assert stages[2]["reason"] == "0 of 1 outputs meet their contract, 1 accepted by a person"
+    assert stages[2]["reason"] == "0 of 1 outputs have what was asked for, 1 accepted by a person"
     assert len(tool.calls) == 1
 
 
@@ -261,7 +261,7 @@ def test_a_rehearsal_is_verified_by_its_structure(capsys: pytest.CaptureFixture[
 
     assert result.code == 0
     assert (
-        "verify     ok       1 of 1 outputs meet their contract; 1 rehearsed, none of them an "
+        "verify     ok       1 of 1 outputs have what was asked for; 1 rehearsed, none of them an "
         "answer\n"
     ) in result.out
 

@@ -153,7 +153,7 @@ def test_the_newest_run_is_meant(capsys: pytest.CaptureFixture[str], tmp_path: P
 
     got = answer(capsys, "actionize", "--cwd", str(tmp_path))
 
-    assert (got.code, got.err) == (0, "")
+    assert (got.code, got.err) == (0, "next: oraclepack report\n")
     assert (project.run / "actionizer/backlog.md").is_file()
 
 

@@ -9,7 +9,8 @@ from oraclepack.system import files
 from oraclepack.system.environment import refuse_to_write_out
 
 _FOLDER = Path(__file__).parent / "templates"
-TEMPLATES = ("single", "chunked", "runbook")
+TEMPLATES = ("short", "review", "chunked", "runbook")
+"""`review` has the metadata that a strict pack needs; it was called `single`."""
 
 
 def blank(template: str, path: str, title: str) -> str:
@@ -27,7 +28,7 @@ def blank(template: str, path: str, title: str) -> str:
     return text
 
 
-def new_pack(path: str, template: str = "single", cwd: str = "", *, force: bool = False) -> NewPack:
+def new_pack(path: str, template: str = "short", cwd: str = "", *, force: bool = False) -> NewPack:
     """Write a pack by a template. A file that is there is only replaced by force."""
     target = Path(path)
     if target.is_dir() or not target.name:

@@ -45,6 +45,7 @@ class CommandLine(msgspec.Struct):
     """JSON in lines: events first, the envelope last."""
     logs_json: bool = False
     """Stderr is JSON lines only."""
+    is_quiet: bool = False
     color: str = "auto"
     runs_something: bool = False
     warnings: tuple[str, ...] = ()
@@ -304,6 +305,7 @@ def _adopt(request: CommandLine, settings: Settings, facts: CommandInfo) -> None
     request.logs_json = rs.JSON_LOG in facts.settings and logs_json(settings)
     request.root = settings.root
     request.color = settings[COLOR]
+    request.is_quiet = settings[rs.QUIET]
     ignored = (one.message for one in settings.ignored if _concerns(facts, BY_NAME[one.name]))
     request.warnings = (*settings.warnings, *ignored)
 

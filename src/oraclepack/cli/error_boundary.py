@@ -194,6 +194,8 @@ def _printed(reply: Reply, request: CommandLine, elapsed_ns: int) -> render.Rend
         lines = request.wants_lines or reply.one_line_json
         indented = stdout_is_terminal() and not lines
         return render.as_json(reply, _meta(request, elapsed_ns), request.jq, indented=indented)
+    if reply.exit_code or request.is_quiet:
+        reply = msgspec.structs.replace(reply, next="")
     return render.as_text(reply, color=_colored(request), logs_json=request.logs_json)
 
 

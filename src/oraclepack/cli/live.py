@@ -56,7 +56,7 @@ class RowState(StrEnum):
     BUDGET = "budget"
     AWAITED = "awaited"
     """One of its calls did not fit the budget."""
-    HELD = "held"
+    HELD = "needs a look"
     """Its answer misses its contract, and is not asked for again."""
     SKIPPED = "skipped"
     DONE = "already done"

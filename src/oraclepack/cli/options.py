@@ -41,7 +41,7 @@ def option_for(setting: Setting[Any]) -> click.Option:
             names[0] = f"{setting.flag}/{setting.off_flag}"
             return click.Option(names, default=None, help=setting.help)
         case kinds.Choice(choices=choices, former=former):
-            taken = _FormerChoice(choices, dict(former)) if former else click.Choice(choices)
+            taken = FormerChoice(choices, dict(former)) if former else click.Choice(choices)
             return click.Option(names, type=taken, help=_with_default(setting))
         case kinds.Names():
             text = f"{setting.help} May be repeated."
@@ -60,7 +60,7 @@ def option_for(setting: Setting[Any]) -> click.Option:
             return click.Option(names, metavar=name, help=_with_default(setting))
 
 
-class _FormerChoice(click.Choice[str]):
+class FormerChoice(click.Choice[str]):
     """A choice that also takes earlier words, which it does not offer."""
 
     def __init__(self, choices: Sequence[str], former: Mapping[str, str]) -> None:

@@ -441,7 +441,7 @@ def failure_of(
         return policy_failure(report.policy.shortfalls, _way_out(report, onwards), report.run)
     if code == ExitCode.CONTRACT and report.verify is not None:
         totals = report.verify.totals
-        message = f"{totals.failed} of {totals.outputs} outputs do not meet their contract"
+        message = f"{totals.failed} of {totals.outputs} outputs lack what was asked for"
         again = (
             f"correct the files, `oraclepack step accept {quote(pack)} NN`, or ask again: "
             f"oraclepack pipeline {quote(pack)} --rerun NN --refresh"

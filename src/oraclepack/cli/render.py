@@ -30,6 +30,8 @@ class RenderedReply(msgspec.Struct, frozen=True):
 
     stdout: bytes
     stderr: bytes
+    after: bytes = b""
+    """What goes to stderr last."""
 
 
 def as_json(
@@ -86,7 +88,8 @@ def as_text(reply: Reply, *, color: bool, logs_json: bool = False) -> RenderedRe
     talk += [_styled("warning", "yellow", warning, color=color) for warning in reply.warnings]
     if reply.error is not None:
         talk.append(_failure(reply.error, color=color))
-    return RenderedReply(_bytes(body), _bytes("".join(talk)))
+    after = f"next: {one_line(reply.next)}\n" if reply.next else ""
+    return RenderedReply(_bytes(body), _bytes("".join(talk)), _bytes(after))
 
 
 def as_bare(reply: Reply, *, color: bool, logs_json: bool = False) -> RenderedReply:
@@ -116,6 +119,7 @@ def emit(printed: RenderedReply) -> int:
     """Write both streams; the exit code that trouble with stdout calls for, else 0."""
     _write(sys.stderr, printed.stderr)
     trouble = _write(sys.stdout, printed.stdout)
+    _write(sys.stderr, printed.after)
     return 0 if trouble is None else end_of_stdout(trouble)
 
 

@@ -84,6 +84,8 @@ class Reply(msgspec.Struct, frozen=True):
     """Why the exit code is not 0."""
     talk: Text = ""
     """What goes to stderr when people ask, before warnings and error."""
+    next: str = ""
+    """The command that usually comes next, for people; on stderr, where nothing failed."""
     bare: str | None = None
     """A format of its own (SARIF, annotations): printed as it is, without the envelope."""
     wants_json: bool = False

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from shlex import quote
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from oraclepack.system.printable import quantity
+from oraclepack.system.terminal import screen_size, stdout_is_terminal
 
 if TYPE_CHECKING:
     from oraclepack.calls.cache import CallExplanation
@@ -39,14 +43,26 @@ def differing(call: CallExplanation) -> str:
     return f"from {which}, {call.nearest[:SHORT]}, it differs in:\n{changes}"
 
 
-def columns(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of plain text: each column as wide as its widest cell, the last one as it is."""
+def columns(head: Sequence[str], rows: Iterable[Sequence[str]], room: int | None = None) -> str:
+    """A table of plain text. On a terminal cells are wrapped at spaces until the table fits."""
     table = [tuple(head), *(tuple(" ".join(cell.split()) for cell in row) for row in rows)]
-    widths = [max(len(row[at]) for row in table) for at in range(len(head))]
-    lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in table
-    )
+    cells = list(zip(*table, strict=True))
+    widths = [max(map(len, column)) for column in cells]
+    least = [max(len(word) for cell in column for word in cell.split(" ")) for column in cells]
+    room = room or (screen_size()[0] if stdout_is_terminal() else sum(widths) + 2 * len(widths))
+    while sum(widths) + 2 * (len(widths) - 1) > room and widths != least:
+        widest = max(range(len(widths)), key=lambda at: (widths[at] > least[at], widths[at]))
+        widths[widest] -= 1
+    lines: list[str] = []
+    for row in table:
+        wrapped = (
+            wrap(cell, width, break_long_words=False, break_on_hyphens=False) or [""]
+            for cell, width in zip(row, map(partial(max, 1), widths), strict=True)
+        )
+        lines += (
+            "  ".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip()
+            for parts in zip_longest(*wrapped, fillvalue="")
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -49,7 +49,7 @@ class PolicyReport(msgspec.Struct, frozen=True, kw_only=True):
     """`--ci` was given, so the policy decides about the exit code."""
     met: bool
     completion: CompletionReport
-    """A step whose outputs do not meet their contract does not count as ok here."""
+    """A step whose outputs lack what was asked for does not count as ok here."""
     action_yield: YieldReport
 
     @property

@@ -304,7 +304,9 @@ class Pipeline:
             RecordedOutputs(result.selected.run.run_id, recorded, accepted=accepted),
         )
         totals = self._verified.totals
-        detail = f"{totals.ok - totals.accepted} of {totals.outputs} outputs meet their contract"
+        detail = (
+            f"{totals.ok - totals.accepted} of {totals.outputs} outputs have what was asked for"
+        )
         detail += f", {totals.accepted} accepted by a person" if totals.accepted else ""
         detail += f", {totals.doubtful} doubtful" if totals.doubtful else ""
         detail += f"; {totals.rehearsed} rehearsed, none of them an answer" * bool(totals.rehearsed)
@@ -336,7 +338,7 @@ class Pipeline:
             self.suggestion = done.report.suggestion
             self._end(PipelineStage.ACTIONIZE, StageStatus.FAILED, done.report.error or "")
             return
-        counts = ", ".join(f"{done.report.tasks[status]} {status}" for status in WorkStatus)
+        counts = ", ".join(f"{done.report.tasks[status]} {status.words}" for status in WorkStatus)
         detail = f"{counts} from {quantity(done.report.answered, 'answer')}"
         self._end(PipelineStage.ACTIONIZE, StageStatus.OK, detail)
 

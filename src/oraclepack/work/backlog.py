@@ -22,6 +22,11 @@ class WorkStatus(StrEnum):
     CONFLICT = "conflict"
     NOOP = "noop"
 
+    @property
+    def words(self) -> str:
+        """As people read it behind a number."""
+        return {"conflict": "in conflict", "noop": "with nothing to do"}.get(self.value, self.value)
+
 
 class TaskKind(StrEnum):
     """What a record is; the last three say something and ask for nothing."""

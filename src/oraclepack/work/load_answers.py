@@ -264,7 +264,10 @@ def newest_run(root: Path) -> Path:
     """The directory of the newest run of the project that is ours and whole."""
     own = [one for one in summaries(root) if one.foreign is None and one.damage is None]
     if not own:
-        raise InputError(f"{root} has no run", hint="name one with --run-dir")
+        raise InputError(
+            f"{root} has no run",
+            hint="`oraclepack run PACK` makes one; rehearsals are taken with --run-dir DIR",
+        )
     return run_dir.RunDir(root, max(own, key=lambda one: one.created_at).run_id).path
 
 

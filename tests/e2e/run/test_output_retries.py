@@ -167,6 +167,6 @@ def test_verify_later(tmp_path: Path, zygote: Zygote) -> None:
     cut = "it ends in the middle of a sentence: …Nobody has run `README.md` with a"
     assert later.out.splitlines() == [
         f"{place}: missing sections: next-experiment, missing-evidence",
-        f"{place}:4: doubtful: {cut}",
+        f"{place}:4: needs a look: {cut}",
         "totals: steps=1 outputs=1 ok=0 failed=1 doubtful=1 unresolved=0 skipped=0",
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from oraclepack.authoring.generation import GeneratedStep, GenerateReport, Upgra
 from oraclepack.authoring.upgrade import upgrade_pack
 from oraclepack.cli.command import command, command_words, option
 from oraclepack.cli.display import PackSessions
+from oraclepack.cli.options import FormerChoice
 from oraclepack.cli.outcome import run_failure
 from oraclepack.cli.reply import Reply, ReplyError, partial_failure, rollback_notice
 from oraclepack.cli.text import columns, from_here
@@ -26,7 +28,7 @@ from oraclepack.pipeline.run_followup import FollowupResult, followup_run
 from oraclepack.run.ask_model import ModelAsker
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
-from oraclepack.settings.registry import CWD, OUTPUT, Settings
+from oraclepack.settings.registry import CWD, OUTPUT, STRICT, Settings
 from oraclepack.system.printable import quantity, single_lines
 from oraclepack.system.terminal import ask as terminal_ask
 from oraclepack.system.terminal import can_ask, is_terminal
@@ -57,7 +59,9 @@ def upgrade(pack: str, *, write: bool, work_block: bool, settings: Settings) -> 
     """
     report = upgrade_pack(pack, settings, write=write, work_block=work_block)
     if report.upgradable:
-        return Reply(data=report, text=report.diff, talk=_upgraded(report))
+        onwards = "validate --strict" if report.written else "upgrade --write"
+        onwards = f"oraclepack {onwards} {quote(pack)}" if report.changed else ""
+        return Reply(data=report, text=report.diff, talk=_upgraded(report), next=onwards)
     failure = ReplyError(
         "NOT_UPGRADABLE",
         f"{pack} cannot be made strict without changing what it executes",
@@ -95,8 +99,10 @@ def _advice(report: UpgradeReport) -> str:
     "new",
     data="new-pack",
     changes="one pack file",
+    settings=(STRICT,),
     examples=(
-        "oraclepack new docs/oracle-pack.md",
+        "oraclepack new docs/pack.md",
+        "oraclepack new --strict docs/oracle-pack.md",
         "oraclepack new --template runbook docs/release.md",
         "oraclepack new --from-run latest docs/next.md",
     ),
@@ -104,9 +110,8 @@ def _advice(report: UpgradeReport) -> str:
 @click.argument("pack", required=False, shell_complete=pack_files)
 @option(
     "--template",
-    "One file for an answer, four files, or steps without questions",
-    default="single",
-    type=click.Choice(TEMPLATES),
+    "Three plain questions; two with the metadata of a review; four files; no questions.",
+    type=FormerChoice(TEMPLATES, {"single": "review"}),
 )
 @option("--from-run RUN", "The open questions of this run; latest is the newest.", complete=run_ids)
 @option("--run-dir DIR", "The same as --from-run.", hidden=True)
@@ -114,7 +119,7 @@ def _advice(report: UpgradeReport) -> str:
 @option("--force", "Replace the file if it exists and is different.")
 def new(
     pack: str | None,
-    template: str,
+    template: str | None,
     from_run: str,
     run_dir: str,
     out: str,
@@ -125,7 +130,8 @@ def new(
     """Write a new pack: a template, or what a run left open.
 
     The comments of a template explain each part. Its questions are placeholders, which are errors:
-    write yours before you run it.
+    write yours before you run it. --template is short, review (also with --strict: the metadata
+    that a strict pack needs), chunked or runbook.
 
     With --from-run the pack asks the open questions of a run again: those whose answer was cut
     off, could not decide, is missing or contradicts another. Each gets the files that its missing
@@ -137,11 +143,10 @@ def new(
         return _open_questions(followup_run(chosen, Path(settings.root), pack or out, force=force))
     if pack is None:
         raise UsageError("Missing argument 'PACK'.", hint="name the file to write: docs/pack.md")
+    template = template or ("review" if settings[STRICT] else "short")
     report = new_pack(pack, template, settings[CWD], force=force)
     text = f"{report.path}: written from the template {report.template}\n"
-    return Reply(
-        report, text, talk=f"next: write your questions, then oraclepack validate {pack}\n"
-    )
+    return Reply(report, text, next=f"write your questions, then oraclepack validate {quote(pack)}")
 
 
 def _open_questions(done: FollowupResult) -> Reply:
@@ -159,7 +164,9 @@ def _open_questions(done: FollowupResult) -> Reply:
         if one.not_attached:
             lines.append(f"{one.step_id} also matching: {quantity(one.not_attached, 'file')}")
     lines.append(f"{from_here(report.pack)} {'written' if report.changed else 'unchanged'}")
-    return Reply(done.report, "".join(f"{line}\n" for line in lines), warnings=done.warnings)
+    text = "".join(f"{line}\n" for line in lines)
+    onwards = f"oraclepack plan {quote(from_here(report.pack))}"
+    return Reply(done.report, text, warnings=done.warnings, next=onwards)
 
 
 _MANY_FILES = 1000
@@ -210,7 +217,8 @@ def survey(
         max_tokens=max_tokens,
         progress=_progress if is_terminal() and settings[OUTPUT] == "text" else _no_progress,
     )
-    return Reply(data=report, text=surveying.brief(report), warnings=notices)
+    text = surveying.brief(report)
+    return Reply(data=report, text=text, warnings=notices, next="oraclepack generate")
 
 
 @command(
@@ -323,7 +331,10 @@ def generate(
     if data.text is not None:
         talk = _explained(data.steps) if explain else ""
         return Reply(data=data, text=data.text, talk=talk, warnings=warnings)
-    return Reply(data=data, text=_text(data, explain=explain), warnings=warnings)
+    text = _text(data, explain=explain)
+    return Reply(
+        data=data, text=text, warnings=warnings, next=f"oraclepack plan {quote(data.path)}"
+    )
 
 
 def _may_send(question: str, settings: Settings) -> bool:

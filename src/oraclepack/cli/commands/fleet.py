@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from decimal import Decimal
 from pathlib import Path
+from shlex import quote
 from typing import Literal
 
 import click
@@ -428,7 +429,8 @@ def doctor(*, settings: Settings) -> Reply:
 def _report(report: FleetReport) -> Reply:
     done = report.totals.by_state.get("done", 0)
     code = ExitCode.DONE if done == report.totals.jobs else ExitCode.STEP_FAILED
-    return Reply(report, _text(report), exit_code=code)
+    onwards = f"oraclepack fleet collect --name {quote(report.name)}"
+    return Reply(report, _text(report), exit_code=code, next=onwards)
 
 
 def _counts(totals: FleetTotals) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 import click
 
 from oraclepack.cli.command import command, option, paged
@@ -63,6 +65,7 @@ def validate(packs: tuple[str, ...], form: str | None, *, fix: bool, settings: S
         code,
         error=error,
         wants_json=wants_json,
+        next=f"oraclepack plan {quote(packs[0])}" if len(packs) == 1 else "",
     )
 
 
@@ -113,7 +116,7 @@ def list_steps(
         raise InputError(f"{pack}: no steps found", hint=f"see oraclepack validate {pack}")
     steps = page(steps, "steps", lambda step: step.step_id, limit, cursor)
     text = _contracts_text(steps.steps) if contracts else _steps_text(steps.steps)
-    return Reply(data=steps, text=text)
+    return Reply(data=steps, text=text, next="" if contracts else f"oraclepack plan {quote(pack)}")
 
 
 def _steps_text(steps: tuple[ListedStep, ...]) -> str:

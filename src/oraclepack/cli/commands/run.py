@@ -6,6 +6,7 @@ import sys
 from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -97,10 +98,15 @@ def plan(pack: str, *, settings: Settings, form: str, **flags: object) -> Reply:
     from stated assumptions. What following the advice of the rules OP7xx would save is summed up.
     """
     forecast, warnings = forecast_run(pack, settings, run_arguments(flags))
+<<<<<<< HEAD
     text = (
         forecast_comment(forecast, pack) if form == "github" else _plan_text(single_lines(forecast))
     )
     return Reply(forecast, text, warnings=warnings)
+=======
+    text = comment(forecast, pack) if form == "github" else _plan_text(single_lines(forecast))
+    return Reply(forecast, text, warnings=warnings, next=f"oraclepack run {quote(pack)}")
+>>>>>>> 252e0686 (Write short packs, say which command comes next, and use plain words in messages)
 
 
 def _plan_text(forecast: CostForecast) -> str:
@@ -324,7 +330,8 @@ def ask(*, new_run: bool, yes: bool, preflight: bool, settings: Settings, **aske
     code = outcome.exit_code
     error = run_failure(outcome) if code else None
     text = result.answer or ""
-    return Reply(result, text, code, warnings=outcome.warnings, error=error)
+    talk = f"answer: {result.output}\n" if result.answer else ""
+    return Reply(result, text, code, warnings=outcome.warnings, error=error, talk=talk)
 
 
 def _prompt(given: str) -> str:

@@ -56,7 +56,8 @@ def list_all(limit: int | None, cursor: str | None, settings: Settings) -> Reply
     if not every.runs:
         return Reply(summaries, talk=f"there are no runs in {settings.root}\n")
     heads = ("run", "pack", "commit", "status", "ok", "created", "worked", "cost", "note")
-    return Reply(summaries, columns(heads, map(_listed, summaries.runs)))
+    table = columns(heads, map(_listed, summaries.runs))
+    return Reply(summaries, table, next="oraclepack runs show RUN")
 
 
 @command(
@@ -103,7 +104,7 @@ def _run(details: RunDetails) -> tuple[str | Styled, ...]:
     run, manifest = details.run, details.manifest
     pieces: list[str | Styled] = [Styled(f"run {run.run_id}", "bold"), f": {run.status}\n"]
     if run.foreign is not None:
-        pieces += [Styled("foreign", "red"), f": {run.foreign}; no command acts on it\n"]
+        pieces += [Styled("not signed by you", "red"), f": {run.foreign}; no command acts on it\n"]
     if run.rehearsal:
         pieces += [Styled("a rehearsal", "yellow"), ": no model was asked, no tool was started\n"]
     if run.damage is not None:
@@ -637,7 +638,9 @@ def _verdict(done: RebuildReport) -> tuple[ExitCode, ReplyError | None]:
         hint = "their outputs and logs are as they were; --new-run starts a run afresh"
         return ExitCode.INVALID, ReplyError("INVALID_INPUT", message, suggestion=hint)
     if foreign:
-        message = f"{foreign} of {len(done.runs)} runs foreign; nothing of them was changed"
+        message = (
+            f"{foreign} of {len(done.runs)} runs are not signed by you; nothing of them was changed"
+        )
         hint = "`oraclepack runs trust RUN` takes one over, if you know where it comes from"
         return ExitCode.INVALID, ReplyError("FOREIGN", message, suggestion=hint)
     if locked:

@@ -42,7 +42,8 @@ def doctor(*, settings: Settings) -> Reply:
     named = ("oracle",) if settings[call_settings.ORACLE_BIN] else ()
     missing = [one for one in health.programs if one.name in named and one.path is None]
     if health.usable and not missing:
-        return Reply(data=health, text=_health_text(single_lines(health)))
+        text = _health_text(single_lines(health))
+        return Reply(data=health, text=text, next="oraclepack new docs/pack.md")
     failure = ReplyError("ENVIRONMENT", "bash is missing", suggestion="install bash 4 or newer")
     if health.usable:
         failure = ReplyError("USAGE", missing[0].problem, suggestion="name a program by its path")

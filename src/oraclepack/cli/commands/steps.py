@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from shlex import quote
 
 import click
 
@@ -98,14 +99,13 @@ def accept(
     report = accept_outputs(
         pack, step, settings, reason=reason, outputs=outputs, run_id=run_id or None
     )
-    return Reply(report, _accepted(report))
+    return Reply(report, _accepted(report), next=f"oraclepack run {quote(pack)}")
 
 
 def _accepted(report: AcceptReport) -> str:
     lines = [f"{one.line}\n" for one in report.outputs]
     lines += [f"{one.line}\n" for one in report.failures]
-    rest = "" if report.status == "accepted" else ": `oraclepack run` goes on with it"
-    return "".join((*lines, f"step {report.step_id} is {report.status}{rest}\n"))
+    return "".join((*lines, f"step {report.step_id} is {report.status}\n"))
 
 
 @command(
@@ -128,7 +128,8 @@ def undo(pack: str, step: str, run_id: str, settings: Settings) -> Reply:
     """
     undone = undo_step(pack, step, settings, run_id or None)
     listed = "".join(f"  {path}\n" for path in single_lines(undone).files)
-    return Reply(undone, f"taken back, step {undone.step_id}:\n{listed}")
+    text = f"taken back, step {undone.step_id}:\n{listed}"
+    return Reply(undone, text, next=f"oraclepack run {quote(pack)}")
 
 
 @command(

@@ -82,7 +82,8 @@ def verify(packs: tuple[str, ...], run_dir: str, settings: Settings) -> Reply:
     code = ExitCode.DONE if ok else ExitCode.CONTRACT
     warnings = tuple(warning for pack in listed for warning in pack.warnings)
     text = "".join(map(_pack_text, listed)) + _totals(totals)
-    return Reply(report, text, code, warnings=warnings, error=error)
+    onwards = "oraclepack actionize"
+    return Reply(report, text, code, warnings=warnings, error=error, next=onwards)
 
 
 def _refuse_nothing_to_do(settings: Settings) -> None:
@@ -98,7 +99,7 @@ def _pack_text(report: VerifyReport) -> str:
     pack = single_lines(report)
     lines = [f"{pack.path}: {one.line}" for one in pack.failures]
     lines += [
-        f"{pack.path}: step {one.step_id}: {one.path}:{one.line}: doubtful: {one.message}"
+        f"{pack.path}: step {one.step_id}: {one.path}:{one.line}: needs a look: {one.message}"
         for one in pack.doubts
     ]
     lines += [f"{pack.path}: {one.line}" for one in pack.accepted]
@@ -126,6 +127,8 @@ def _failure(report: VerifyReport | VerifyPacksReport) -> ReplyError:
     path = quote(failed[0]) if len(failed) == 1 else "PACK"
     if totals.rehearsed == count:
         hint = f"ask for real: oraclepack run {path} without --engine rehearsal"
+    elif all(one.io_error == "missing" for pack in report.packs for one in pack.failures):
+        hint = f"nothing has answered yet: oraclepack run {path}"
     else:
         hint = (
             f"correct the files, `oraclepack step accept {path} NN`, or ask again: "
@@ -133,7 +136,7 @@ def _failure(report: VerifyReport | VerifyPacksReport) -> ReplyError:
         )
     return ReplyError(
         "CONTRACT",
-        f"{count} of {totals.outputs} outputs do not meet their contract",
+        f"{count} of {totals.outputs} outputs lack what was asked for",
         phase="verify",
         suggestion=hint,
     )
@@ -223,7 +226,8 @@ def actionize(*, settings: Settings, **options: Any) -> Reply:
     notices = warnings + rollback_notice(report)
     unjudged = (NO_POLICY,) if settings[rs.CI] and not policy.applies else ()
     text = (*_work_text(report, policy), *unjudged)
-    return Reply(report, text, outcome.exit_code, warnings=notices, error=error)
+    onwards = "" if options["answers"] else f"oraclepack report {options['run_dir']}".rstrip()
+    return Reply(report, text, outcome.exit_code, warnings=notices, error=error, next=onwards)
 
 
 def _log(report: ActionizeReport) -> Iterator[str]:
@@ -239,7 +243,7 @@ def _line(kind: str, fields: dict[str, object]) -> str:
 
 
 def _work_text(report: ActionizeReport, policy: YieldPolicy) -> tuple[str | Styled, ...]:
-    counts = ", ".join(f"{count} {status}" for status, count in report.tasks.items())
+    counts = ", ".join(f"{count} {status.words}" for status, count in report.tasks.items())
     lines = [f"{report.answered} of {report.steps} answers: {counts}"]
     for artifact in report.artifacts:
         state = "written" if artifact.changed else "unchanged"
