@@ -98,15 +98,10 @@ def plan(pack: str, *, settings: Settings, form: str, **flags: object) -> Reply:
     from stated assumptions. What following the advice of the rules OP7xx would save is summed up.
     """
     forecast, warnings = forecast_run(pack, settings, run_arguments(flags))
-<<<<<<< HEAD
     text = (
         forecast_comment(forecast, pack) if form == "github" else _plan_text(single_lines(forecast))
     )
-    return Reply(forecast, text, warnings=warnings)
-=======
-    text = comment(forecast, pack) if form == "github" else _plan_text(single_lines(forecast))
     return Reply(forecast, text, warnings=warnings, next=f"oraclepack run {quote(pack)}")
->>>>>>> 252e0686 (Write short packs, say which command comes next, and use plain words in messages)
 
 
 def _plan_text(forecast: CostForecast) -> str:
