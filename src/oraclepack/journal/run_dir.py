@@ -31,11 +31,8 @@ def pack_id(pack_path: str, pack_hash: str, git_sha: str | None, today: str) -> 
     repository and would give one commit two names.
     """
     short = git_sha[:7] if git_sha else "nogit"
-    return f"{_date_in(PurePosixPath(pack_path).name) or today}__{short}__{pack_hash[:8]}"
-
-
-def _date_in(name: str) -> str | None:
-    return next((date for date in _DATE.findall(name) if _is_date(date)), None)
+    dates = filter(_is_date, _DATE.findall(PurePosixPath(pack_path).name))
+    return f"{next(dates, today)}__{short}__{pack_hash[:8]}"
 
 
 def _is_date(text: str) -> bool:

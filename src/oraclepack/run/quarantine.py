@@ -309,8 +309,12 @@ def restore_files(
     chosen = _chosen(root, paths)
     _refuse_foreign(root, chosen)
     _refuse_twins(chosen)
-    if not force:
-        _refuse_occupied(chosen)
+    occupied = [file.original for file in chosen if file.occupied]
+    if occupied and not force:
+        raise InputError(
+            f"there is a file at {', '.join(occupied)} now; nothing was changed",
+            hint="--force swaps the two: the file that is there goes to quarantine",
+        )
     moves: list[Move] = []
     warnings: list[str] = []
     for run_id in sorted({file.run_id for file in chosen}):
@@ -371,19 +375,15 @@ def _chosen(root: Path, paths: Sequence[str]) -> list[QuarantineEntry]:
         places = {Path(os.path.normpath(start / path)) for start in (Path.cwd(), root)}
         mine = [one for one in everything if places & {root / one.path, *(root / one.path).parents}]
         if not mine:
+            original = PurePosixPath(path).as_posix()
+            there = [one.path for one in everything if one.original == original]
+            hint = f"what came from there is {' and '.join(there)}" if there else ""
             raise NotFoundError(
                 f"{path} is not in quarantine",
-                hint=_where(path, everything) or "`oraclepack step quarantine` shows what is",
+                hint=hint or "`oraclepack step quarantine` shows what is",
             )
         chosen |= {file.path: file for file in mine}
     return [chosen[path] for path in sorted(chosen)]
-
-
-def _where(path: str, everything: Iterable[QuarantineEntry]) -> str:
-    """A hint for a user who named the original path of a file."""
-    original = PurePosixPath(path).as_posix()
-    places = [file.path for file in everything if file.original == original]
-    return f"what came from there is {' and '.join(places)}" if places else ""
 
 
 def _refuse_foreign(root: Path, chosen: Iterable[QuarantineEntry]) -> None:
@@ -409,15 +409,6 @@ def _refuse_twins(chosen: Iterable[QuarantineEntry]) -> None:
                 f"two of the files belong at {file.original}: {twin.path} and {file.path}",
                 hint="name one of them; nothing was changed",
             )
-
-
-def _refuse_occupied(chosen: Iterable[QuarantineEntry]) -> None:
-    occupied = [file.original for file in chosen if file.occupied]
-    if occupied:
-        raise InputError(
-            f"there is a file at {', '.join(occupied)} now; nothing was changed",
-            hint="--force swaps the two: the file that is there goes to quarantine",
-        )
 
 
 def _is_of(view: RunView, pack: Pack, root: Path) -> bool:

@@ -17,7 +17,6 @@ from oraclepack.errors import InputError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import STEPS, RunDir
 from oraclepack.journal.run_state import RunState
-from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Pack, Step
 from oraclepack.pack.tree_policy import TreePolicy, TreePolicyResult, disallowed
 from oraclepack.run.files import LockedRun
@@ -57,19 +56,21 @@ class Leftover(msgspec.Struct, frozen=True):
         return tuple(path for path in self.outputs if path not in self.files)
 
 
-def work_tree(root: Path, run: RunDir, step_id: str, state: RunState) -> Worktree | None:
+def work_tree(run: LockedRun, step_id: str) -> Worktree | None:
     """The work tree around a project without what we write there ourselves; None outside of git."""
-    own = all_file_names(state.created.pack_path) if state.created else ()
-    return Worktree.around(root, run.step(step_id), environment.environment(), own)
+    created = run.state.created
+    own = all_file_names(created.pack_path) if created else ()
+    return Worktree.around(run.root, run.dir.step(step_id), environment.environment(), own)
 
 
-def leftover(tree: Worktree, run: RunDir, step: Step, state: StepState) -> Leftover | None:
+def leftover(run: LockedRun, tree: Worktree, step: Step) -> Leftover | None:
     """The last change of a step, if it is in the work tree as the step left it.
 
     Its outputs may be gone meanwhile: they are quarantined and restored separately.
     """
+    state = run.state.step(step.id)
     change = state.change
-    patch = None if change is None else patch_of(run, change)
+    patch = None if change is None else patch_of(run.dir, change)
     if change is None or patch is None:
         return None
     called = (call.outcome.output_path for call in state.invocations if call.outcome)
@@ -120,8 +121,8 @@ def refuse_dirty_rerun(run: LockedRun, pack: Pack, planned: Plan, argv: Sequence
         failed = state.has_bad_attempt or state.rolled_back
         if step is None or state.change is None or not failed:
             continue
-        tree = work_tree(run.root, run.dir, one.step_id, run.state)
-        left = leftover(tree, run.dir, step, state) if tree is not None else None
+        tree = work_tree(run, one.step_id)
+        left = leftover(run, tree, step) if tree is not None else None
         # Outputs alone are quarantined before the step runs again.
         if left is not None and set(left.files) - set(left.outputs):
             undo = _undo(pack, one.step_id, argv)
@@ -133,13 +134,10 @@ def refuse_dirty_rerun(run: LockedRun, pack: Pack, planned: Plan, argv: Sequence
 
 
 def _undo(pack: Pack, step_id: str, argv: Sequence[str]) -> str:
-    return shlex.join(["oraclepack", "step", "undo", pack.path, step_id, *_root_in(argv)])
-
-
-def _root_in(argv: Sequence[str]) -> list[str]:
-    """The words that name the project root: what we propose must find the same one."""
+    # The words that name the project root: what we propose must find the same one.
     joined = [word for word in argv if word.startswith("--cwd=")]
-    return joined[-1:] or [word for pair in pairwise(argv) if pair[0] == "--cwd" for word in pair]
+    root = joined[-1:] or [word for pair in pairwise(argv) if pair[0] == "--cwd" for word in pair]
+    return shlex.join(["oraclepack", "step", "undo", pack.path, step_id, *root])
 
 
 _JUST_NOW = 200_000_000
@@ -184,7 +182,7 @@ class TreeStatus:
         """The work tree, looked up once; None outside of git."""
         with self._lock:
             if self._tree is None:
-                self._tree = work_tree(run.root, run.dir, step_id, run.state)
+                self._tree = work_tree(run, step_id)
             return self._tree
 
     def before(self, tree: Worktree, attempt: int) -> FileStates:
@@ -244,7 +242,8 @@ def watched_tree(
         yield watched
         after = _status(run, step, lambda: status.after(tree))
         if before is not None and after is not None:
-            _warn_of_other_changes(run, step, tree, _differing(before, after), watched)
+            touched = sorted(one for one in {*before, *after} if before.get(one) != after.get(one))
+            _warn_of_other_changes(run, step, tree, tuple(touched), watched)
 
 
 def recorded_change(
@@ -271,7 +270,7 @@ def record_killed_changes(run: LockedRun) -> None:
     for step_id, state in sorted(run.state.steps.items()):
         if state.tree_before is None:
             continue
-        tree = work_tree(run.root, run.dir, step_id, run.state)
+        tree = work_tree(run, step_id)
         if tree is None:
             continue
         try:
@@ -286,7 +285,7 @@ def record_killed_changes(run: LockedRun) -> None:
 @contextmanager
 def _recorded(run: Run, step: Step, attempt: int) -> Iterator[None]:
     """Keep what a mutating step changes, as a patch; the tree before it is written down first."""
-    tree = work_tree(run.root, run.dir, step.id, run.state)
+    tree = work_tree(run, step.id)
     if tree is None:
         message = "outside of git what it changes is not recorded, and cannot be taken back"
         run.warn(message, "tree", step.id)
@@ -305,7 +304,10 @@ def _recorded(run: Run, step: Step, attempt: int) -> Iterator[None]:
     finally:
         try:
             change = recorded_change(run.dir, tree, before, step.id, attempt)
-            _warn_of_repositories(run, step, tree)
+            listed = tree.repositories()
+            if listed:
+                message = f"repositories of their own are not watched: {', '.join(listed[:5])}"
+                run.warn(message, "tree", step.id)
         except WorktreeError as trouble:
             _cannot_watch(run, step, trouble)
             change = j.TreeChanged(step=step.id, attempt=attempt, files=())
@@ -314,24 +316,12 @@ def _recorded(run: Run, step: Step, attempt: int) -> Iterator[None]:
         tree.remove_objects()
 
 
-def _warn_of_repositories(run: Run, step: Step, tree: Worktree) -> None:
-    listed = tree.repositories()
-    if listed:
-        message = f"repositories of their own are not watched: {', '.join(listed[:5])}"
-        run.warn(message, "tree", step.id)
-
-
 def _status(run: Run, step: Step, read: Callable[[], FileStates]) -> FileStates | None:
     try:
         return read()
     except WorktreeError as trouble:
         _cannot_watch(run, step, trouble)
         return None
-
-
-def _differing(before: FileStates, after: FileStates) -> tuple[str, ...]:
-    paths = {*before, *after}
-    return tuple(sorted(path for path in paths if before.get(path) != after.get(path)))
 
 
 def _cannot_watch(run: Run, step: Step, trouble: WorktreeError) -> None:
@@ -348,7 +338,7 @@ def _warn_of_other_changes(
 ) -> None:
     watched.strange = disallowed(_from_root(run, tree, touched), _allowed(run, step))
     if watched.strange:
-        run.record.append(j.WarningRecorded(step=step.id, code="tree", message=watched.message))
+        run.warn(watched.message, "tree", step.id)
 
 
 def _from_root(run: Run, tree: Worktree, paths: tuple[str, ...]) -> tuple[str, ...]:

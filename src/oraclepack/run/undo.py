@@ -8,9 +8,9 @@ import msgspec
 from oraclepack.errors import InputError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.journal.step_state import StepState
 from oraclepack.pack.model import Step
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.files import LockedRun
 from oraclepack.run.open_run import find_run, opened, refuse_new, step_of
 from oraclepack.run.patch_undo import PatchUndo, is_begun, remove_left_over
 from oraclepack.run.planning.selection import RunArguments
@@ -54,7 +54,7 @@ def undo_step(
         )
     legacy = selected.state.has_legacy_files
     with opened(selected, pack, clock, "undo", legacy_files=legacy) as run:
-        tree = work_tree(root, selected.run, step_id, run.state)
+        tree = work_tree(run, step_id)
         patch = patch_of(selected.run, change)
         if tree is None or patch is None:
             raise InputError(
@@ -65,19 +65,19 @@ def undo_step(
         remove_left_over(selected.run.path, recorded_patches(run.state))
         reversal = PatchUndo(tree, patch)
         if not is_begun(reversal.patch):
-            _begin(reversal, selected.run, known, run.state.step(step_id))
+            _begin(reversal, run, known)
         files = _finish(reversal, selected.run)
         run.record.append(j.ChangeUndone(step=step_id, attempt=change.attempt, patch=change.patch))
         reversal.forget()
     return UndoReport(step_id=step_id, run_id=selected.run.run_id, patch=change.patch, files=files)
 
 
-def _begin(reversal: PatchUndo, run: RunDir, step: Step, state: StepState) -> None:
-    left = leftover(reversal.tree, run, step, state)
+def _begin(reversal: PatchUndo, run: LockedRun, step: Step) -> None:
+    left = leftover(run, reversal.tree, step)
     if left is None:
         raise InputError(
             f"the changes of step {step.id} are not in the work tree as it left them",
-            hint=f"nothing was changed; look at {_display_path(reversal.patch, run)}",
+            hint=f"nothing was changed; look at {_display_path(reversal.patch, run.dir)}",
         )
     try:
         reversal.begin(left.without)

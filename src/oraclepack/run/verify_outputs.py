@@ -17,7 +17,7 @@ from oraclepack.journal import run_dir
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.contract import ChunkMode, ContractMode
-from oraclepack.pack.model import Fence, Pack
+from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import directed, find_packs, read_pack_text
 from oraclepack.pack.parse.read_pack import parse_pack
 from oraclepack.settings import run_settings as rs
@@ -73,19 +73,17 @@ def _of_run(directory: Path, paths: Sequence[str], settings: Settings) -> Verify
             f"{directory / 'run.json'} cannot be read: {error}",
             hint="`oraclepack runs repair` rebuilds it from the journal",
         ) from None
-    root = _project_of(directory.resolve())
+    place = directory.resolve()
+    root = _project_of(place)
     path = Path(paths[0]) if paths else root / manifest.pack_path
     pack_path = paths[0] if paths else manifest.pack_path
     pack = _read(path, pack_path)
-    report = _checked(pack, root, _run_at(root, directory.resolve()), settings)
+    run = RunDir(root, place.name, place.parent.relative_to(root).as_posix())
+    report = _checked(pack, root, run, settings)
     if pack.pack_hash == manifest.pack_hash:
         return report
     note = f"{pack_path} is not the text this run was made from; its contracts are those of today"
     return replace(report, warnings=(note,))
-
-
-def _run_at(root: Path, directory: Path) -> RunDir:
-    return RunDir(root, directory.name, directory.parent.relative_to(root).as_posix())
 
 
 def _project_of(run_dir: Path) -> Path:
@@ -109,7 +107,8 @@ def _read(path: Path, name: str) -> Pack:
     pack = parse_pack(read_pack_text(path), name)
     if pack.block is None:
         others = [one for one in pack.fences if one.marker]
-        named = f"; the block on line {others[0].span.line} is {_mark(others[0])}" if others else ""
+        mark = f"marked `{others[0].language}`" if others and others[0].language else "not marked"
+        named = f"; the block on line {others[0].span.line} is {mark}" if others else ""
         raise InputError(
             f"{name} is not a pack: it has no bash block{named}",
             hint="mark the block of the steps with ```bash",
@@ -120,10 +119,6 @@ def _read(path: Path, name: str) -> Pack:
             hint="a step begins with a comment such as `# 01) title`; see `oraclepack validate`",
         )
     return pack
-
-
-def _mark(fence: Fence) -> str:
-    return f"marked `{fence.language}`" if fence.language else "not marked"
 
 
 def _checked(pack: Pack, root: Path, run: RunDir | None, settings: Settings) -> VerifyReport:
