@@ -5,8 +5,17 @@ from collections.abc import Mapping
 import pytest
 
 from oraclepack.tickets.build import compared, read_manifest
-from oraclepack.tickets.closing import ChangedFile, TurnSummary, audit, changes_page, close_out_page
-from oraclepack.tickets.ticket import TASKS, Acceptance, Audit, Criterion, CriterionStatus, NextWork
+from oraclepack.tickets.closing import audit
+from oraclepack.tickets.pages import TurnSummary, changes_page, close_out_page
+from oraclepack.tickets.ticket import (
+    TASKS,
+    Acceptance,
+    Audit,
+    ChangedFile,
+    Criterion,
+    CriterionStatus,
+    NextWork,
+)
 from tests.tickets.tickets import OPTIONS, TWO, built
 
 OUT = OPTIONS.out_dir

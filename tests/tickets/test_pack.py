@@ -13,7 +13,7 @@ from oraclepack.lint.rule_registry import RULES
 from oraclepack.lint.script_checks import check_syntax
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack
-from oraclepack.tickets.action_pack import pack_text
+from oraclepack.tickets.pages import pack_text
 from oraclepack.tickets.ticket import TicketMode, TicketOptions
 from tests.tickets.tickets import OPTIONS
 

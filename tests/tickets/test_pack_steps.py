@@ -12,7 +12,7 @@ import pytest
 
 from oraclepack.pack.model import Pack
 from oraclepack.pack.parse.read_pack import parse_pack
-from oraclepack.tickets.action_pack import pack_text
+from oraclepack.tickets.pages import pack_text
 from oraclepack.tickets.ticketify import TicketifyRequest, ticketify
 from tests.tickets import agents
 from tests.tickets.tickets import OPTIONS, TWO, put

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.tickets.closing import changes_page
-from oraclepack.tickets.prompts import ready_tickets, select_prompt, work_prompt
+from oraclepack.tickets.pages import changes_page, ready_tickets, select_prompt, work_prompt
 from oraclepack.tickets.ticket import AgentStage, NextWork
 from tests.tickets.tickets import TWO, built
 

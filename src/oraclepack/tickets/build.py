@@ -7,8 +7,7 @@ import msgspec
 
 from oraclepack.system.digests import canonical_file, sha256_bytes
 from oraclepack.tickets import ticket as names
-from oraclepack.tickets.action_pack import pack_text
-from oraclepack.tickets.pages import actions_page, autopilot_page, pipelines_page, prd_page
+from oraclepack.tickets.pages import pack_text, ticket_page
 from oraclepack.tickets.ticket import (
     Action,
     Actions,
@@ -86,15 +85,14 @@ def build(tickets: Sequence[KnownTicket], options: TicketOptions) -> TicketBuild
     texts = {
         names.INDEX: canonical_file(index),
         names.ACTIONS: canonical_file(actions),
-        names.ACTIONS_PAGE: actions_page(tickets, actions).encode(),
+        names.ACTIONS_PAGE: ticket_page("actions", tickets, actions, options).encode(),
         names.PACK: pack_text(options).encode(),
     }
-    if options.mode is TicketMode.PIPELINES:
-        texts[names.PIPELINES] = pipelines_page(tickets, actions, options).encode()
-    if options.mode is TicketMode.AUTOPILOT:
-        texts[names.AUTOPILOT] = autopilot_page(tickets, actions, options).encode()
+    if options.mode in {TicketMode.PIPELINES, TicketMode.AUTOPILOT}:
+        page = ticket_page(options.mode, tickets, actions, options)
+        texts[f"{options.mode}.md"] = page.encode()
     files = {f"{options.out_dir}/{name}": data for name, data in texts.items()}
-    files[options.prd_path] = prd_page(tickets, actions).encode()
+    files[options.prd_path] = ticket_page("prd", tickets, actions, options).encode()
     manifest = TicketManifest(
         options=options,
         inputs={ticket.path: ticket.ticket.sha256 for ticket in tickets},

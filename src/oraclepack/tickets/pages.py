@@ -1,68 +1,72 @@
-"""The pages for people and for Task Master: the list of actions, and the PRD."""
+"""Every text that tickets are made into: pages, prompts and the pack of 20 steps.
 
-from collections.abc import Iterable, Iterator, Sequence
+The words are in `templates`; here is what is filled in.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oraclepack.system.markdown_text import code_span, escape, quotable
-from oraclepack.tickets import ticket as names
+from oraclepack.system.printable import quantity
+from oraclepack.tickets.agent_answers import criteria_of, open_actions
 from oraclepack.tickets.identify import circles, needs_of, waves
-from oraclepack.tickets.ticket import Action, ActionKind, Actions, KnownTicket, TicketOptions
+from oraclepack.tickets.tasks import MalformedTasks, problems, read_tasks
+from oraclepack.tickets.ticket import (
+    Acceptance,
+    Action,
+    Actions,
+    AgentStage,
+    Audit,
+    ChangedFile,
+    IndexedTicket,
+    KnownTicket,
+    NextWork,
+    TicketIndex,
+    TicketMode,
+    TicketOptions,
+)
 
-_HEADER = "<!-- Made by `oraclepack ticketify`; edit the tickets, not this file. -->"
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
-
-def actions_page(tickets: Sequence[KnownTicket], actions: Actions) -> str:
-    """`_actions.md`: everything the tickets ask for, a task list per ticket."""
-    done = sum(action.done for action in actions.actions)
-    lines = [
-        "# Actions",
-        "",
-        _HEADER,
-        "",
-        # Also for one ticket in the words of 0.1.0: `ticketify --check` compares bytes.
-        f"{len(tickets)} tickets, {actions.count} actions, {done} of them done.",
-        "",
-    ]
-    for known in tickets:
-        lines += [f"## {heading(known)}", "", *_facts(known)]
-        own = list(of_ticket(known.id, actions.actions))
-        lines += [_action_line(action) for action in own] or ["It names no actions."]
-        lines.append("")
-    return "\n".join(lines)
-
-
-def prd_page(tickets: Sequence[KnownTicket], actions: Actions) -> str:
-    """The PRD that Task Master reads: what each ticket wants, and what is left of it."""
-    lines = [
-        "# Product requirements from tickets",
-        "",
-        _HEADER,
-        "",
-        "## Overview",
-        "",
-        (
-            f"These requirements come from {len(tickets)} tickets. Each ticket below is a piece of "
-            "work of its own; its open actions are what is left to do, its acceptance criteria say "
-            "when it is done. The quoted text is the ticket itself."
-        ),
-        "",
-        (
-            "Make one task per ticket, with its open actions as details and its acceptance "
-            "criteria as the test strategy. Begin each task's title with the ticket's id. Keep the "
-            "dependencies that are named."
-        ),
-        "",
-        "## Requirements",
-        "",
-    ]
-    for known in tickets:
-        lines += _requirement(known, list(of_ticket(known.id, actions.actions)))
-    return "\n".join(lines)
+MOST_LISTED = 120
+LONGEST_TEXT = 160
+"""A prompt is one word of a command line, and the kernel takes 131,071 bytes in one."""
+CODEX, GEMINI = "codex", "gemini"
+_REVIEWS = {CODEX: "codex-verify.md", GEMINI: "gemini-review.json"}
 
 
-def heading(known: KnownTicket, *, cell: bool = False) -> str:
-    """A ticket's id and title, in one line of Markdown."""
-    name, title = markdown_line(known.id, cell=cell), known.ticket.title
-    return name if title == known.id else f"{name}: {markdown_line(title, cell=cell)}"
+@cache
+def _environment() -> "Environment":
+    # Imported here: most commands write none of these texts.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(  # noqa: S701 - these are Markdown and bash; filters escape values
+        undefined=StrictUndefined,
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "code": code_span,
+        "heading": _heading,
+        "line": markdown_line,
+        "problems": problems,
+        "quantity": quantity,
+        "quote": shlex.quote,
+        "quote_block": _quote_block,
+        "short": _short,
+    }
+    return environment
+
+
+def _render(template: str, **values: object) -> str:
+    return _environment().get_template(f"{template}.md.j2").render(values)
 
 
 def markdown_line(text: str, *, cell: bool = False) -> str:
@@ -70,197 +74,137 @@ def markdown_line(text: str, *, cell: bool = False) -> str:
     return escape(" ".join(text.split()), cell=cell)
 
 
-def of_ticket(ticket_id: str, actions: Iterable[Action]) -> Iterator[Action]:
-    return (action for action in actions if action.ticket_id == ticket_id)
+def _heading(known: KnownTicket, *, cell: bool = False) -> str:
+    """A ticket's id and title, in one line of Markdown."""
+    name, title = markdown_line(known.id, cell=cell), known.ticket.title
+    return name if title == known.id else f"{name}: {markdown_line(title, cell=cell)}"
 
 
-def _facts(known: KnownTicket) -> list[str]:
-    lines = [f"Source: {code_span(known.path)}", ""]
-    if known.depends_on:
-        lines += [f"Depends on: {_ids(known.depends_on)}", ""]
-    if known.blocks:
-        lines += [f"Blocks: {_ids(known.blocks)}", ""]
-    return lines
+def _quote_block(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in quotable(text).split("\n"))
 
 
-def _ids(ids: Iterable[str]) -> str:
-    return ", ".join(map(markdown_line, ids))
+def _short(text: str) -> str:
+    folded = " ".join(text.split())
+    return folded if len(folded) <= LONGEST_TEXT else folded[: LONGEST_TEXT - 1].rstrip() + "…"
 
 
-def _action_line(action: Action) -> str:
-    box = "x" if action.done else " "
-    where = f"{action.kind}, line {action.source_line}"
-    return f"- [{box}] {code_span(action.action_id)} {markdown_line(action.text)} ({where})"
-
-
-def _requirement(known: KnownTicket, actions: Sequence[Action]) -> list[str]:
-    lines = [f"### {heading(known)}", "", *_facts(known)]
-    if known.ticket.summary:
-        lines += [f"Summary: {markdown_line(known.ticket.summary)}", ""]
-    groups = (
-        ("Open actions", ActionKind.TASK, False),
-        ("Acceptance criteria", ActionKind.ACCEPTANCE, False),
-        ("Already done", None, True),
+def ticket_page(
+    name: str, tickets: Sequence[KnownTicket], actions: Actions, options: TicketOptions
+) -> str:
+    """A page about the tickets: `actions`, `prd`, `pipelines` or `autopilot`."""
+    by_id = {known.id: known for known in tickets}
+    return _render(
+        name,
+        tickets=tickets,
+        actions=actions,
+        own={one: [a for a in actions.actions if a.ticket_id == one] for one in by_id},
+        rounds=[tuple(by_id[one] for one in round_) for round_ in waves(tickets)],
+        needs=needs_of(tickets),
+        circle=circles(tickets),
+        out=options.out_dir,
     )
-    for title, kind, done in groups:
-        chosen = [a for a in actions if a.done is done and kind in {None, a.kind}]
-        if chosen:
-            lines += [f"{title}:", ""]
-            lines += [
-                f"- {markdown_line(action.action_id)}: {markdown_line(action.text)}"
-                for action in chosen
-            ]
-            lines.append("")
-    if known.ticket.body.strip():
-        lines += ["The ticket:", ""]
-        lines += [f"> {line}".rstrip() for line in quotable(known.ticket.body).split("\n")]
-        lines.append("")
-    return lines
 
 
-_GENERATED_NOTE = "<!-- Made by `oraclepack ticketify`; edit the tickets, not this file. -->"
+def option_words(options: TicketOptions) -> list[str]:
+    """The options as words of a command line; the same words give the same files."""
+    words = ["--tickets-dir", options.tickets_dir, "--glob", options.glob]
+    for flag, patterns in (("--include", options.include), ("--exclude", options.exclude)):
+        for pattern in patterns:
+            words += [flag, pattern]
+    words += ["--top-n", str(options.top_n), "--mode", options.mode.value]
+    return [*words, "--out-dir", options.out_dir, "--prd-path", options.prd_path]
 
 
-def pipelines_page(tickets: Sequence[KnownTicket], actions: Actions, options: TicketOptions) -> str:
-    """`pipelines.md`: rounds of tickets, and for each ticket its way through the steps."""
-    by_id = {known.id: known for known in tickets}
-    needs = needs_of(tickets)
-    rounds = waves(tickets)
-    lines = [
-        "# Pipelines",
-        "",
-        _GENERATED_NOTE,
-        "",
-        (
-            f"{len(tickets)} tickets in {len(rounds)} rounds. The tickets of one round do not wait "
-            "for each other: each can be worked on in a work tree of its own. A round begins when "
-            "the rounds before it are merged."
-        ),
-        "",
-        *_circle_note(tickets),
-    ]
-    for number, round_ in enumerate(rounds, start=1):
-        lines += [f"## Round {number}", ""]
-        for one in round_:
-            known = by_id[one]
-            own = list(of_ticket(one, actions.actions))
-            lines += [
-                f"### {heading(known)}",
-                "",
-                *_pipeline(known, own, sorted(needs[one]), options),
-            ]
-    return "\n".join(lines)
+def pack_text(options: TicketOptions) -> str:
+    """The pack for a set of options: one agent changes files, another judges, if there are two.
+
+    It does not depend on what the tickets say: an edited ticket continues the same run, with
+    just the steps whose files changed.
+    """
+    alone = {TicketMode.CODEX: (CODEX,), TicketMode.GEMINI: (GEMINI,)}
+    thinkers = alone.get(options.mode, (GEMINI, CODEX))
+    reviewers = [agent for agent in _REVIEWS if agent in thinkers]
+    return _render(
+        "ticket-action-pack",
+        o=options,
+        out=options.out_dir,
+        option_words=shlex.join(option_words(options)),
+        worker=GEMINI if options.mode is TicketMode.GEMINI else CODEX,
+        thinkers=thinkers,
+        reviewers=reviewers,
+        reviews=[f"{options.out_dir}/{_REVIEWS[agent]}" for agent in reviewers],
+    )
 
 
-def _pipeline(
-    known: KnownTicket, actions: Sequence[Action], needs: Sequence[str], options: TicketOptions
-) -> list[str]:
-    out = options.out_dir
-    todo = [a for a in actions if not a.done and a.kind is ActionKind.TASK]
-    accept = [a for a in actions if not a.done and a.kind is ActionKind.ACCEPTANCE]
-    waits = ", ".join(map(markdown_line, needs)) or "nothing"
-    lines = [
-        f"- Source: {code_span(known.path)}; waits for {waits}.",
-        f"- Select (step 09): `{out}/{names.NEXT}` names {_named(todo or accept)}.",
-        f"- Implement (step 10): {_count(todo, 'open action')}.",
-        f"- Verify (step 11): review against {_count(accept, 'acceptance criterion', 'a')}.",
-        "- Document (step 12), guard against regressions (step 13).",
-        f"- Hand over (steps 16 and 17): `{out}/{names.PR}`, `{out}/{names.ACCEPTANCE}`.",
-        "",
-    ]
-    lines += [
-        f"  - [ ] {code_span(action.action_id)} {markdown_line(action.text)}"
-        for action in (*todo, *accept)
-    ]
-    if todo or accept:
-        lines.append("")
-    else:
-        lines[-1:] = ["- Nothing is open: close the ticket, or add what is missing to it.", ""]
-    return lines
+def changes_page(changes: Sequence[ChangedFile] | None, work: NextWork | None) -> str:
+    """`changes.md`: what differs from the last commit, and which work it belongs to."""
+    return _render("changes", changes=changes, work=work)
 
 
-def autopilot_page(tickets: Sequence[KnownTicket], actions: Actions, options: TicketOptions) -> str:
-    """`autopilot.md`: the order of all open work, the loop, and when to stop."""
-    lines = [
-        "# Autopilot",
-        "",
-        _GENERATED_NOTE,
-        "",
-        (
-            "One turn of the loop works off one ticket. Every command can be repeated: what went "
-            "well is not done again."
-        ),
-        "",
-        *_circle_note(tickets),
-        *_loop(options.out_dir),
-        "## Order of work",
-        "",
-        "| turn | ticket | open | done | first open action |",
-        "|---|---|---|---|---|",
-        *_turns(tickets, actions),
-        "",
-    ]
-    return "\n".join(lines)
+@dataclass(frozen=True, slots=True)
+class TurnSummary:
+    """What the close-out report is written from; None for what does not exist."""
+
+    index: TicketIndex
+    actions: Actions
+    work: NextWork | None
+    acceptance: Acceptance | None
+    audit: Audit | None
+    tasks: bytes | None
 
 
-def _loop(out: str) -> list[str]:
-    pack = f"{out}/{names.PACK}"
-    return [
-        "## The loop",
-        "",
-        f"1. `oraclepack ticketify --check --out-dir {out}`: the files below must be current.",
-        f"2. `oraclepack run {pack} --ci`: exit code 0 means that no step failed.",
-        (
-            f"3. Read `{out}/{names.ACCEPTANCE}` and `{out}/{names.CLOSE_OUT}`. If a criterion is "
-            "not met, stop."
-        ),
-        (
-            "4. Commit, tick the finished boxes in the ticket, and run `oraclepack ticketify` with "
-            "the same options."
-        ),
-        f"5. `oraclepack run {pack} --new-run --ci` begins the next turn.",
-        "",
-        "## When to stop",
-        "",
-        "- Exit code 3: a step failed. The same command continues after the cause is fixed.",
-        "- Exit code 5: too many steps failed for an unattended run.",
-        f"- `{out}/{names.NEXT}` names the same actions twice in a row: the work does not advance.",
-        "- Nothing is open any more in the table below.",
-        "",
-    ]
+def close_out_page(turn: TurnSummary, out_dir: str) -> str:
+    """`close-out.md`: the work, the state of its acceptance criteria, and the open actions."""
+    tasks = read_tasks(turn.tasks)
+    return _render(
+        "close-out",
+        turn=turn,
+        texts={action.action_id: action.text for action in turn.actions.actions},
+        reason=tasks.reason if isinstance(tasks, MalformedTasks) else None,
+        tasks=tasks,
+        left=len(open_actions(turn.actions.actions)),
+        ready=ready_tickets(turn.index, turn.actions),
+        out=out_dir,
+    )
 
 
-def _turns(tickets: Sequence[KnownTicket], actions: Actions) -> Iterator[str]:
-    by_id = {known.id: known for known in tickets}
-    turn = 0
-    for one in (one for round_ in waves(tickets) for one in round_):
-        own = list(of_ticket(one, actions.actions))
-        todo = [action for action in own if not action.done]
-        turn += bool(todo)
-        first = (
-            f"{code_span(todo[0].action_id, cell=True)} {markdown_line(todo[0].text, cell=True)}"
-            if todo
-            else "-"
-        )
-        place = str(turn) if todo else "-"
-        done = len(own) - len(todo)
-        yield f"| {place} | {heading(by_id[one], cell=True)} | {len(todo)} | {done} | {first} |"
+def select_prompt(index: TicketIndex, actions: Actions, *, has_tasks: bool) -> str | None:
+    """Ask which open actions come next; None when nothing is open."""
+    ready = ready_tickets(index, actions)
+    if not ready:
+        return None
+    todo = open_actions(actions.actions)
+    groups: list[tuple[IndexedTicket, list[Action]]] = []
+    left = MOST_LISTED
+    for ticket in ready:
+        own = [action for action in todo if action.ticket_id == ticket.ticket_id][: max(left, 0)]
+        left -= len(own)
+        groups += [(ticket, own)] if own else []
+    return _render("select-prompt", groups=groups, has_tasks=has_tasks).rstrip("\n")
 
 
-def _circle_note(tickets: Sequence[KnownTicket]) -> list[str]:
-    cycles = circles(tickets)
-    if not cycles:
-        return []
-    listed = ", ".join(map(markdown_line, cycles))
-    return [f"These tickets wait for each other in a circle, broken by path: {listed}.", ""]
+def ready_tickets(index: TicketIndex, actions: Actions) -> tuple[IndexedTicket, ...]:
+    """The tickets with open actions that wait for no other such one; in a cycle, all of them."""
+    busy = {action.ticket_id for action in open_actions(actions.actions)}
+    needs = {ticket.ticket_id: set(ticket.depends_on) for ticket in index.tickets}
+    for ticket in index.tickets:
+        for other in ticket.blocks:
+            needs.setdefault(other, set()).add(ticket.ticket_id)
+    todo = [ticket for ticket in index.tickets if ticket.ticket_id in busy]
+    free = [t for t in todo if not (needs[t.ticket_id] & busy) - {t.ticket_id}]
+    return tuple(free or todo)
 
 
-def _named(actions: Sequence[Action]) -> str:
-    return ", ".join(code_span(action.action_id) for action in actions) or "no action"
-
-
-def _count(actions: Sequence[Action], word: str, ending: str = "s") -> str:
-    if len(actions) == 1:
-        return f"1 {word}"
-    plural = word.removesuffix("on") + "a" if ending == "a" else word + ending
-    return f"{len(actions) or 'no'} {plural}"
+def work_prompt(stage: AgentStage, work: NextWork, actions: Actions, reports: Sequence[str]) -> str:
+    """Ask for one stage of the selected work. `reports` are files of the stages before."""
+    chosen = [action for action in actions.actions if action.action_id in work.action_ids]
+    criteria = criteria_of(work, actions)
+    return _render(
+        "work-prompt",
+        stage=stage,
+        work=work,
+        chosen=chosen[:MOST_LISTED],
+        judged=[one for one in criteria if one not in chosen or stage is AgentStage.ACCEPT],
+        reports=reports,
+    ).rstrip("\n")

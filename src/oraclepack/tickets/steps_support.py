@@ -17,14 +17,21 @@ from oraclepack.tickets import tasks as tm
 from oraclepack.tickets import ticket as names
 from oraclepack.tickets.agent_answers import UnusableAnswer, judgement, selection, text_of
 from oraclepack.tickets.build import changed_tickets, compared, read_manifest
-from oraclepack.tickets.closing import ChangedFile, TurnSummary, audit, changes_page, close_out_page
-from oraclepack.tickets.prompts import select_prompt, work_prompt
+from oraclepack.tickets.closing import audit
+from oraclepack.tickets.pages import (
+    TurnSummary,
+    changes_page,
+    close_out_page,
+    select_prompt,
+    work_prompt,
+)
 from oraclepack.tickets.read_tickets import list_files
 from oraclepack.tickets.ticket import (
     Acceptance,
     Actions,
     AgentStage,
     Audit,
+    ChangedFile,
     FileState,
     NextWork,
     Review,

@@ -348,6 +348,14 @@ class TasksReport(msgspec.Struct, frozen=True, kw_only=True):
     """The task that the selected work belongs to."""
 
 
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file that differs from the last commit: git's two letters and its path."""
+
+    state: str
+    path: str
+
+
 class FileState(StrEnum):
     """How a file compares with what the tickets say now."""
 
