@@ -20,14 +20,11 @@ from oraclepack.pack.parse.grammar import descend, text_of
 from oraclepack.pack.parse.variables import Variables
 from oraclepack.pack.parse.word_values import (
     REDIRECTS,
-    Assignments,
-    WordReader,
-    file_redirect,
-    heredoc_text,
+    Words,
     is_quoted,
+    names_set,
     opening_parts,
     sets_anything,
-    word_of,
 )
 from oraclepack.pack.script import (
     Comment,
@@ -125,11 +122,12 @@ def read_script(
     """
     source = b"\n".join(place.lines)
     root = (tree or syntax_tree(source)).root_node
-    reader = _Reader(place, source, replace(variables.copy(), held={}), _comments_at_top(root))
+    known = replace(variables.copy(), held={})
+    reader = _Reader(place, source, known, at_top=_comments_at_top(root))
     sets: set[str] | None = None
     try:
         reader.visit(root, frozenset())
-        sets = Assignments.names_in(root)
+        sets = names_set(root)
     except RecursionError:
         # Nested too deeply: keep what was read, mark the whole as misread.
         reader.misread.append(place.span(root.start_point, root.end_point))
@@ -160,13 +158,10 @@ def _comments_at_top(root: "Node") -> frozenset[int]:
     return frozenset(child.start_byte for child in children if child.type == "comment")
 
 
-class _Reader(msgspec.Struct):
+class _Reader(Words):
     """Walks a tree in the order of the text and collects what it finds."""
 
-    place: Locator
-    source: bytes
-    variables: Variables
-    at_top: frozenset[int]
+    at_top: frozenset[int] = frozenset()
     """Where the comments begin that are between complete commands."""
     commands: list[SimpleCommand] = msgspec.field(default_factory=list)
     heredocs: list[Heredoc] = msgspec.field(default_factory=list)
@@ -175,7 +170,6 @@ class _Reader(msgspec.Struct):
     substitutions: list[Substitution] = msgspec.field(default_factory=list)
     misread: list[Span] = msgspec.field(default_factory=list)
     function: str = ""
-    backquoted: bool = False
 
     def visit(self, node: "Node", places: frozenset[Enclosure]) -> None:  # noqa: C901, PLR0912 - a table of node kinds
         match node.type:
@@ -200,7 +194,7 @@ class _Reader(msgspec.Struct):
                 self.misread.append(self._span(node))
                 self._children(node, places)
             case kind if kind in _LOOPS:
-                self.variables.forget(Assignments.names_in(node))
+                self.variables.forget(names_set(node))
                 self._children(node, places | {Enclosure.LOOP})
             case kind if kind in _BRANCHES:
                 self._children(node, places | {Enclosure.CONDITION})
@@ -258,7 +252,7 @@ class _Reader(msgspec.Struct):
         name = node.child_by_field_name("name")
         if name is not None:
             self.functions[text_of(name)] = None
-        self.variables.distrust(Assignments.names_in(node))
+        self.variables.distrust(names_set(node))
         outer = self.variables, self.function
         self.variables = Variables(texts=dict(outer[0].texts), held=outer[0].held)
         self.function = text_of(name) if name is not None else ""
@@ -269,7 +263,7 @@ class _Reader(msgspec.Struct):
         self._substitutions(node, places)
         # Inside a function, loop or branch the assignment may or may not have happened.
         certain = not places - _OWN_VARIABLES
-        Assignments(self.variables, self.place).apply(node, certain=certain)
+        self.apply(node, certain=certain)
 
     def _comment(self, node: "Node", places: frozenset[Enclosure]) -> None:
         row, column = node.start_point
@@ -317,7 +311,7 @@ class _Reader(msgspec.Struct):
         parts: list[Node] = []
         for child in [node] if node.type == "variable_assignment" else node.named_children:
             if child.type == "variable_assignment" and not _holds_flag(child):
-                settings.append(Assignments(self.variables, self.place).setting(child))
+                settings.append(self.setting(child))
             elif child.type in REDIRECTS:
                 redirects.append(child)
             elif child.type != "comment":
@@ -327,9 +321,8 @@ class _Reader(msgspec.Struct):
         slot = len(self.commands)
         self._substitutions(node, places)
         read_redirects, heredocs, extra = self._redirects(redirects, places)
-        words = WordReader(self.source, self.place, self.variables, self.backquoted)
         command = SimpleCommand(
-            tuple(words.among(parts, redirects)) + extra,
+            tuple(self.among(parts, redirects)) + extra,
             tuple(settings),
             read_redirects,
             heredocs,
@@ -340,7 +333,7 @@ class _Reader(msgspec.Struct):
         )
         self.commands.insert(slot, command)
         if not places & _OWN_VARIABLES:
-            Assignments(self.variables, self.place).by_command(command)
+            self.by_command(command)
 
     def _fed(self, heredocs: tuple[Heredoc, ...], redirects: "list[Node]") -> tuple[Expansion, ...]:
         """What bash expands in the texts that a command reads."""
@@ -348,7 +341,7 @@ class _Reader(msgspec.Struct):
         for node in redirects:
             if node.type == "herestring_redirect":
                 for child in node.named_children:
-                    expansions += word_of(child, self.variables, self.place).expansions
+                    expansions += self.word(child).expansions
         return tuple(expansions)
 
     def _substitutions(self, node: "Node", places: frozenset[Enclosure]) -> None:
@@ -366,7 +359,7 @@ class _Reader(msgspec.Struct):
         extra: list[Word] = []
         for node in nodes:
             if node.type == "file_redirect":
-                redirects.extend(file_redirect(node, self.variables, self.place, extra))
+                redirects.extend(self.file_redirect(node, extra))
                 self._substitutions(node, places)
             elif node.type == "heredoc_redirect":
                 self._heredoc(node, places, redirects, heredocs, extra)
@@ -387,7 +380,7 @@ class _Reader(msgspec.Struct):
         start, body = parts.get("heredoc_start"), parts.get("heredoc_body")
         quoted = is_quoted(text_of(start)) if start is not None else False
         opening = opening_parts(node)
-        text = heredoc_text(node, opening, self.variables, self.place)
+        text = self.heredoc_text(node, opening)
         first = body or parts.get("heredoc_end") or node
         heredoc = Heredoc(
             quoted,
@@ -399,9 +392,9 @@ class _Reader(msgspec.Struct):
         self.heredocs.append(heredoc)
         for child in opening:
             if child.type == "file_redirect":
-                redirects.extend(file_redirect(child, self.variables, self.place, extra))
+                redirects.extend(self.file_redirect(child, extra))
             elif child.type in {"word", "string", "raw_string", "concatenation", "number"}:
-                extra.append(word_of(child, self.variables, self.place))
+                extra.append(self.word(child))
             elif child.type == "heredoc_body" and not quoted:
                 self._substitutions(child, places)
             elif child.type == "pipeline":

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 EXPANSIONS = frozenset(
     {"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"}
 )
+_BARE = frozenset(
+    {"word", "number", "variable_name", "special_variable_name", "test_operator", "="}
+)
 _VARIABLE = re.compile(r"\$\{?[!#]?(\w+)")
 _STATEMENTS = frozenset(
     {"redirected_statement", "pipeline", "list", "subshell", "compound_statement", "command"}
@@ -39,22 +42,6 @@ _ANSI_ESCAPE = re.compile(
 )
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _ANSI_LETTERS |= {"e": "\x1b", "E": "\x1b", "\\": "\\", "'": "'", '"': '"', "?": "?"}
-
-
-def word_of(node: "Node", variables: Variables, place: Locator) -> Word:
-    """A word node as a plain value."""
-    value = value_of(node, variables, place)
-    span = place.span(node.start_point, node.end_point)
-    return Word(
-        source=text_of(node),
-        value=value.text if value.known and not value.splits else None,
-        span=span,
-        template=value.text,
-        origin=value.origin,
-        splits=value.splits,
-        globs=value.globs,
-        expansions=in_one_text(value.expansions, span),
-    )
 
 
 def in_one_text(expansions: tuple[Expansion, ...], whole: Span) -> tuple[Expansion, ...]:
@@ -80,93 +67,8 @@ def joined(first: Word, second: Word) -> Word:
     )
 
 
-def value_of(  # noqa: PLR0911 - a table of node kinds
-    node: "Node", variables: Variables, place: Locator
-) -> Value:
-    """What bash makes of a word node."""
-    match node.type:
-        case "word" | "number" | "variable_name" | "special_variable_name" | "test_operator" | "=":
-            return _bare(text_of(node))
-        case "raw_string":
-            return Value(text_of(node)[1:-1])
-        case "string":
-            return _string(node, variables, place)
-        case "ansi_c_string":
-            return _ansi(text_of(node)[2:-1])
-        case "concatenation" | "variable_assignment":
-            return _joined(node, variables, place)
-        case "command_name" | "translated_string" if node.named_child_count == 1:
-            return value_of(node.named_children[0], variables, place)
-        case "simple_expansion" | "expansion":
-            value = _expansion(node, variables)
-            unsafe = not value.known or not value.text or re.search(r"[\s*?\[\\]", value.text)
-            return replace(value, splits=bool(unsafe))
-        case "command_substitution":
-            return replace(_substitution(node, variables, place), splits=True)
-        case "process_substitution" | "arithmetic_expansion":
-            return Value(text_of(node), known=False)
-        case _:
-            return Value(text_of(node), known=False, splits=True)
-
-
-def heredoc_text(
-    redirect: "Node", opening: "list[Node]", variables: Variables, place: Locator
-) -> Value:
-    """What a heredoc feeds: literal when its delimiter is quoted, else with expansions.
-
-    `opening` are its `opening_parts`.
-    """
-    parts = {child.type: child for child in redirect.named_children}
-    start, body = parts.get("heredoc_start"), parts.get("heredoc_body")
-    if start is None or body is None:
-        return Value("")
-    origin = place.span(body.start_point, body.start_point)
-    missing = _lost_before(redirect, body, opening)
-    dashed = (redirect.text or b"").lstrip(b"0123456789").startswith(b"<<-")
-    if is_quoted(text_of(start)):
-        text = missing + text_of(body)
-        return Value(re.sub(r"(?m)^\t+", "", text) if dashed else text, origin=origin)
-    before, literal = (missing.lstrip("\t"), _dashed) if dashed else (missing, _undocument)
-    ends = body.start_byte, body.end_byte
-    value = _expanded(body, *ends, variables, place, literal=literal, before=before)
-    direct = _direct(body, place, quoted=False)
-    known = value.known and not set("$`") & set(missing) and not _has_backquotes(direct)
-    return Value(value.text, known, origin=origin, expansions=direct + value.expansions)
-
-
 def _has_backquotes(expansions: tuple[Expansion, ...]) -> bool:
     return any(each.kind is ExpansionKind.BACKQUOTES for each in expansions)
-
-
-def _direct(node: "Node", place: Locator, *, quoted: bool) -> tuple[Expansion, ...]:
-    """What bash expands in the text itself that a node is, at its place in the file."""
-    text = place.source(node.start_point, node.end_point) if place.written else node.text or b""
-    inner = text[1:-1] if quoted else text
-    pieces = pieces_of(inner, quoted=quoted)
-    if not pieces:
-        return ()
-    row, column = node.start_point
-    ends = list(accumulate(len(line) + 1 for line in text.split(b"\n")))
-
-    def point(offset: int) -> tuple[int, int]:
-        line = bisect_right(ends, offset)
-        return row + line, offset - ends[line - 1] if line else offset + column
-
-    start = 1 if quoted else 0
-    whole = place.span(node.start_point, node.end_point)
-    whole_length = len(inner if quoted else inner.strip())
-    return tuple(
-        Expansion(
-            piece.kind,
-            place.span(point(piece.start + start), point(piece.end + start)),
-            whole,
-            piece.name,
-            has_default=piece.has_default,
-            quoted=quoted,
-            is_whole=piece.end - piece.start == whole_length,
-        )
-        for piece in pieces
-    )
 
 
 def opening_parts(redirect: "Node") -> "list[Node]":
@@ -206,56 +108,6 @@ def _bare(text: str) -> Value:
     return Value(text, globs=globs)
 
 
-def _string(node: "Node", variables: Variables, place: Locator) -> Value:
-    inner = [child for child in node.named_children if child.type in EXPANSIONS]
-    value = _expanded(node, node.start_byte + 1, node.end_byte - 1, variables, place)
-    direct = _direct(node, place, quoted=True)
-    lone = len(inner) == 1 and value.text == text_of(inner[0])
-    return Value(
-        value.text,
-        value.known and not _has_backquotes(direct),
-        splits=lone and re.search(r"\[@\]|^\$@$|^\$\{@\}$", value.text) is not None,
-        origin=value.origin,
-        expansions=direct + value.expansions,
-    )
-
-
-def _expanded(
-    node: "Node",
-    start: int,
-    end: int,
-    variables: Variables,
-    place: Locator,
-    *,
-    literal: Callable[[str], str] | None = None,
-    before: str = "",
-) -> Value:
-    """Text with expansions: what is between them is literal, up to its backslashes.
-
-    The literal text is cut from the source, not from the tree: the tree drops some white space.
-    """
-    source = node.text or b""
-    base = node.start_byte
-    unquote = literal or _unquote
-    result = Value("")
-    for child in node.named_children:
-        if child.type not in EXPANSIONS:
-            continue
-        text = source[start - base : child.start_byte - base].decode("utf-8", "replace")
-        if before or text:
-            result = result.joined(_literal(before + text, unquote))
-        before = ""
-        inner = (
-            _substitution(child, variables, place)
-            if child.type == "command_substitution"
-            else _expansion(child, variables)
-        )
-        result = result.joined(replace(inner, splits=False, globs=False))
-        start = child.end_byte
-    tail = before + source[start - base : end - base].decode("utf-8", "replace")
-    return result.joined(_literal(tail, unquote)) if tail else result
-
-
 def _literal(text: str, unquote: Callable[[str], str]) -> Value:
     # A backquote that the tree takes for text begins a command in bash.
     return Value(unquote(text), known="`" not in text or "`" not in _ESCAPE.sub("", text))
@@ -273,42 +125,6 @@ def _dashed(text: str) -> str:
     return _undocument(_MARGIN.sub(lambda m: m[1] or "", text))
 
 
-def _joined(node: "Node", variables: Variables, place: Locator) -> Value:
-    result = Value("")
-    for child in node.children:
-        result = result.joined(value_of(child, variables, place))
-    text = text_of(node)
-    if "{" in text and _BRACES.search(text) and any(c.type in {"word", "{"} for c in node.children):
-        return Value(text, known=False, splits=True)
-    return result
-
-
-def _expansion(node: "Node", variables: Variables) -> Value:
-    """`$name` and `${name}` of a variable that is certain; everything else stays as written."""
-    source = text_of(node)
-    if node.type == "arithmetic_expansion":
-        return Value(source, known=False)
-    name = _VARIABLE.match(source)
-    texts = variables.texts.get(name[1], ()) if name else ()
-    unknown = Value(source, known=False, expansions=texts)
-    names = [child for child in node.named_children if child.type == "variable_name"]
-    plain = node.named_child_count == 1 and bool(names)
-    if not plain or source not in {f"${text_of(names[0])}", f"${{{text_of(names[0])}}}"}:
-        return unknown
-    value = variables.get(text_of(names[0]))
-    return unknown if value is None else replace(value, expansions=texts)
-
-
-def _substitution(node: "Node", variables: Variables, place: Locator) -> Value:
-    """`$(cat <<'END' …)` is the heredoc's text; any other substitution is unknown."""
-    heredoc = _only_heredoc(node)
-    if heredoc is None:
-        printed = tuple(_printed(node, variables, place))
-        return Value(text_of(node), known=False, expansions=printed)
-    value = heredoc_text(heredoc, opening_parts(heredoc), variables, place)
-    return replace(value, text=value.text.rstrip("\n"))
-
-
 def _only_heredoc(node: "Node") -> "Node | None":
     """The heredoc of a substitution that is nothing but `cat` and a heredoc."""
     statements = node.named_children
@@ -322,20 +138,6 @@ def _only_heredoc(node: "Node") -> "Node | None":
     if parts - {"heredoc_start", "heredoc_body", "heredoc_end"} or "heredoc_body" not in parts:
         return None
     return redirects[0]
-
-
-def _printed(node: "Node", variables: Variables, place: Locator) -> Iterator[Expansion]:
-    """What bash expands in the texts that a substitution seems to print: heredocs, echo, printf."""
-    for child in node.named_children:
-        name = child.child_by_field_name("name") if child.type == "command" else None
-        if child.type == "heredoc_redirect":
-            text = heredoc_text(child, opening_parts(child), variables, place)
-            yield from text.expansions
-        elif name is not None and name.text in _PRINTERS:
-            for word in child.children_by_field_name("argument"):
-                yield from word_of(word, variables, place).expansions
-        elif child.type in _STATEMENTS:
-            yield from _printed(child, variables, place)
 
 
 def is_quoted(delimiter: str) -> bool:
@@ -369,43 +171,294 @@ def sets_anything(command: SimpleCommand) -> bool:
     return command.name in _SETS_ANYTHING
 
 
-class Assignments(msgspec.Struct, frozen=True):
-    """Applies assignments to what is known of the variables."""
+def _arithmetic(node: "Node") -> Iterator[str]:
+    """The texts between `((` and `))` of a whole stretch: a name in them may be set there."""
+    if node.parent is not None or b"((" not in (node.text or b""):
+        return
+    for kind in ("compound_statement", "c_style_for_statement"):
+        for inner in everywhere(node, kind):
+            yield from _ARITHMETIC.findall(text_of(inner))[:1]
 
-    variables: Variables
+
+def _name(node: "Node") -> str:
+    name = node.child_by_field_name("name")
+    return text_of(name).split("[", 1)[0] if name is not None else ""
+
+
+def _declared(node: "Node") -> Iterator[str]:
+    for child in node.named_children:
+        if child.type == "variable_assignment":
+            yield _name(child)
+        elif child.type in {"variable_name", "word"}:
+            yield text_of(child)
+
+
+def _loop_names(node: "Node") -> Iterator[str]:
+    for loop in everywhere(node, "for_statement"):
+        yield from map(text_of, loop.children_by_field_name("variable"))
+
+
+def _set_by_nodes(command: "Node") -> Iterator[str]:
+    words = [part for part in command.named_children if part.type != "variable_assignment"]
+    # The words of other commands, which may be long prompts, need not be read.
+    if words and text_of(words[0]) in _SETTERS:
+        yield from _set_by_words(map(text_of, words))
+
+
+def _set_by_words(words: Iterable[str]) -> Iterator[str]:
+    """The names that a builtin sets, from its words; too many is safe, too few is not."""
+    listed = list(words)
+    if listed and listed[0] in _SETTERS:
+        named = (word for word in listed[1:] if word and not word.startswith("-"))
+        yield from (word.split("=", 1)[0].split("[", 1)[0] for word in named)
+
+
+REDIRECTS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
+_GLUE = re.compile(rb"(?:\\[\n \t])*")
+_BLANKS_BEHIND = re.compile(rb"(?:\\[ \t])+")
+_BLANKS_BEFORE = re.compile(rb"(?<=\s)(?:\\[ \t])+$")
+
+
+def _is_plain(gap: bytes) -> bool:
+    """Nothing but white space and ends of continued lines, the former first."""
+    return gap.isspace() or (gap[:1].isspace() and gap.replace(b"\\\n", b" ").isspace())
+
+
+def names_set(node: "Node") -> set[str]:
+    """Every name that is set somewhere below a node."""
+    names = set(_DEFAULT.findall(text_of(node)))
+    names.update(name for text in _arithmetic(node) for name in _WORD.findall(text))
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        match one.type:
+            case "variable_assignment":
+                names.add(_name(one))
+                names.update(_loop_names(one))
+                continue
+            case "declaration_command":
+                names.update(_declared(one))
+                names.update(_loop_names(one))
+                continue
+            case "for_statement":
+                names.update(map(text_of, one.children_by_field_name("variable")))
+            case "command":
+                names.update(_set_by_nodes(one))
+        if one.named_child_count:
+            waiting.extend(one.named_children)
+    return names
+
+
+class Words(msgspec.Struct):
+    """Reads the words of one stretch of bash, and what they do to its variables."""
+
     place: Locator
+    source: bytes
+    variables: Variables
+    backquoted: bool = False
+    """Between backquotes bash reads backslashes twice."""
 
-    @staticmethod
-    def names_in(node: "Node") -> set[str]:
-        """Every name that is set somewhere below a node."""
-        names = set(_DEFAULT.findall(text_of(node)))
-        names.update(name for text in _arithmetic(node) for name in _WORD.findall(text))
-        waiting = [node]
-        while waiting:
-            one = waiting.pop()
-            match one.type:
-                case "variable_assignment":
-                    names.add(_name(one))
-                    names.update(_loop_names(one))
-                    continue
-                case "declaration_command":
-                    names.update(_declared(one))
-                    names.update(_loop_names(one))
-                    continue
-                case "for_statement":
-                    names.update(map(text_of, one.children_by_field_name("variable")))
-                case "command":
-                    names.update(_set_by_nodes(one))
-            if one.named_child_count:
-                waiting.extend(one.named_children)
-        return names
+    def word(self, node: "Node") -> Word:
+        """A word node as a plain value."""
+        value = self.value(node)
+        span = self.place.span(node.start_point, node.end_point)
+        return Word(
+            source=text_of(node),
+            value=value.text if value.known and not value.splits else None,
+            span=span,
+            template=value.text,
+            origin=value.origin,
+            splits=value.splits,
+            globs=value.globs,
+            expansions=in_one_text(value.expansions, span),
+        )
+
+    def value(self, node: "Node") -> Value:  # noqa: PLR0911 - a table of node kinds
+        """What bash makes of a word node."""
+        match node.type:
+            case kind if kind in _BARE:
+                return _bare(text_of(node))
+            case "raw_string":
+                return Value(text_of(node)[1:-1])
+            case "string":
+                return self._string(node)
+            case "ansi_c_string":
+                return _ansi(text_of(node)[2:-1])
+            case "concatenation" | "variable_assignment":
+                return self._joined(node)
+            case "command_name" | "translated_string" if node.named_child_count == 1:
+                return self.value(node.named_children[0])
+            case "simple_expansion" | "expansion":
+                value = self._expansion(node)
+                unsafe = not value.known or not value.text or re.search(r"[\s*?\[\\]", value.text)
+                return replace(value, splits=bool(unsafe))
+            case "command_substitution":
+                return replace(self._substitution(node), splits=True)
+            case kind:
+                splits = kind not in {"process_substitution", "arithmetic_expansion"}
+                return Value(text_of(node), known=False, splits=splits)
+
+    def heredoc_text(self, redirect: "Node", opening: "list[Node]") -> Value:
+        """What a heredoc feeds: literal when its delimiter is quoted, else with expansions.
+
+        `opening` are its `opening_parts`.
+        """
+        parts = {child.type: child for child in redirect.named_children}
+        start, body = parts.get("heredoc_start"), parts.get("heredoc_body")
+        if start is None or body is None:
+            return Value("")
+        origin = self.place.span(body.start_point, body.start_point)
+        missing = _lost_before(redirect, body, opening)
+        dashed = (redirect.text or b"").lstrip(b"0123456789").startswith(b"<<-")
+        if is_quoted(text_of(start)):
+            text = missing + text_of(body)
+            return Value(re.sub(r"(?m)^\t+", "", text) if dashed else text, origin=origin)
+        before, literal = (missing.lstrip("\t"), _dashed) if dashed else (missing, _undocument)
+        ends = body.start_byte, body.end_byte
+        value = self._expanded(body, *ends, literal=literal, before=before)
+        direct = self._direct(body, quoted=False)
+        known = value.known and not set("$`") & set(missing) and not _has_backquotes(direct)
+        return Value(value.text, known, origin=origin, expansions=direct + value.expansions)
+
+    def _direct(self, node: "Node", *, quoted: bool) -> tuple[Expansion, ...]:
+        """What bash expands in the text itself that a node is, at its place in the file."""
+        text = node.text or b""
+        if self.place.written:
+            text = self.place.source(node.start_point, node.end_point)
+        inner = text[1:-1] if quoted else text
+        pieces = pieces_of(inner, quoted=quoted)
+        if not pieces:
+            return ()
+        row, column = node.start_point
+        ends = list(accumulate(len(line) + 1 for line in text.split(b"\n")))
+
+        def point(offset: int) -> tuple[int, int]:
+            line = bisect_right(ends, offset)
+            return row + line, offset - ends[line - 1] if line else offset + column
+
+        start = 1 if quoted else 0
+        whole = self.place.span(node.start_point, node.end_point)
+        whole_length = len(inner if quoted else inner.strip())
+        return tuple(
+            Expansion(
+                piece.kind,
+                self.place.span(point(piece.start + start), point(piece.end + start)),
+                whole,
+                piece.name,
+                has_default=piece.has_default,
+                quoted=quoted,
+                is_whole=piece.end - piece.start == whole_length,
+            )
+            for piece in pieces
+        )
+
+    def _string(self, node: "Node") -> Value:
+        inner = [child for child in node.named_children if child.type in EXPANSIONS]
+        value = self._expanded(node, node.start_byte + 1, node.end_byte - 1)
+        direct = self._direct(node, quoted=True)
+        lone = len(inner) == 1 and value.text == text_of(inner[0])
+        return Value(
+            value.text,
+            value.known and not _has_backquotes(direct),
+            splits=lone and re.search(r"\[@\]|^\$@$|^\$\{@\}$", value.text) is not None,
+            origin=value.origin,
+            expansions=direct + value.expansions,
+        )
+
+    def _expanded(
+        self,
+        node: "Node",
+        start: int,
+        end: int,
+        *,
+        literal: Callable[[str], str] | None = None,
+        before: str = "",
+    ) -> Value:
+        """Text with expansions: what is between them is literal, up to its backslashes.
+
+        The literal text is cut from the source, not from the tree: the tree drops some white space.
+        """
+        source = node.text or b""
+        base = node.start_byte
+        unquote = literal or _unquote
+        result = Value("")
+        for child in node.named_children:
+            if child.type not in EXPANSIONS:
+                continue
+            text = source[start - base : child.start_byte - base].decode("utf-8", "replace")
+            if before or text:
+                result = result.joined(_literal(before + text, unquote))
+            before = ""
+            is_command = child.type == "command_substitution"
+            inner = self._substitution(child) if is_command else self._expansion(child)
+            result = result.joined(replace(inner, splits=False, globs=False))
+            start = child.end_byte
+        tail = before + source[start - base : end - base].decode("utf-8", "replace")
+        return result.joined(_literal(tail, unquote)) if tail else result
+
+    def _joined(self, node: "Node") -> Value:
+        result = Value("")
+        for child in node.children:
+            result = result.joined(self.value(child))
+        text = text_of(node)
+        is_bare = any(child.type in {"word", "{"} for child in node.children)
+        if is_bare and "{" in text and _BRACES.search(text):
+            return Value(text, known=False, splits=True)
+        return result
+
+    def _expansion(self, node: "Node") -> Value:
+        """`$name` and `${name}` of a variable that is certain; everything else stays as written."""
+        source = text_of(node)
+        if node.type == "arithmetic_expansion":
+            return Value(source, known=False)
+        name = _VARIABLE.match(source)
+        texts = self.variables.texts.get(name[1], ()) if name else ()
+        unknown = Value(source, known=False, expansions=texts)
+        names = [child for child in node.named_children if child.type == "variable_name"]
+        plain = node.named_child_count == 1 and bool(names)
+        if not plain or source not in {f"${text_of(names[0])}", f"${{{text_of(names[0])}}}"}:
+            return unknown
+        value = self.variables.get(text_of(names[0]))
+        return unknown if value is None else replace(value, expansions=texts)
+
+    def _substitution(self, node: "Node") -> Value:
+        """`$(cat <<'END' …)` is the heredoc's text; any other substitution is unknown."""
+        heredoc = _only_heredoc(node)
+        if heredoc is None:
+            return Value(text_of(node), known=False, expansions=tuple(self._printed(node)))
+        value = self.heredoc_text(heredoc, opening_parts(heredoc))
+        return replace(value, text=value.text.rstrip("\n"))
+
+    def _printed(self, node: "Node") -> Iterator[Expansion]:
+        """What bash expands in what a substitution seems to print: heredocs, echo, printf."""
+        for child in node.named_children:
+            name = child.child_by_field_name("name") if child.type == "command" else None
+            if child.type == "heredoc_redirect":
+                yield from self.heredoc_text(child, opening_parts(child)).expansions
+            elif name is not None and name.text in _PRINTERS:
+                for word in child.children_by_field_name("argument"):
+                    yield from self.word(word).expansions
+            elif child.type in _STATEMENTS:
+                yield from self._printed(child)
+
+    def file_redirect(self, node: "Node", extra: list[Word]) -> list[Redirect]:
+        """The redirection; words that belong to the command behind it are added to `extra`."""
+        descriptor = next((c for c in node.children if c.type == "file_descriptor"), None)
+        operator = next((text_of(c) for c in node.children if not c.is_named), ">")
+        # The tree hands words that follow a redirection to the redirection: `> out.md -p x`.
+        targets = node.children_by_field_name("destination")
+        extra.extend(self.word(target) for target in targets[1:])
+        number = text_of(descriptor) if descriptor is not None else ""
+        span = self.place.span(node.start_point, node.end_point)
+        standard = int(number) if number.isdecimal() else None
+        return [Redirect(operator, standard, self.word(target), span) for target in targets[:1]]
 
     def setting(self, node: "Node") -> tuple[str, Word]:
         """`NAME=value` before a command."""
         value = node.child_by_field_name("value")
         if value is None:
             return _name(node), Word("", "", self.place.span(node.end_point, node.end_point))
-        return _name(node), word_of(value, self.variables, self.place)
+        return _name(node), self.word(value)
 
     def apply(self, node: "Node", *, certain: bool) -> None:
         """A statement that sets or unsets variables."""
@@ -457,7 +510,7 @@ class Assignments(msgspec.Struct, frozen=True):
 
     def _assign(self, node: "Node", *, certain: bool) -> None:
         name, value = _name(node), node.child_by_field_name("value")
-        new = Value("") if value is None else value_of(value, self.variables, self.place)
+        new = Value("") if value is None else self.value(value)
         if name == OUT_DIR and value is not None and value.type != "array":
             span = self.place.span(value.start_point, value.end_point)
             self.variables.out_dirs.append(Word(text_of(value), None, span))
@@ -479,7 +532,7 @@ class Assignments(msgspec.Struct, frozen=True):
         if value is None:
             return ()
         if value.type == "array":
-            words = [word_of(word, self.variables, self.place) for word in value.named_children]
+            words = [self.word(word) for word in value.named_children]
             return tuple(
                 expansion
                 for flag, word in pairwise(words)
@@ -492,86 +545,6 @@ class Assignments(msgspec.Struct, frozen=True):
         return tuple(
             each for each in own if not each.is_whole or each.kind is ExpansionKind.VARIABLE
         )
-
-
-def _arithmetic(node: "Node") -> Iterator[str]:
-    """The texts between `((` and `))` of a whole stretch: a name in them may be set there."""
-    if node.parent is not None or b"((" not in (node.text or b""):
-        return
-    for kind in ("compound_statement", "c_style_for_statement"):
-        for inner in everywhere(node, kind):
-            yield from _ARITHMETIC.findall(text_of(inner))[:1]
-
-
-def _name(node: "Node") -> str:
-    name = node.child_by_field_name("name")
-    return text_of(name).split("[", 1)[0] if name is not None else ""
-
-
-def _declared(node: "Node") -> Iterator[str]:
-    for child in node.named_children:
-        if child.type == "variable_assignment":
-            yield _name(child)
-        elif child.type in {"variable_name", "word"}:
-            yield text_of(child)
-
-
-def _loop_names(node: "Node") -> Iterator[str]:
-    for loop in everywhere(node, "for_statement"):
-        yield from map(text_of, loop.children_by_field_name("variable"))
-
-
-def _set_by_nodes(command: "Node") -> Iterator[str]:
-    words = [part for part in command.named_children if part.type != "variable_assignment"]
-    # The words of other commands, which may be long prompts, need not be read.
-    if words and text_of(words[0]) in _SETTERS:
-        yield from _set_by_words(map(text_of, words))
-
-
-def _set_by_words(words: Iterable[str]) -> Iterator[str]:
-    """The names that a builtin sets, from its words; too many is safe, too few is not."""
-    listed = list(words)
-    if listed and listed[0] in _SETTERS:
-        named = (word for word in listed[1:] if word and not word.startswith("-"))
-        yield from (word.split("=", 1)[0].split("[", 1)[0] for word in named)
-
-
-def file_redirect(
-    node: "Node", variables: Variables, place: Locator, extra: list[Word]
-) -> list[Redirect]:
-    """The redirection; words that belong to the command behind it are added to `extra`."""
-    descriptor = next((c for c in node.children if c.type == "file_descriptor"), None)
-    operator = next((text_of(c) for c in node.children if not c.is_named), ">")
-    # The tree hands words that follow a redirection to the redirection: `> out.md -p x`.
-    targets = node.children_by_field_name("destination")
-    extra.extend(word_of(target, variables, place) for target in targets[1:])
-    number = text_of(descriptor) if descriptor is not None else ""
-    span = place.span(node.start_point, node.end_point)
-    return [
-        Redirect(
-            operator,
-            int(number) if number.isdecimal() else None,
-            word_of(target, variables, place),
-            span,
-        )
-        for target in targets[:1]
-    ]
-
-
-REDIRECTS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
-_GLUE = re.compile(rb"(?:\\[\n \t])*")
-_BLANKS_BEHIND = re.compile(rb"(?:\\[ \t])+")
-_BLANKS_BEFORE = re.compile(rb"(?<=\s)(?:\\[ \t])+$")
-
-
-class WordReader(msgspec.Struct, frozen=True):
-    """Reads the words of commands out of one stretch of bash."""
-
-    source: bytes
-    place: Locator
-    variables: Variables
-    backquoted: bool = False
-    """Between backquotes bash reads backslashes twice."""
 
     def among(self, parts: "list[Node]", redirects: "list[Node]") -> Iterator[Word]:
         """The words that these nodes are, redirections between them left out."""
@@ -604,7 +577,7 @@ class WordReader(msgspec.Struct, frozen=True):
             yield pending
 
     def _word(self, part: "Node") -> Word:
-        word = word_of(part, self.variables, self.place)
+        word = self.word(part)
         if self.backquoted and "\\" in word.source:
             return replace(word, value=None, template=word.source)
         return word
@@ -613,8 +586,3 @@ class WordReader(msgspec.Struct, frozen=True):
         for word in gap.replace(b"\\\n", b" ").decode("utf-8", "replace").split():
             value = word if word == "-" else None
             yield Word(word, value, self.place.span(before.end_point, before.end_point), word)
-
-
-def _is_plain(gap: bytes) -> bool:
-    """Nothing but white space and ends of continued lines, the former first."""
-    return gap.isspace() or (gap[:1].isspace() and gap.replace(b"\\\n", b" ").isspace())
