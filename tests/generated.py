@@ -2,12 +2,14 @@
 
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from oraclepack.cli.command import Command
 from oraclepack.cli.command_manifest import commands, describe, help_of
 from oraclepack.cli.root import root
 from oraclepack.errors import ExitCode
@@ -35,15 +37,30 @@ def manifest() -> str:
 def cli_page() -> str:
     """docs/cli.md: what all commands share, then the help of each."""
     codes = "\n".join(f"| {int(code)} | {code.meaning} |" for code in ExitCode)
-    pages = "\n".join(
-        f"## {name}\n\n```text\n{help_of(name, command)}\n```\n\n"
-        f"Changes: {command.facts.changes}.\n"
-        for name, command in commands(root())
-    )
+    of_run = help_of("run", dict(commands(root()))["run"])
+    pages = "\n".join(_command(name, command, of_run) for name, command in commands(root()))
     head = _CLI_HEAD.format(help=root_help().rstrip(), codes=codes)
     replies = ", ".join(f"`{name}`" for name in sorted(SCHEMAS) if name not in SCHEMAS_OF_FILES)
     rows = "".join(map(_schema_row, SCHEMAS_OF_FILES))
     return f"{head}{pages}{_SCHEMAS_HEAD}{rows}\nOf replies, as data of `--json`: {replies}.\n"
+
+
+def _command(name: str, command: Command, of_run: str) -> str:
+    """The help of a command, without what all take and what `run` explains already."""
+    lines = help_of(name, command).splitlines()
+    again = set(of_run.splitlines()) if name in {"plan", "pipeline", "ask"} else set[str]()
+    kept = [
+        line
+        for line in lines
+        if not line.lstrip().startswith("-h, --help")
+        and not (line in again and line.startswith("  ") and line.strip())
+    ]
+    text = re.sub(r"\n(\w[\w ]*:\n\n)+(?=\w[\w ]*:\n)", "\n", "\n".join(kept))
+    text = re.sub(r"\n{3,}", "\n\n", text)
+    more = "The options of `run` are taken too.\n\n" if again else ""
+    changes = command.facts.changes
+    change = f"Changes: {changes}.\n" if changes != "nothing" else ""
+    return f"## {name}\n\n```text\n{text}\n```\n\n{more}{change}"
 
 
 def _schema_row(name: str) -> str:

@@ -266,7 +266,7 @@ def test_files_with_a_filter_come_back_as_they_were(tmp_path: Path) -> None:
 def test_which_commands_run_the_bash_of_a_pack(
     command: tuple[str, ...], runs: object, tmp_path: Path
 ) -> None:
-    """The question about safety in docs/faq.md names these commands."""
+    """These commands are said to run nothing."""
     marker = tmp_path / "outside"
     project = tmp_path / "project"
     project.mkdir()

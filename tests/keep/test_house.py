@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,19 @@ def test_the_ruff_of_pre_commit_is_the_tested_one() -> None:
 
     version = next(line for line in tested if line.startswith("ruff=="))
     assert hooks.count(f'["{version}"]') == 2
+
+
+def test_no_folder_is_larger_than_its_ceiling() -> None:
+    """A ceiling may be lowered in any commit, and raised with a reason in docs/decisions.md."""
+    rows = (ROOT / "tests/keep/ceilings.txt").read_text(encoding="utf-8").splitlines()
+    ceilings = {name: int(most) for name, most in (row.split() for row in rows)}
+    package = ROOT / "src/oraclepack"
+    lines = Counter[str]()
+    for path in package.rglob("*.py"):
+        folder, *rest = path.relative_to(package).parts
+        text = path.read_text(encoding="utf-8")
+        lines[folder if rest else "."] += len(text.splitlines())
+
+    assert set(lines) == set(ceilings)
+    too_large = {name: count for name, count in lines.items() if count > ceilings[name]}
+    assert too_large == {}

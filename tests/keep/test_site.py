@@ -10,20 +10,20 @@ from tests.site_pages import ON_SITE, ROOT, site_links
 @pytest.mark.parametrize(
     ("page", "link", "on_site"),
     [
-        pytest.param("README.md", "docs/faq.md", "faq.md", id="down from the top"),
+        pytest.param("README.md", "docs/ci.md", "ci.md", id="down from the top"),
         pytest.param("README.md", "docs/how-to/tui.md", "how-to/tui.md", id="further down"),
         pytest.param("README.md", "docs/README.md", "pages.md", id="the list of pages"),
         pytest.param("README.md", "docs/images/a.png", "images/a.png", id="a picture"),
-        pytest.param("docs/faq.md", "cli.md", "cli.md", id="beside it"),
-        pytest.param("docs/faq.md", "../RELIABILITY.md", "RELIABILITY.md", id="up"),
-        pytest.param("docs/faq.md", "how-to/tui.md", "how-to/tui.md", id="down"),
+        pytest.param("docs/ci.md", "cli.md", "cli.md", id="beside it"),
+        pytest.param("docs/ci.md", "../RELIABILITY.md", "RELIABILITY.md", id="up"),
+        pytest.param("docs/ci.md", "how-to/tui.md", "how-to/tui.md", id="down"),
         pytest.param("docs/how-to/tui.md", "../../README.md", "../index.md", id="to the top"),
-        pytest.param("docs/how-to/tui.md", "../faq.md", "../faq.md", id="up one"),
+        pytest.param("docs/how-to/tui.md", "../ci.md", "../ci.md", id="up one"),
         pytest.param("docs/README.md", "cli.md", "cli.md", id="from the list"),
         pytest.param(
-            "docs/faq.md", "https://example.org/a.md", "https://example.org/a.md", id="out"
+            "docs/ci.md", "https://example.org/a.md", "https://example.org/a.md", id="out"
         ),
-        pytest.param("docs/faq.md", "#money", "#money", id="within the page"),
+        pytest.param("docs/ci.md", "#money", "#money", id="within the page"),
     ],
 )
 def test_a_link_on_the_site(page: str, link: str, on_site: str) -> None:
