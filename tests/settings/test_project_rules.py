@@ -11,7 +11,6 @@ from oraclepack.settings.registry import (
     BY_NAME,
     SETTINGS,
     Layer,
-    ResolvedSettings,
     Settings,
     SettingValue,
     resolve,
@@ -25,7 +24,7 @@ def layer(source: ValueSource, name: str, value: object) -> Layer:
     return Layer(source, {name: SettingValue(value, f"{source.name}:{name}")})
 
 
-def value_of(found: ResolvedSettings, name: str) -> Any:
+def value_of(found: Settings, name: str) -> Any:
     return Settings(found.values)[BY_NAME[name]]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from oraclepack.settings.declaration import EVERYWHERE, OWN, Setting, ValueSource
+from oraclepack.settings.declaration import NOT_A_FLAG, OWN, OWN_NOT_A_FLAG, Setting, switch
 from oraclepack.settings.project_rules import (
     CHATGPT_PAGES,
     FALSE,
@@ -21,7 +21,6 @@ from oraclepack.settings.project_rules import (
 )
 from oraclepack.settings.value_kinds import (
     Amount,
-    Bool,
     Choice,
     Count,
     Duration,
@@ -68,25 +67,17 @@ OVERRIDE = Setting(
     "A flag for the oracle calls of some steps: 03,07:--engine=api.",
     project=LISTED_STEP_FLAGS,
 )
-CACHE = Setting(
-    "cache", Bool(), default=True, help="Answer unchanged questions from the cache.", project=TRUE
-)
+CACHE = switch("cache", "Answer unchanged questions from the cache.", default=True, project=TRUE)
 ANSWERS = Setting(
     "answers",
     Choice(("user", "project")),
     "user",
     "Where paid answers are kept: also in your own data directory, for every checkout, or in the "
     "project only.",
-    sources=EVERYWHERE - {ValueSource.FLAG},
+    sources=NOT_A_FLAG,
     project=ranked(("user",), ("project",)),
 )
-REFRESH = Setting(
-    "refresh",
-    Bool(),
-    default=False,
-    help="Ask again, and replace the cached answers.",
-    project=FALSE,
-)
+REFRESH = switch("refresh", "Ask again, and replace the cached answers.", project=FALSE)
 CALL_TIMEOUT = Setting(
     "call_timeout", Duration(), 7200.0, "Stop a call that takes longer.", project=LOWER_OF_LIMITED
 )
@@ -204,7 +195,7 @@ STORE_LEASE = Setting(
     Duration(),
     60.0,
     "How long a runner counts as alive in the shared store without a renewal.",
-    sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
+    sources=OWN_NOT_A_FLAG,
     project=USER_ONLY,
 )
 SHARING_SETTINGS: tuple[Setting[Any], ...] = (STORE, STORE_LEASE)
@@ -214,27 +205,25 @@ CHATGPT_URLS: Setting[Mapping[str, str]] = Setting(
     NamedUrls(),
     {},
     "Names for ChatGPT pages, such as those of projects; --chatgpt-url takes them.",
-    sources=EVERYWHERE - {ValueSource.FLAG},
+    sources=NOT_A_FLAG,
     project=CHATGPT_PAGES,
 )
-PAGE_SETTINGS: tuple[Setting[Any], ...] = (CHATGPT_URLS,)
 
 PRICES: Setting[Mapping[str, TokenPrice]] = Setting(
     "prices",
     Prices(),
     {},
     "Your own prices by model, in dollars for a million input and output tokens.",
-    sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
+    sources=OWN_NOT_A_FLAG,
     project=USER_ONLY,
 )
-_NOT_A_FLAG = EVERYWHERE - {ValueSource.FLAG}
 PER_RUN, PER_DAY, PER_MONTH = (
     Setting[Decimal | None](
         f"budget.{name}",
         Amount(),
         None,
         f"How many US dollars calls may cost {extent}; none is no limit.",
-        sources=_NOT_A_FLAG,
+        sources=NOT_A_FLAG,
         project=LOWER_OF_GIVEN,
     )
     for name, extent in (
@@ -248,14 +237,6 @@ BUDGET_OUTPUT_TOKENS: Setting[int | None] = Setting(
     Count(),
     None,
     "Output tokens to reserve for a call without --max-output; none is the most its model gives.",
-    sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
+    sources=OWN_NOT_A_FLAG,
     project=USER_ONLY,
 )
-MONEY_SETTINGS: tuple[Setting[Any], ...] = (
-    PRICES,
-    PER_RUN,
-    PER_DAY,
-    PER_MONTH,
-    BUDGET_OUTPUT_TOKENS,
-)
-"""Prices and budgets, which apply to more than one command."""

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from oraclepack.settings.project_rules import ProjectRule
-from oraclepack.settings.value_kinds import ValueKind
+from oraclepack.settings.value_kinds import Bool, ValueKind
 
 T = TypeVar("T")
 
@@ -27,6 +27,8 @@ class ValueSource(IntEnum):
 EVERYWHERE = frozenset(ValueSource)
 OWN = frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT, ValueSource.FLAG})
 """The sources that belong to the person who runs the command, not to the repository."""
+NOT_A_FLAG = EVERYWHERE - {ValueSource.FLAG}
+OWN_NOT_A_FLAG = OWN - {ValueSource.FLAG}
 
 
 def variable_of(name: str) -> str:
@@ -76,3 +78,18 @@ class Setting(_Ruled, Generic[T], frozen=True):
     def parameter(self) -> str:
         """Its name as a Python word."""
         return self.name.replace(".", "_")
+
+
+def switch(
+    name: str,
+    text: str,
+    *,
+    project: ProjectRule,
+    default: bool = False,
+    inverse: str = "",
+    negated: str = "",
+    sources: frozenset[ValueSource] = EVERYWHERE,
+) -> Setting[bool]:
+    """A setting that is on or off."""
+    named = {"inverse": inverse, "negated": negated}
+    return Setting(name, Bool(), default, text, sources=sources, project=project, **named)

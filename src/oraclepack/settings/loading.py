@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 import msgspec
+from msgspec.structs import replace
 
 from oraclepack.errors import InputError
 from oraclepack.settings.call_settings import CHATGPT_URLS
@@ -200,14 +201,14 @@ def _loaded(
     own = [Layer(ValueSource.FLAG, flags), Layer(ValueSource.ENVIRONMENT, given)]
     resolved = resolve(own)
     if not reads_config:
-        return Settings(resolved.values, resolved.origins, warnings)
+        return replace(resolved, warnings=warnings)
     # Commands that only describe the program start without these.
     place = project_root(pack_path, str(resolved.values.get(CWD.name, "")))
     refuse_own_links_out(place)
     root = str(place)
     files, more = _files(root, pack_path)
     resolved = resolve([*own, *files])
-    settings = Settings(resolved.values, resolved.origins, warnings + more, root, resolved.ignored)
+    settings = replace(resolved, warnings=warnings + more, root=root)
     names = settings[SECRET_NAMES]
     if names:
         # Whatever cleans a text knows the environment, in the processes of the steps too.

@@ -1,12 +1,8 @@
 """The settings of notifications: who is notified about the end of a run, and how."""
 
-from typing import Any
-
-from oraclepack.settings.declaration import OWN, Setting, ValueSource
+from oraclepack.settings.declaration import OWN, OWN_NOT_A_FLAG, Setting
 from oraclepack.settings.project_rules import USER_ONLY
 from oraclepack.settings.value_kinds import Names, Text, Texts
-
-_NO_FLAG = OWN - {ValueSource.FLAG}
 
 NOTIFY = Setting[tuple[str, ...]](
     "notify.channels",
@@ -22,7 +18,7 @@ NOTIFY_EVENTS = Setting[tuple[str, ...]](
     Names(),
     ("finished", "failed", "needs_decision", "budget_reached"),
     "What to notify about.",
-    sources=_NO_FLAG,
+    sources=OWN_NOT_A_FLAG,
     project=USER_ONLY,
 )
 NOTIFY_COMMAND = Setting[tuple[str, ...]](
@@ -30,7 +26,7 @@ NOTIFY_COMMAND = Setting[tuple[str, ...]](
     Texts(),
     (),
     "A program and its arguments; it reads the notification as JSON on stdin.",
-    sources=_NO_FLAG,
+    sources=OWN_NOT_A_FLAG,
     project=USER_ONLY,
 )
 NOTIFY_WEBHOOK = Setting(
@@ -38,7 +34,7 @@ NOTIFY_WEBHOOK = Setting(
     Text(),
     "",
     "A URL to which the notification is posted as JSON.",
-    sources=_NO_FLAG,
+    sources=OWN_NOT_A_FLAG,
     project=USER_ONLY,
 )
 NOTIFY_APPRISE = Setting[tuple[str, ...]](
@@ -46,13 +42,6 @@ NOTIFY_APPRISE = Setting[tuple[str, ...]](
     Texts(),
     (),
     "URLs of apprise, for every other service.",
-    sources=_NO_FLAG,
+    sources=OWN_NOT_A_FLAG,
     project=USER_ONLY,
-)
-NOTIFY_SETTINGS: tuple[Setting[Any], ...] = (
-    NOTIFY,
-    NOTIFY_EVENTS,
-    NOTIFY_COMMAND,
-    NOTIFY_WEBHOOK,
-    NOTIFY_APPRISE,
 )

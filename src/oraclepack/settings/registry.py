@@ -5,28 +5,24 @@ the default, the check and the documentation. Adding a setting is one entry belo
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any, cast
 
 import msgspec
 
 from oraclepack.errors import UsageError, combined, did_you_mean
-from oraclepack.settings.call_settings import (
-    CALL_SETTINGS,
-    MONEY_SETTINGS,
-    PAGE_SETTINGS,
-    PROVIDER_SETTINGS,
-    SHARING_SETTINGS,
-)
+from oraclepack.settings import call_settings, notify_settings, run_settings
 from oraclepack.settings.declaration import (
-    EVERYWHERE,
+    NOT_A_FLAG,
     OWN,
+    OWN_NOT_A_FLAG,
     PREFIX,
     Setting,
     T,
     ValueSource,
+    switch,
     variable_of,
 )
-from oraclepack.settings.notify_settings import NOTIFY_SETTINGS
 from oraclepack.settings.project_rules import (
     ADDED_NAMES,
     FREE,
@@ -35,8 +31,7 @@ from oraclepack.settings.project_rules import (
     SettingScope,
     Verdict,
 )
-from oraclepack.settings.run_settings import PIPELINE_SETTINGS, RUN_SETTINGS
-from oraclepack.settings.value_kinds import Bool, Choice, Names, Path, Text, Texts
+from oraclepack.settings.value_kinds import Choice, Names, Path, Text, Texts
 from oraclepack.system.environment import (
     DETACHED_VARIABLE,
     MARKER_VARIABLE,
@@ -80,11 +75,9 @@ CWD = Setting(
     sources=frozenset({ValueSource.DEFAULT, ValueSource.ENVIRONMENT, ValueSource.FLAG}),
     project=USER_ONLY,
 )
-STRICT = Setting(
+STRICT = switch(
     "strict",
-    Bool(),
-    default=False,
-    help="Demand 20 steps with full headers; no doubtful answers, no unexpected changes.",
+    "Demand 20 steps with full headers; no doubtful answers, no unexpected changes.",
     project=TRUE,
 )
 LINT_SELECT = Setting(
@@ -108,14 +101,12 @@ SECRET_NAMES: Setting[tuple[str, ...]] = Setting(
     Names(),
     (),
     "More variables whose values are kept out of records and output: names, or patterns as MY_*.",
-    sources=EVERYWHERE - {ValueSource.FLAG},
+    sources=NOT_A_FLAG,
     project=ADDED_NAMES,
 )
-ALLOW_PROJECT_PROGRAMS = Setting(
+ALLOW_PROJECT_PROGRAMS = switch(
     "allow_project_programs",
-    Bool(),
-    default=False,
-    help="Let a repository's own config name programs and hosts, and its links what is sent.",
+    "Let a repository's own config name programs and hosts, and its links what is sent.",
     sources=frozenset({ValueSource.DEFAULT, ValueSource.USER}),
     project=USER_ONLY,
 )
@@ -143,7 +134,7 @@ TUI_KEYS: Setting[tuple[str, ...]] = Setting(
     Texts(),
     (),
     "Other keys for the screens of `tui`, as copy=ctrl+y; `?` there lists the names.",
-    sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
+    sources=OWN_NOT_A_FLAG,
     project=USER_ONLY,
 )
 TUI_THEME = Setting(
@@ -151,26 +142,21 @@ TUI_THEME = Setting(
     Text(),
     "textual-dark",
     "The colours of `tui`: textual-dark, textual-light, nord, gruvbox, textual-ansi, …",
-    sources=frozenset({ValueSource.DEFAULT, ValueSource.USER, ValueSource.ENVIRONMENT}),
+    sources=OWN_NOT_A_FLAG,
     project=USER_ONLY,
 )
 
+_DECLARED = (vars(one).values() for one in (call_settings, run_settings, notify_settings))
 SETTINGS: tuple[Setting[Any], ...] = tuple(
     sorted(
         (
-            *(value for value in list(globals().values()) if isinstance(value, Setting)),
-            *RUN_SETTINGS,
-            *PIPELINE_SETTINGS,
-            *CALL_SETTINGS,
-            *PROVIDER_SETTINGS,
-            *MONEY_SETTINGS,
-            *NOTIFY_SETTINGS,
-            *SHARING_SETTINGS,
-            *PAGE_SETTINGS,
+            *(one for one in [*chain(*_DECLARED), *globals().values()] if isinstance(one, Setting)),
+            *call_settings.PROVIDER_SETTINGS,
         ),
         key=lambda setting: setting.name,
     )
 )
+"""Every setting there is."""
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 BY_INVERSE = {setting.inverse: setting for setting in SETTINGS if setting.inverse}
 """Settings by their earlier key, which meant the opposite."""
@@ -237,15 +223,7 @@ class IgnoredSetting(msgspec.Struct, frozen=True):
         return f"{self.where}: ignored: {self.reason}; {_places(BY_NAME[self.name])}{trust}"
 
 
-class ResolvedSettings(msgspec.Struct, frozen=True):
-    """The result of resolving the layers."""
-
-    values: dict[str, object]
-    origins: dict[str, ValueOrigin]
-    ignored: tuple[IgnoredSetting, ...] = ()
-
-
-def resolve(layers: Iterable[Layer]) -> ResolvedSettings:
+def resolve(layers: Iterable[Layer]) -> Settings:
     """The value of each setting by precedence. A bad value is an error that names its source.
 
     Every layer is checked, also where a stronger one hides it: otherwise a mistake would only
@@ -289,7 +267,7 @@ def resolve(layers: Iterable[Layer]) -> ResolvedSettings:
             origins[name] = ValueOrigin(layer.source, given.where)
     if faults:
         raise combined(faults)
-    return ResolvedSettings(values, origins, tuple(ignored))
+    return Settings(values, origins, ignored=tuple(ignored))
 
 
 def _judge(setting: Setting[Any], given: SettingValue, own: "Settings") -> Verdict:

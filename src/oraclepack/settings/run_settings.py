@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from oraclepack.settings.declaration import Setting
+from oraclepack.settings.declaration import Setting, switch
 from oraclepack.settings.project_rules import (
     FALSE,
     FEWER_AT_ONCE,
@@ -15,7 +15,6 @@ from oraclepack.settings.project_rules import (
 )
 from oraclepack.settings.value_kinds import (
     AUTO,
-    Bool,
     Choice,
     Duration,
     Float,
@@ -31,18 +30,11 @@ MAX_PARALLEL: Setting[MaxParallel] = Setting(
     "Steps at once; auto: up to 4 of those that only ask questions, the others in order.",
     project=FEWER_AT_ONCE,
 )
-KEEP_GOING = Setting(
-    "keep_going",
-    Bool(),
-    default=False,
-    help="After a failed step, run what does not need it.",
-    project=FREE,
-)
-STOP_ON_FAIL = Setting(
+KEEP_GOING = switch("keep_going", "After a failed step, run what does not need it.", project=FREE)
+STOP_ON_FAIL = switch(
     "stop_on_fail",
-    Bool(),
+    "Stop at the first failed step; the opposite of --keep-going.",
     default=True,
-    help="Stop at the first failed step; the opposite of --keep-going.",
     project=FREE,
 )
 STEP_TIMEOUT = Setting(
@@ -76,19 +68,11 @@ ROI_MODE = Setting(
     "Which side of --roi-threshold is kept; a step without ROI counts as 0.",
     project=FREE,
 )
-OUTPUT_VERIFY = Setting(
-    "output_verify",
-    Bool(),
-    default=True,
-    help="Check the outputs of each step as it ends.",
-    project=TRUE,
+OUTPUT_VERIFY = switch(
+    "output_verify", "Check the outputs of each step as it ends.", default=True, project=TRUE
 )
-OUTPUT_REQUIRE_HEADINGS = Setting(
-    "output_require_headings",
-    Bool(),
-    default=False,
-    help="A section counts only where its name is a heading.",
-    project=TRUE,
+OUTPUT_REQUIRE_HEADINGS = switch(
+    "output_require_headings", "A section counts only where its name is a heading.", project=TRUE
 )
 OUTPUT_CHUNK_MODE = Setting(
     "output_chunk_mode",
@@ -111,53 +95,35 @@ OUT_DIR = Setting(
     "Where answers go, below the project root; wins over an out_dir= of the pack.",
     project=INSIDE_PROJECT,
 )
-ROLLBACK_ON_FAILURE = Setting(
-    "rollback_on_failure",
-    Bool(),
-    default=False,
-    help="On failure, undo this command's file changes.",
-    project=TRUE,
+ROLLBACK_ON_FAILURE = switch(
+    "rollback_on_failure", "On failure, undo this command's file changes.", project=TRUE
 )
-ALLOW_DIRTY_RERUN = Setting(
+ALLOW_DIRTY_RERUN = switch(
     "allow_dirty_rerun",
-    Bool(),
-    default=False,
-    help="Run a step although its failed attempt's changes are still in the work tree.",
+    "Run a step although its failed attempt's changes are still in the work tree.",
     project=FALSE,
 )
-ALLOW_UNSEEN_CALLS = Setting(
+ALLOW_UNSEEN_CALLS = switch(
     "allow_unseen_calls",
-    Bool(),
-    default=False,
-    help="Accept a step whose calls bypass oraclepack and its limits.",
+    "Accept a step whose calls bypass oraclepack and its limits.",
     project=FALSE,
 )
-LEGACY_FILES = Setting(
+LEGACY_FILES = switch(
     "legacy_files",
-    Bool(),
+    "Write <pack>.state.json and <pack>.report.json to the project root, else to .oraclepack.",
     default=True,
-    help="Write <pack>.state.json and <pack>.report.json to the project root, else to .oraclepack.",
     project=FREE,
 )
-VALIDATE = Setting(
-    "validate",
-    Bool(),
-    default=True,
-    help="Check the pack first; errors stop the command.",
-    project=TRUE,
+VALIDATE = switch(
+    "validate", "Check the pack first; errors stop the command.", default=True, project=TRUE
 )
-CI = Setting(
-    "ci",
-    Bool(),
-    default=False,
-    help="Ask nothing, log JSON lines; the policy decides about the exit code.",
-    project=FALSE,
+CI = switch(
+    "ci", "Ask nothing, log JSON lines; the policy decides about the exit code.", project=FALSE
 )
-INTERACTIVE = Setting(
+INTERACTIVE = switch(
     "interactive",
-    Bool(),
+    "Ask at the terminal; --non-interactive takes the safe answer instead.",
     default=True,
-    help="Ask at the terminal; --non-interactive takes the safe answer instead.",
     inverse="non_interactive",
     negated="--non-interactive",
     project=FALSE,
@@ -175,21 +141,12 @@ DISPLAY = Setting(
     former_flag="--display",
     project=FREE,
 )
-JSON_LOG = Setting(
-    "json_log",
-    Bool(),
-    default=False,
-    help="Write every event as a JSON line on stderr.",
-    project=FREE,
-)
-QUIET = Setting(
-    "quiet", Bool(), default=False, help="No progress: only warnings and the result.", project=FREE
-)
-TUI = Setting(
+JSON_LOG = switch("json_log", "Write every event as a JSON line on stderr.", project=FREE)
+QUIET = switch("quiet", "No progress: only warnings and the result.", project=FREE)
+TUI = switch(
     "tui",
-    Bool(),
+    "Show a live table on a terminal; --no-tui prints plain lines there too.",
     default=True,
-    help="Show a live table on a terminal; --no-tui prints plain lines there too.",
     inverse="no_tui",
     project=FREE,
 )
