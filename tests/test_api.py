@@ -19,9 +19,6 @@ from oraclepack.run.entry_points import run_pack
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.project_records import (
-    ForeignRecords,
-    ProjectCache,
-    ProjectQuarantine,
     ProjectRuns,
 )
 from oraclepack.run.run_display import RunPreview
@@ -147,10 +144,6 @@ def test_records_are_reached_by_the_root_of_the_project(pack: str) -> None:
 
     assert [run.run_id for run in ProjectRuns(".").list().runs] == [ran.report.run_id]
     assert ProjectRuns(".").ids() == (ran.report.run_id,)
-    assert ProjectCache(".").list().entries == ()
-    assert ProjectQuarantine(".").list().files == ()
-    with pytest.raises(UsageError, match="yours already"):
-        ForeignRecords(Path.cwd()).find_run(ran.report.run_id)
 
 
 def test_one_pack_or_several_are_checked(pack: str) -> None:

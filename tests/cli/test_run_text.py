@@ -9,7 +9,8 @@ import pytest
 
 from oraclepack.cli.outcome import RunLocation, plan_text, run_text
 from oraclepack.cli.reply import Styled
-from oraclepack.run.run_report import CompletionReport, RunReport, StepReport
+from oraclepack.run.policy import CompletionReport
+from oraclepack.run.run_report import RunReport, StepReport
 from tests.cli.answers import answer
 from tests.e2e.program import Ran
 from tests.packs import pack_text

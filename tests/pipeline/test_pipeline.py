@@ -14,7 +14,7 @@ from oraclepack.pipeline.pipeline_report import (
     policy,
 )
 from oraclepack.pipeline.run_pipeline import Pipeline, PipelineRequest
-from oraclepack.run.run_report import CompletionReport
+from oraclepack.run.policy import CompletionReport
 from oraclepack.settings.registry import Settings
 from tests.cli.answers import answer
 from tests.e2e.program import Ran

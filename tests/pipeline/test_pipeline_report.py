@@ -8,7 +8,7 @@ from oraclepack.pipeline.pipeline_report import (
     policy,
     verdict,
 )
-from oraclepack.run.run_report import CompletionReport
+from oraclepack.run.policy import CompletionReport
 from oraclepack.work.backlog import ActionizeReport, WorkStatus
 
 

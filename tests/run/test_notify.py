@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -18,15 +19,18 @@ from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import fold
 from oraclepack.journal.statuses import Status
-from oraclepack.run.notify import Notifier, NotifyOptions, event_word, notification, notify_options
-from oraclepack.run.notify_channels import (
-    AppriseChannel,
+from oraclepack.run.notify import (
     Channel,
-    CommandChannel,
-    WebhookChannel,
+    Notifier,
+    NotifyOptions,
+    by_apprise,
+    by_command,
+    by_webhook,
     desktop,
+    event_word,
+    notification,
+    notify_options,
     signature_headers,
-    webhook,
 )
 from oraclepack.settings.declaration import ValueSource
 from oraclepack.settings.registry import Layer, Settings, SettingValue, resolve
@@ -70,7 +74,7 @@ def a_story(*more: j.Event) -> list[j.KnownEvent]:
 
 
 def noting(path: Path) -> Channel:
-    return CommandChannel(("/bin/sh", "-c", 'cat >> "$1"', "sh", str(path)))
+    return partial(by_command, ("/bin/sh", "-c", 'cat >> "$1"', "sh", str(path)))
 
 
 def notifications(path: Path) -> list[dict[str, object]]:
@@ -135,9 +139,9 @@ def test_events_before_notifications_were_enabled_are_not_sent(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("channel", "reason"),
     [
-        (CommandChannel(("/nowhere/program",)), "cannot start /nowhere/program"),
-        (CommandChannel(("/bin/sh", "-c", "echo no >&2; exit 4")), "exit code 4: no"),
-        (AppriseChannel(("nonsense",)), ""),
+        (partial(by_command, ("/nowhere/program",)), "cannot start /nowhere/program"),
+        (partial(by_command, ("/bin/sh", "-c", "echo no >&2; exit 4")), "exit code 4: no"),
+        (partial(by_apprise, ("nonsense",)), ""),
     ],
 )
 def test_a_failing_notifier_fails_nothing(channel: Channel, reason: str, tmp_path: Path) -> None:
@@ -157,7 +161,7 @@ def test_a_program_gets_no_key_of_ours(tmp_path: Path, monkeypatch: pytest.Monke
 
     live(
         a_run(tmp_path),
-        CommandChannel(("/bin/sh", "-c", f"env > {heard}")),
+        partial(by_command, ("/bin/sh", "-c", f"env > {heard}")),
         a_story(ended(0)),
     )
 
@@ -233,7 +237,7 @@ def test_a_webhook(codes: tuple[int, ...], tries: int, reason: str, tmp_path: Pa
     story = a_story(ended(0))
     one = notification(story[-1], "finished", a_run(tmp_path), fold(story))
     with a_webhook(*codes) as server:
-        said = WebhookChannel(server.url, KEY)(one, lambda _: True)
+        said = by_webhook(server.url, KEY, one, lambda _: True)
 
     assert (len(server.requests), reason in said, bool(said)) == (tries, True, bool(reason))
     headers, body = server.requests[-1]
@@ -247,7 +251,7 @@ def test_a_webhook_that_no_one_listens_at_and_no_time_left(tmp_path: Path) -> No
     story = a_story(ended(0))
     one = notification(story[-1], "finished", a_run(tmp_path), fold(story))
 
-    assert "cannot be reached" in WebhookChannel("http://127.0.0.1:9/")(one, lambda _: False)
+    assert "cannot be reached" in by_webhook("http://127.0.0.1:9/", "", one, lambda _: False)
     assert "X-Oraclepack-Signature" not in signature_headers("", at(1), b"")
 
 
@@ -275,4 +279,3 @@ def test_settings_that_do() -> None:
     options = notify_options(settings(notify__channels="desktop", notify__events="failed"))
     assert options is not None
     assert (set(options.channels), options.events) == ({"desktop"}, frozenset({"failed"}))
-    assert webhook("https://example.org/x", "").url == "https://example.org/x"

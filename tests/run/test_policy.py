@@ -3,7 +3,7 @@
 import pytest
 
 from oraclepack.errors import ExitCode
-from oraclepack.run.policy import completion_shortfall, weigh
+from oraclepack.run.policy import CompletionReport, weigh
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from oraclepack.run.policy import completion_shortfall, weigh
     ],
 )
 def test_what_is_enough(ok: int, to_run: int, required: float, expected: str | None) -> None:
-    assert completion_shortfall(ok, to_run, required) == expected
+    assert CompletionReport.of(ok, to_run, required).shortfall == expected
 
 
 @pytest.mark.parametrize(

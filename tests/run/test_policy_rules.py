@@ -5,7 +5,7 @@ from oraclepack.journal import events as j
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.run.planning.plan import Decision, Plan
-from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply, verdict
+from oraclepack.run.policy import CompletionReport, RunReply, completion, exit_code, reply, verdict
 from tests.events import a_step, created, numbered, session
 from tests.run.planning.plans import a_plan, ids, planned
 
@@ -62,7 +62,7 @@ MIXED_RUN = a_run(
 def test_completion(
     plan: Plan, state: RunState, ok: int, to_run: int, own: tuple[str, ...]
 ) -> None:
-    assert completion(plan, state, 0.5) == Completion(ok, to_run, ids(*own), 0.5)
+    assert completion(plan, state, 0.5) == CompletionReport.of(ok, to_run, 0.5, ids(*own))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_completion(
     ],
 )
 def test_whether_the_policy_is_met(ok: int, to_run: int, required: float, met: bool) -> None:
-    assert Completion(ok, to_run, (), required).is_met is met
+    assert CompletionReport.of(ok, to_run, required).is_met is met
 
 
 STOPPED = a_run(*((one, Status.OK) for one in IDS[:4]), ("05", Status.FAILED))

@@ -1,6 +1,7 @@
 import pytest
 
-from oraclepack.run.run_report import CompletionReport, RunReport, StepReport
+from oraclepack.run.policy import CompletionReport
+from oraclepack.run.run_report import RunReport, StepReport
 from oraclepack.view.report.github import plain, summary
 
 

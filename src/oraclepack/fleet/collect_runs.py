@@ -14,7 +14,7 @@ from oraclepack.fleet.job_worker import check_out_pack
 from oraclepack.fleet.run_archive import unpack_directory
 from oraclepack.journal import run_dir as journal_run_dir
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.run.project_records import ForeignRecords
+from oraclepack.run.trust import find_candidate, trust_run
 from oraclepack.store.database import StoreError
 from oraclepack.system import files
 from oraclepack.view.report.site import write_site
@@ -78,10 +78,9 @@ def bring_run(store: JobStore, job: FleetJob, root: Path) -> str | None:
     if run.path.is_dir():
         files.remove_tree(run.path)  # an earlier state of the same run, brought by this command
     unpack_directory(archive, run.path)
-    records = ForeignRecords(root)
     if journal_run_dir.examine(run).foreign is not None:
         # The store is the user's own, and its access control says who may publish runs.
-        records.trust(records.find_run(run_id))
+        trust_run(find_candidate(root, run_id))
     return run_id
 
 

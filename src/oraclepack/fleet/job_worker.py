@@ -34,10 +34,10 @@ from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import Cache, Status
 from oraclepack.journal.step_state import Invocation, StepState
-from oraclepack.run.project_records import ForeignRecords
 from oraclepack.run.request import RunRequest, read_request
 from oraclepack.run.run import run_pack
 from oraclepack.run.run_display import RunPreview
+from oraclepack.run.trust import find_candidate, trust_run
 from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import TRUST_KEY_FILE, SettingValue
 from oraclepack.shell.attempt import StopLevel
@@ -167,10 +167,9 @@ def _bring_run(taken: TakenJob, root: Path, options: WorkerOptions) -> str:
     if reason:
         files.remove_tree(run.path)
         return f"it was begun on {taken.job.host} and stays there: {reason}"
-    records = ForeignRecords(root)
     if journal_run_dir.examine(run).foreign is not None:
         # The store is the user's own, and its access control says who may publish runs.
-        records.trust(records.find_run(run_id))
+        trust_run(find_candidate(root, run_id))
     return ""
 
 

@@ -9,8 +9,8 @@ from oraclepack.answers.verification import VerifyReport
 from oraclepack.errors import ExitCode
 from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.lint.finding import Validation
-from oraclepack.run.policy import YieldReport, weigh, yield_of
-from oraclepack.run.run_report import CompletionReport, RunReport
+from oraclepack.run.policy import CompletionReport, YieldReport, weigh, yield_of
+from oraclepack.run.run_report import RunReport
 from oraclepack.system.printable import quantity
 from oraclepack.view.report.github import plain
 from oraclepack.work.backlog import ActionizeReport, WorkStatus

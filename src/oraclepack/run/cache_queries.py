@@ -27,7 +27,7 @@ from oraclepack.journal.statuses import Cache
 from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.store.index import indexed, version_in
-from oraclepack.system.clock import Clock, rfc3339
+from oraclepack.system.clock import SystemClock, rfc3339
 from oraclepack.system.ownership import ForeignError
 from oraclepack.system.path_jail import CACHE
 from oraclepack.system.trust_key import find_key
@@ -149,12 +149,7 @@ def _last_run(root: Path) -> RunDir:
 
 
 def prune(
-    root: Path,
-    clock: Clock,
-    *,
-    older_than: float | None,
-    max_size: int | None,
-    dry_run: bool = False,
+    root: Path, *, older_than: float | None, max_size: int | None, dry_run: bool = False
 ) -> CachePruneReport:
     """Remove old answers, then the oldest until the rest fits, and files without an entry.
 
@@ -165,7 +160,7 @@ def prune(
     entries = [one.entry for one in listed if one.foreign is None]
     before = None
     if older_than is not None:
-        before = rfc3339(clock.now() - timedelta(seconds=older_than))
+        before = rfc3339(SystemClock().now() - timedelta(seconds=older_than))
     pruned = to_prune(entries, before=before, max_bytes=max_size)
     if not dry_run:
         for entry in pruned:

@@ -5,33 +5,33 @@ command that is killed in between leaves a line without its end: what may have a
 delivered again.
 """
 
+import hashlib
+import hmac
 import os
 import queue
+import shutil
+import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
+from oraclepack.engines import http
 from oraclepack.errors import OraclePackError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_dir import NOTIFICATIONS, RunDir
 from oraclepack.journal.run_state import RunState
-from oraclepack.run.notify_channels import (
-    AppriseChannel,
-    Channel,
-    CommandChannel,
-    Notification,
-    desktop,
-    webhook,
-)
 from oraclepack.settings import notify_settings as ns
 from oraclepack.settings.registry import Settings
 from oraclepack.system import disk, environment, files
 from oraclepack.system.digests import canonical_line
+from oraclepack.system.printable import one_line
 
 FINISHED, FAILED, NEEDS_DECISION, BUDGET_REACHED = (
     "finished",
@@ -40,10 +40,51 @@ FINISHED, FAILED, NEEDS_DECISION, BUDGET_REACHED = (
     "budget_reached",
 )
 EVENTS = (FINISHED, FAILED, NEEDS_DECISION, BUDGET_REACHED)
-CHANNELS = ("desktop", "command", "webhook", "apprise")
 _LAST_SECONDS = 45.0
 """How long the end of a command waits for its last deliveries."""
 _SIGNALLED = 128
+_PROGRAM_SECONDS = 30.0
+_REQUEST_SECONDS = 10.0
+_PAUSES = (1.0, 4.0)
+"""Seconds before the second and the third try of a webhook."""
+_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+_APPLE_SCRIPT = (
+    "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"
+)
+
+
+class Notification(msgspec.Struct, frozen=True, kw_only=True):
+    """What is delivered: the JSON of commands and webhooks."""
+
+    id: str
+    """Of the event, so that a receiver can recognise a second delivery."""
+    event: str
+    """`finished`, `failed`, `needs_decision` or `budget_reached`."""
+    run_id: str
+    run_dir: str
+    """Relative to the project root."""
+    project: str
+    """The project root."""
+    pack: str
+    status: str
+    exit_code: int | None = None
+    steps_done: int = 0
+    steps: int = 0
+    message: str
+    """In one line."""
+    next_command: str
+    at: str
+    schema_version: int = 1
+
+    @property
+    def title(self) -> str:
+        return f"oraclepack: {self.event.replace('_', ' ')}"
+
+
+Pause = Callable[[float], bool]
+"""Waits so many seconds; False as soon as there is no time left."""
+Channel = Callable[[Notification, Pause], str]
+"""Delivers a notification; returns why it could not, or nothing."""
 
 
 class NotifyOptions(msgspec.Struct, frozen=True):
@@ -51,6 +92,42 @@ class NotifyOptions(msgspec.Struct, frozen=True):
 
     channels: Mapping[str, Channel] = {}
     events: frozenset[str] = frozenset(EVENTS)
+
+
+def notify_options(settings: Settings) -> NotifyOptions | None:
+    """What the settings ask for; None without notifications. Raises UsageError."""
+    names, events = settings[ns.NOTIFY], settings[ns.NOTIFY_EVENTS]
+    if not names:
+        return None
+    url, argv, urls = (
+        settings[ns.NOTIFY_WEBHOOK],
+        settings[ns.NOTIFY_COMMAND],
+        settings[ns.NOTIFY_APPRISE],
+    )
+    makers: dict[str, tuple[object, Channel]] = {
+        "desktop": (True, desktop),
+        "command": (argv, partial(by_command, argv)),
+        "webhook": (url, partial(by_webhook, url, environment.notify_secret())),
+        "apprise": (urls, partial(by_apprise, urls)),
+    }
+    for given, known, where, what in (
+        (names, tuple(makers), settings.origin(ns.NOTIFY).where, "channel"),
+        (events, EVENTS, "notify.events:", "event"),
+    ):
+        if unknown := sorted({*given} - {*known}):
+            raise UsageError(
+                f"{where} {unknown[0]}: no such {what}", hint=f"one of {', '.join(known)}"
+            )
+    for name in names:
+        if not makers[name][0]:
+            raise UsageError(
+                f"notify.{name} is not set",
+                hint=f"set {name} under [notify] in your own config file, or leave "
+                f"--notify {name} out",
+            )
+    if "webhook" in names and urlsplit(url).scheme not in {"http", "https"}:
+        raise UsageError(f"notify.webhook: {url}: must begin with https:// or http://")
+    return NotifyOptions({name: makers[name][1] for name in names}, frozenset(events))
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -61,50 +138,6 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     state: str
     """`begun`, `sent` or `failed`."""
     reason: str = ""
-
-
-def notify_options(settings: Settings) -> NotifyOptions | None:
-    """What the settings ask for; None without notifications. Raises UsageError."""
-    names, where = settings[ns.NOTIFY], settings.origin(ns.NOTIFY).where
-    if not names:
-        return None
-    unknown = sorted({*names} - {*CHANNELS})
-    if unknown:
-        raise UsageError(f"{where} {unknown[0]}: no such channel", hint=f"one of {_all(CHANNELS)}")
-    strange = sorted({*settings[ns.NOTIFY_EVENTS]} - {*EVENTS})
-    if strange:
-        raise UsageError(
-            f"notify.events: {strange[0]}: no such event", hint=f"one of {_all(EVENTS)}"
-        )
-    channels = {name: _channel(name, settings) for name in names}
-    wanted: tuple[str, ...] = settings[ns.NOTIFY_EVENTS]
-    return NotifyOptions(channels, frozenset(wanted))
-
-
-def _all(words: tuple[str, ...]) -> str:
-    return ", ".join(words)
-
-
-def _channel(name: str, settings: Settings) -> Channel:
-    missing = UsageError(
-        f"notify.{name} is not set",
-        hint=f"set {name} under [notify] in your own config file, or leave --notify {name} out",
-    )
-    match name:
-        case "desktop":
-            return desktop
-        case "command":
-            if not settings[ns.NOTIFY_COMMAND]:
-                raise missing
-            return CommandChannel(settings[ns.NOTIFY_COMMAND])
-        case "webhook":
-            if not settings[ns.NOTIFY_WEBHOOK]:
-                raise missing
-            return webhook(settings[ns.NOTIFY_WEBHOOK], environment.notify_secret())
-        case _:
-            if not settings[ns.NOTIFY_APPRISE]:
-                raise missing
-            return AppriseChannel(settings[ns.NOTIFY_APPRISE])
 
 
 def event_word(event: KnownEvent) -> str | None:
@@ -236,3 +269,89 @@ def _begun(path: Path) -> set[tuple[str, str]]:
             read = msgspec.json.decode(line, type=_Line)
             found.add((read.id, read.channel))
     return found
+
+
+# The channels. Each takes a limited time, and fails with a reason.
+
+
+def desktop(notification: Notification, _pause: Pause) -> str:
+    """A notification of the desktop: `notify-send`, or `osascript` on macOS."""
+    text = one_line(notification.message)
+    if program := shutil.which("notify-send"):
+        return _run([program, "--app-name=oraclepack", "--", notification.title, text], b"")
+    if program := shutil.which("osascript"):
+        return _run([program, "-e", _APPLE_SCRIPT, notification.title, text], b"")
+    return "there is no notify-send and no osascript"
+
+
+def by_command(argv: Sequence[str], notification: Notification, _pause: Pause) -> str:
+    """A program of the user's, with the notification as JSON on its stdin."""
+    return _run(argv, canonical_line(notification) + b"\n")
+
+
+def _run(argv: Sequence[str], data: bytes) -> str:
+    try:
+        done = subprocess.run(
+            argv,
+            input=data,
+            capture_output=True,
+            check=False,
+            timeout=_PROGRAM_SECONDS,
+            env=environment.inherited(),
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as trouble:
+        return f"cannot start {argv[0]}: {trouble}"
+    except subprocess.TimeoutExpired:
+        return f"{argv[0]} did not end within {_PROGRAM_SECONDS:.0f} s"
+    if done.returncode == 0:
+        return ""
+    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return f"{argv[0]} ended with exit code {done.returncode}" + (f": {said[-1]}" if said else "")
+
+
+def by_webhook(url: str, secret: str, notification: Notification, pause: Pause) -> str:
+    """A POST with JSON, signed where there is a secret, tried three times."""
+    body = canonical_line(notification)
+    headers = {
+        "Content-Type": "application/json",
+        "X-Oraclepack-Delivery": notification.id,
+        "X-Oraclepack-Event": notification.event,
+        **signature_headers(secret, notification.at, body),
+    }
+    reason = ""
+    for wait in (0.0, *_PAUSES):
+        if wait and not pause(wait):
+            break
+        reply = http.send("POST", url, headers=headers, body=body, seconds=_REQUEST_SECONDS)
+        if isinstance(reply, http.NoReply):
+            reason = f"the webhook cannot be reached: {reply.reason}"
+        elif reply.is_success:
+            return ""
+        else:
+            # A redirect is a refusal: it would lead to a host that the user did not name.
+            reason = f"the webhook answered {reply.status}"
+            if reply.status not in _TRANSIENT:
+                break
+    return reason
+
+
+def signature_headers(secret: str, at: str, body: bytes) -> dict[str, str]:
+    """HMAC-SHA256 over the time and the body, so that an old request cannot be sent again."""
+    headers = {"X-Oraclepack-Timestamp": at}
+    if secret:
+        mac = hmac.new(secret.encode(), at.encode() + b"." + body, hashlib.sha256).hexdigest()
+        headers["X-Oraclepack-Signature"] = f"sha256={mac}"
+    return headers
+
+
+def by_apprise(urls: Sequence[str], notification: Notification, _pause: Pause) -> str:
+    """Everything else, through the library apprise."""
+    from apprise import Apprise
+
+    sender = Apprise()
+    unknown = [url for url in urls if not sender.add(url)]
+    if unknown:
+        return f"apprise does not know {len(unknown)} of its {len(urls)} URLs"
+    sent = sender.notify(title=notification.title, body=notification.message)
+    return "" if sent else "apprise could not deliver it"

@@ -20,14 +20,6 @@ def falls_short(count: int, whole: int, required: float) -> bool:
     return count < required * whole - _ROUNDING
 
 
-def completion_shortfall(ok: int, to_run: int, required: float) -> str | None:
-    """Why the steps that went well are not enough, if they are not."""
-    if not falls_short(ok, to_run, required):
-        return None
-    share = f"completion {ok / to_run:.2f} ({ok} of {to_run})"
-    return f"{share} is below --min-completion {required:g}"
-
-
 class YieldReport(msgspec.Struct, frozen=True, kw_only=True):
     """How much work came out of the answers."""
 
@@ -93,56 +85,68 @@ def weigh(
     return ExitCode.STEP_FAILED if failed else ExitCode.DONE
 
 
-class Completion(msgspec.Struct, frozen=True):
-    """How much of what was to run went well."""
+class CompletionReport(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of what was to run went well: the figures of the CI policy."""
 
     ok: int
     to_run: int
     """Every selected step, those done before among them; self-skipped ones are left out."""
-    self_skipped: tuple[StepId, ...]
+    ratio: float
+    """Between 0 and 1; where nothing was to run, nothing is missing."""
     required: float
+    self_skipped: tuple[str, ...]
 
-    @property
-    def ratio(self) -> float:
-        """Between 0 and 1; where nothing was to run, nothing is missing."""
-        return self.ok / self.to_run if self.to_run else 1.0
+    @classmethod
+    def of(
+        cls, ok: int, to_run: int, required: float, own: tuple[str, ...] = ()
+    ) -> "CompletionReport":
+        ratio = round(ok / to_run, 4) if to_run else 1.0
+        return cls(ok=ok, to_run=to_run, ratio=ratio, required=required, self_skipped=own)
 
     @property
     def is_met(self) -> bool:
         return not falls_short(self.ok, self.to_run, self.required)
 
+    @property
+    def shortfall(self) -> str | None:
+        """Why that is not enough, if it is not."""
+        if self.is_met:
+            return None
+        share = f"completion {self.ok / self.to_run:.2f} ({self.ok} of {self.to_run})"
+        return f"{share} is below --min-completion {self.required:g}"
 
-class RunReply(msgspec.Struct, frozen=True):
-    """The steps in the `data` of a reply."""
 
-    completed_steps: tuple[StepId, ...]
-    """As in `run/transaction.py`: also those that were taken back afterwards."""
-    done_steps: tuple[StepId, ...]
+class RunReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the steps, in the `data` of a reply."""
+
+    completed_steps: tuple[str, ...]
+    """Those that this command completed, also when a rollback took them back afterwards."""
+    done_steps: tuple[str, ...]
     """Those that were done before it."""
-    skipped_steps: tuple[StepId, ...]
     failed_step: str | None
     """The first that failed: a step, or `prelude`."""
-    failed_steps: tuple[StepId, ...]
-    resume_from: StepId | None
+    failed_steps: tuple[str, ...]
+    skipped_steps: tuple[str, ...]
+    resume_from: str | None
     """The first step that the next command has to run."""
-    rollback_status: RollbackStatus
+    rollback_status: str
     rollback_error: str | None
-    output_failures: tuple[FailedOutput, ...] = ()
-    """What the outputs of the failed steps lack."""
-    interrupted_steps: tuple[StepId, ...] = ()
-    """Those that a signal stopped; the next command runs them again."""
-    budget_steps: tuple[StepId, ...] = ()
-    """Those with a call that did not fit the budget; the next command runs them again."""
-    awaited_steps: tuple[StepId, ...] = ()
+    interrupted_steps: tuple[str, ...] = ()
+    """Those that a signal stopped before their end; the next command runs them again."""
+    budget_steps: tuple[str, ...] = ()
+    """Those with a call that did not fit the budget: pending, and nothing is wrong with them."""
+    awaited_steps: tuple[str, ...] = ()
     """Those of which a provider still computes an answer; the next command waits for it."""
-    rolled_back_steps: tuple[StepId, ...] = ()
+    held_steps: tuple[str, ...] = ()
+    """Failed ones that did not run: their answers miss their contracts and were paid for."""
+    undecided_steps: tuple[str, ...] = ()
+    """Failed ones of which it is unknown whether a call was paid for."""
+    output_failures: tuple[FailedOutput, ...] = ()
+    """Outputs of failed steps that do not meet their contract, as `verify-outputs` reports them."""
+    rolled_back_steps: tuple[str, ...] = ()
     """Those of the completed steps of which a rollback took back files; they are pending again."""
     not_rolled_back: tuple[str, ...] = ()
     """The files that a failed rollback left as they were, relative to the project root."""
-    held_steps: tuple[StepId, ...] = ()
-    """Those of the failed ones that did not run: their answers miss their contracts."""
-    undecided_steps: tuple[StepId, ...] = ()
-    """Those of the failed ones of which it is unknown whether a call was paid for."""
 
     @property
     def needs_decision(self) -> bool:
@@ -157,13 +161,13 @@ class RunReply(msgspec.Struct, frozen=True):
         return bool(self.unfinished_steps) or self.failed_step == PRELUDE
 
     @property
-    def unfinished_steps(self) -> tuple[StepId, ...]:
+    def unfinished_steps(self) -> tuple[str, ...]:
         """The steps that failed or were stopped in this command."""
         failed = (one for one in self.failed_steps if one not in self.held_steps)
         return (*failed, *self.interrupted_steps, *self.budget_steps, *self.awaited_steps)
 
 
-def completion(plan: Plan, state: RunState, required: float = 1.0) -> Completion:
+def completion(plan: Plan, state: RunState, required: float = 1.0) -> CompletionReport:
     """The share of selected steps that are ok; `state` is from before any rollback.
 
     A step that could not run because a tool is missing counts as one that did not go
@@ -175,7 +179,7 @@ def completion(plan: Plan, state: RunState, required: float = 1.0) -> Completion
         step.step_id for step in selected if step.runs and statuses[step.step_id] is Status.SKIPPED
     )
     ok = [step_id for step_id, status in statuses.items() if status is Status.OK]
-    return Completion(len(ok), len(selected) - len(own), own, required)
+    return CompletionReport.of(len(ok), len(selected) - len(own), required, own)
 
 
 def reply(plan: Plan, state: RunState, taken_back: RunState | None = None) -> RunReply:
@@ -226,13 +230,13 @@ def _done(plan: Plan, rechecked: dict[StepId, Status]) -> Iterator[StepId]:
             yield step.step_id
 
 
-def _unmet(step_id: StepId, state: RunState) -> Iterator[FailedOutput]:
+def _unmet(step_id: str, state: RunState) -> Iterator[FailedOutput]:
     checked = state.step(step_id).verification
     for one in checked.failures if checked else ():
         yield shaped(FailedOutput, one, step_id=step_id)
 
 
-def verdict(reply: RunReply, figures: Completion, *, ci: bool) -> ExitCode:
+def verdict(reply: RunReply, figures: CompletionReport, *, ci: bool) -> ExitCode:
     """What the exit code says of the steps."""
     rolled_back = reply.rollback_status is not RollbackStatus.NOT_ATTEMPTED
     return weigh(
@@ -244,12 +248,12 @@ def verdict(reply: RunReply, figures: Completion, *, ci: bool) -> ExitCode:
     )
 
 
-def exit_code(reply: RunReply, figures: Completion, *, ci: bool, signal: int | None) -> int:
+def exit_code(reply: RunReply, figures: CompletionReport, *, ci: bool, signal: int | None) -> int:
     """The exit code of a command; one that was stopped by a signal says so, as shells do."""
     if signal is not None:
         return SIGNALLED + signal
     return verdict(reply, figures, ci=ci)
 
 
-def _with(statuses: dict[StepId, Status], wanted_status: Status) -> tuple[StepId, ...]:
+def _with(statuses: dict[StepId, Status], wanted_status: Status) -> tuple[str, ...]:
     return tuple(step_id for step_id, status in statuses.items() if status is wanted_status)

@@ -1,31 +1,18 @@
-"""What a project keeps of its runs, each kind of record with all that can be done to it."""
+"""The runs of a project, with all that can be done to them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from oraclepack.calls.cache import CacheDetails, CacheExplanation, CacheList, CachePruneReport
 from oraclepack.journal.run_dir import run_ids
-from oraclepack.pack.pack_files import read_pack
-from oraclepack.run import cache_queries, quarantine
 from oraclepack.run.control_client import send_request
 from oraclepack.run.prune_runs import RunsPruneReport, prune_runs
-from oraclepack.run.quarantine import QuarantineList, QuarantineRestoreReport
 from oraclepack.run.read_logs import LogChunk, LogReport, log_files, read_logs
 from oraclepack.run.rebuild import RebuildReport, rebuild
 from oraclepack.run.run_control import ControlReply, ControlRequest
 from oraclepack.run.run_display import Display
-from oraclepack.run.trust import (
-    CacheCandidates,
-    Candidate,
-    find_cache_candidates,
-    find_candidate,
-    trust_cache,
-    trust_run,
-)
 from oraclepack.run.watch_run import WatchUpdate, watch_events
 from oraclepack.shell.logs import LogWindow
 from oraclepack.system.clock import SystemClock
-from oraclepack.system.ownership import TrustReport
 from oraclepack.view.past_runs import LATEST, RunDetails, RunList, list_runs, named_run, show_run
 from oraclepack.view.run_status import RunStatus, run_status
 
@@ -108,73 +95,3 @@ class ProjectRuns:
     def rebuild(self, name: str | None = None) -> RebuildReport:
         """Compute the files of runs from their journals once more."""
         return rebuild(self._root, name)
-
-
-class ProjectCache:
-    """The answers of a project that need not be asked for again."""
-
-    def __init__(self, root: str | Path) -> None:
-        self._root = Path(root)
-
-    def list(self) -> CacheList:
-        """Every answer, the newest first."""
-        return cache_queries.list_cache(self._root)
-
-    def show(self, key: str) -> CacheDetails:
-        """One answer and what was asked, by its key or the beginning of it."""
-        return cache_queries.show_cached(self._root, key)
-
-    def explain(self, step: str, run_id: str | None = None) -> CacheExplanation:
-        """Why the calls of a step were or were not answered from the cache."""
-        return cache_queries.explain_step(self._root, step.zfill(2), run_id)
-
-    def prune(
-        self,
-        *,
-        older_than: float | None = None,
-        max_size: int | None = None,
-        dry_run: bool = False,
-    ) -> CachePruneReport:
-        """Remove answers by age in seconds, then the oldest until the rest fits, in bytes."""
-        clock = SystemClock()
-        return cache_queries.prune(
-            self._root, clock, older_than=older_than, max_size=max_size, dry_run=dry_run
-        )
-
-
-class ProjectQuarantine:
-    """The outputs of failed attempts."""
-
-    def __init__(self, root: str | Path) -> None:
-        self._root = Path(root)
-
-    def list(self, pack: str | None = None) -> QuarantineList:
-        """All of them, or those of the runs of one pack."""
-        return quarantine.list_quarantine(self._root, read_pack(Path(pack)) if pack else None)
-
-    def restore(
-        self, paths: Sequence[str], *, force: bool = False
-    ) -> tuple[QuarantineRestoreReport, tuple[str, ...]]:
-        """Bring files back to where they came from, all or none; also warnings."""
-        return quarantine.restore_files(self._root, paths, force=force)
-
-
-class ForeignRecords:
-    """Runs and answers that are not signed with the user's key."""
-
-    def __init__(self, root: str | Path) -> None:
-        self._root = Path(root)
-
-    def find_run(self, name: str) -> Candidate:
-        """The foreign run of this name, to be looked at before it is trusted."""
-        return find_candidate(self._root, name)
-
-    def find_answers(self) -> CacheCandidates:
-        """The foreign answers in the cache."""
-        return find_cache_candidates(self._root)
-
-    def trust(self, candidate: Candidate | CacheCandidates) -> TrustReport:
-        """Sign what was found, as it is now."""
-        if isinstance(candidate, Candidate):
-            return trust_run(candidate)
-        return trust_cache(candidate)

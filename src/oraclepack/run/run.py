@@ -29,7 +29,7 @@ from oraclepack.run.import_state import ImportedState, adopt_answers, import_sta
 from oraclepack.run.open_run import SelectedRun, opened, path_in_project
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
 from oraclepack.run.planning.selection import Existing
-from oraclepack.run.policy import Completion, RunReply, completion, exit_code, reply
+from oraclepack.run.policy import CompletionReport, RunReply, completion, exit_code, reply
 from oraclepack.run.preview import expected_cost, imported_state, plan_run, preview_run
 from oraclepack.run.recorded_files import existing_text
 from oraclepack.run.recover import recover
@@ -64,7 +64,7 @@ class RunResult(msgspec.Struct, frozen=True):
     plan: Plan
     state: RunState
     reply: RunReply
-    completion: Completion
+    completion: CompletionReport
     exit_code: int
     root: Path
     """Where the steps ran: the project, or the copy of a rehearsal while that lasts."""
@@ -339,7 +339,9 @@ class Run(LockedRun):
         if signal is not None or answer.rollback_status is not RollbackStatus.NOT_ATTEMPTED:
             code = exit_code(answer, figures, ci=ci, signal=signal)
         took = (self.clock.monotonic_ns() - self._began) // 1_000_000
-        end = j.SessionFinished(exit_code=code, rollback=answer.rollback_status, duration_ms=took)
+        end = j.SessionFinished(
+            exit_code=code, rollback=RollbackStatus(answer.rollback_status), duration_ms=took
+        )
         record.append(end)
         return RunResult(self.selected, planned, record.state, answer, figures, code, self.root)
 

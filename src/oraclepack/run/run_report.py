@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from oraclepack.answers.verification import FailedOutput
 from oraclepack.errors import ExitCode
 from oraclepack.journal.costs import (
     NO_COST,
@@ -29,7 +28,7 @@ from oraclepack.journal.step_state import Invocation
 from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan, PlannedStep
-from oraclepack.run.policy import Completion, RunReply, completion, completion_shortfall, reply
+from oraclepack.run.policy import CompletionReport, RunReply, completion, reply
 from oraclepack.system.environment import environment
 from oraclepack.system.git import changed_files
 from oraclepack.system.path_jail import REHEARSALS
@@ -127,21 +126,6 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True):
     """The calls of all its attempts."""
 
 
-class CompletionReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of the CI policy."""
-
-    ok: int
-    to_run: int
-    ratio: float
-    required: float
-    self_skipped: tuple[str, ...]
-
-    @property
-    def shortfall(self) -> str | None:
-        """Why that is not enough, if it is not."""
-        return completion_shortfall(self.ok, self.to_run, self.required)
-
-
 class ForecastReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a command was expected to ask and to cost, and what it cost."""
 
@@ -200,7 +184,7 @@ _FIXES = {
 """What must change before the same command can succeed, by the code of a failure."""
 
 
-class RunReport(msgspec.Struct, frozen=True, kw_only=True):
+class RunReport(RunReply, frozen=True, kw_only=True):
     """The data of `run`."""
 
     run_id: str
@@ -209,39 +193,14 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     """Why this run and no other."""
     status: str
-    completed_steps: tuple[str, ...]
-    """Those that this command completed, also when a rollback took them back afterwards."""
-    done_steps: tuple[str, ...]
-    failed_step: str | None
-    failed_steps: tuple[str, ...]
     prelude_error: str | None = None
     """Why the prelude failed, if it did."""
     prelude_stdout_log: str | None = None
     prelude_stderr_log: str | None = None
     """Of the prelude that failed."""
-    skipped_steps: tuple[str, ...]
-    resume_from: str | None
-    rollback_status: str
-    rollback_error: str | None
     completion: CompletionReport
     steps: tuple[StepReport, ...]
     dry_run: bool = False
-    interrupted_steps: tuple[str, ...] = ()
-    """Those that a signal stopped before their end."""
-    budget_steps: tuple[str, ...] = ()
-    """Those with a call that did not fit the budget: pending, and nothing is wrong with them."""
-    awaited_steps: tuple[str, ...] = ()
-    """Those of which a provider still computes an answer; the next command waits for it."""
-    held_steps: tuple[str, ...] = ()
-    """Failed ones that did not run: their answers miss their contracts and were paid for."""
-    undecided_steps: tuple[str, ...] = ()
-    """Failed ones of which it is unknown whether a call was paid for."""
-    output_failures: tuple[FailedOutput, ...] = ()
-    """Outputs of failed steps that do not meet their contract, as `verify-outputs` reports them."""
-    rolled_back_steps: tuple[str, ...] = ()
-    """Those of the completed steps of which a rollback took back files; they are pending again."""
-    not_rolled_back: tuple[str, ...] = ()
-    """The files that a failed rollback left as they were, relative to the project root."""
     cost: CostTotal = NO_COST
     """What the calls of the run cost so far, those of its earlier commands too."""
     forecast: ForecastReport | None = None
@@ -343,18 +302,17 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def report_of(result: RunResult) -> RunReport:
-    report = _report(
-        result.selected, result.plan, result.state, result.reply, result.completion, dry_run=False
-    )
-    return msgspec.structs.replace(report, failure=report.cause)
+    report = _report(result.selected, result.plan, result.state, result.reply, result.completion)
+    sessions = result.state.sessions
+    forecast = forecast_report(sessions[-1].forecast if sessions else None, report.cost)
+    return msgspec.structs.replace(report, failure=report.cause, forecast=forecast)
 
 
 def plan_report(selected: SelectedRun, plan: Plan) -> RunReport:
     """The plan in the same shape."""
-    answer = reply(plan, selected.state)
-    return _report(
-        selected, plan, selected.state, answer, completion(plan, selected.state), dry_run=True
-    )
+    state = selected.state
+    report = _report(selected, plan, state, reply(plan, state), completion(plan, state))
+    return msgspec.structs.replace(report, dry_run=True)
 
 
 def _report(
@@ -362,13 +320,10 @@ def _report(
     plan: Plan,
     state: RunState,
     answer: RunReply,
-    figures: Completion,
-    *,
-    dry_run: bool,
+    figures: CompletionReport,
 ) -> RunReport:
-    failed_prelude = state.prelude_error is not None
-    logs = log_names(PRELUDE, state.prelude_attempts) if failed_prelude else (None, None)
-    forecast = state.sessions[-1].forecast if state.sessions and not dry_run else None
+    error = state.prelude_error
+    logs = log_names(PRELUDE, state.prelude_attempts) if error is not None else (None, None)
     return shaped(
         RunReport,
         answer,
@@ -377,14 +332,12 @@ def _report(
         continued=not selected.is_new,
         reason=selected.reason,
         status=state.status,
-        prelude_error=state.prelude_error.message if state.prelude_error else None,
+        prelude_error=error.message if error is not None else None,
         prelude_stdout_log=logs[0],
         prelude_stderr_log=logs[1],
-        completion=shaped(CompletionReport, figures, ratio=round(figures.ratio, 4)),
+        completion=figures,
         steps=tuple(_step(step, state) for step in plan.steps),
-        dry_run=dry_run,
         cost=state.cost(),
-        forecast=forecast_report(forecast, state.cost()),
     )
 
 

@@ -19,11 +19,17 @@ from oraclepack.errors import ExitCode, LockedError, OraclePackError, UsageError
 from oraclepack.journal.costs import cost_text, short_cost
 from oraclepack.journal.run_state import EMPTY, RunState
 from oraclepack.journal.statuses import Status
-from oraclepack.run.project_records import ForeignRecords, ProjectRuns
+from oraclepack.run.project_records import ProjectRuns
 from oraclepack.run.prune_runs import RunsPruneReport
 from oraclepack.run.rebuild import RebuildReport, RunRebuild
 from oraclepack.run.run_control import ControlRequest
-from oraclepack.run.trust import Candidate
+from oraclepack.run.trust import (
+    Candidate,
+    find_cache_candidates,
+    find_candidate,
+    trust_cache,
+    trust_run,
+)
 from oraclepack.settings import run_settings, value_kinds
 from oraclepack.settings.registry import OUTPUT, Settings
 from oraclepack.system.paging import page
@@ -548,28 +554,28 @@ def trust(run: str | None, *, cache: bool, yes: bool, settings: Settings) -> Rep
     (or the beginning of its name), or what the cache holds, as it is now. What git tracks, or a
     link leads to, cannot be taken over: untrack it or copy it first.
     """
-    records = ForeignRecords(settings.root)
+    root = Path(settings.root)
     if cache == (run is not None):
         raise UsageError("give the name of a run, or --cache")
     if run is not None:
-        candidate = records.find_run(run)
+        candidate = find_candidate(root, run)
         agree(f"{_about(candidate)}{_RUN_MEANS}", "Take it over?", is_agreed=yes)
-        done = records.trust(candidate)
+        done = trust_run(candidate)
         text = f"run {done.run_id} is yours now\n"
-        return Reply(done, text, warnings=done.still_foreign, talk=_of_the_cache(records))
-    answers = records.find_answers()
+        return Reply(done, text, warnings=done.still_foreign, talk=_of_the_cache(root))
+    answers = find_cache_candidates(root)
     if answers.keys or answers.claims:
         entries = quantity(len(answers.keys), "answer")
         about = f"not signed: {entries} and {quantity(len(answers.claims), 'call')}\n"
         agree(f"{about}{_CACHE_MEANS}", "Take them over?", is_agreed=yes)
-    done = records.trust(answers)
+    done = trust_cache(answers)
     text = f"taken over: {quantity(len(done.answers), 'answer')}\n"
     return Reply(done, text, warnings=done.still_foreign)
 
 
-def _of_the_cache(records: ForeignRecords) -> str:
+def _of_the_cache(root: Path) -> str:
     try:
-        count = len(records.find_answers().keys)
+        count = len(find_cache_candidates(root).keys)
     except OraclePackError:
         return ""
     if not count:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from shlex import quote
 
 import click
@@ -14,9 +15,10 @@ from oraclepack.cli.text import SHORT, before_rerun, call_line, columns, differi
 from oraclepack.cli.value_completion import pack_files, run_ids, step_of_run
 from oraclepack.cli.value_completion import step_id as complete_step
 from oraclepack.errors import ExitCode, UsageError
+from oraclepack.pack.pack_files import read_pack
+from oraclepack.run import cache_queries, quarantine
 from oraclepack.run.accept import AcceptReport, accept_outputs
 from oraclepack.run.entry_points import explain_step
-from oraclepack.run.project_records import ProjectCache, ProjectQuarantine
 from oraclepack.run.quarantine import QuarantineEntry
 from oraclepack.run.undo import undo_step
 from oraclepack.settings import call_settings as cs
@@ -147,7 +149,7 @@ def list_entries(
 
     With PACK only those of its runs.
     """
-    every = ProjectQuarantine(settings.root).list(pack)
+    every = quarantine.list_quarantine(Path(settings.root), read_pack(Path(pack)) if pack else None)
     entries = page(every, "files", lambda file: file.path, limit, cursor)
     if not every.files:
         return Reply(entries, talk="nothing is in quarantine\n")
@@ -174,7 +176,7 @@ def restore(paths: tuple[str, ...], settings: Settings, *, force: bool) -> Reply
     PATH is a file in quarantine, or a directory of it: everything below comes back. Either all
     can be restored, or nothing is touched.
     """
-    done, warnings = ProjectQuarantine(settings.root).restore(paths, force=force)
+    done, warnings = quarantine.restore_files(Path(settings.root), paths, force=force)
     text = "".join(f"{move.source} -> {move.target}\n" for move in single_lines(done).moves)
     return Reply(done, text, warnings=warnings)
 
@@ -199,7 +201,7 @@ def list_all(limit: int | None, cursor: str | None, settings: Settings) -> Reply
     An answer that was edited is listed as changed; it is asked for again. A foreign one is not
     signed with your key: it is never served, unless you take it over with `oraclepack runs trust`.
     """
-    every = ProjectCache(settings.root).list()
+    every = cache_queries.list_cache(Path(settings.root))
     entries = page(every, "entries", lambda entry: entry.key, limit, cursor)
     if not every.entries:
         return Reply(entries, talk=f"the cache of {settings.root} is empty\n")
@@ -214,7 +216,7 @@ def show(key: str, settings: Settings) -> Reply:
 
     KEY may be the beginning of a key, if no other begins so.
     """
-    stored = ProjectCache(settings.root).show(key)
+    stored = cache_queries.show_cached(Path(settings.root), key)
     entry = single_lines(stored.entry)
     head = f"key {entry.key} ({stored.state}), stored {entry.stored_at}\n"
     return Reply(stored, f"{head}{_parts(entry.parts)}\n{stored.answer}")
@@ -238,7 +240,7 @@ def explain(step: str, run_id: str, settings: Settings) -> Reply:
     For each call: what its key is made of and, where the cache has no answer, in which parts
     it differs from the question most like it.
     """
-    explanation = ProjectCache(settings.root).explain(step, run_id or None)
+    explanation = cache_queries.explain_step(Path(settings.root), step.zfill(2), run_id or None)
     text = "\n".join(map(_call, single_lines(explanation).calls)) or "it made no call of oracle\n"
     return Reply(explanation, f"step {explanation.step} in {explanation.run_id}\n{text}")
 
@@ -265,7 +267,8 @@ def prune_old(older_than: str, max_size: str, *, dry_run: bool, settings: Settin
     """
     if not (older_than or max_size):
         raise UsageError("nothing to go by", hint="give --older-than, --max-size or both")
-    report = ProjectCache(settings.root).prune(
+    report = cache_queries.prune(
+        Path(settings.root),
         older_than=value_kinds.seconds_of(older_than, "--older-than") if older_than else None,
         max_size=_bytes(max_size) if max_size else None,
         dry_run=dry_run,
