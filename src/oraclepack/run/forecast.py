@@ -8,6 +8,7 @@ from math import ceil
 
 import msgspec
 
+from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import StepId
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.schedule import OnFailure, Progress, ready
@@ -198,6 +199,17 @@ class CostForecast(msgspec.Struct, frozen=True, kw_only=True):
     """What following the advice of the rules OP7xx would save, as far as prices are known."""
     refusal: str | None = None
     """Why `run` would begin nothing at all."""
+
+
+def open_keys(state: RunState) -> frozenset[str]:
+    """The questions that were asked and have no known end."""
+    calls = (call for step in state.steps.values() for call in step.invocations)
+    keys = (call.intent.key for call in calls if call.is_open and call.intent is not None)
+    return frozenset(key for key in keys if key is not None)
+
+
+def count_of(calls: Iterable[RehearsedCall | PlannedCall], fate: CallFate) -> int:
+    return sum(call.fate is fate for call in calls)
 
 
 def planned_call(

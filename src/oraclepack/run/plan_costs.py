@@ -17,13 +17,15 @@ from oraclepack.run.forecast import (
     PlannedStepCost,
     RehearsedCall,
     assumptions_of,
+    count_of,
+    open_keys,
     planned_call,
     repeated_files,
     savings_of,
     simulated,
     total_range,
 )
-from oraclepack.run.known_answers import KnownAnswers
+from oraclepack.run.known_calls import KnownAnswers, above_limit
 from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan
 from oraclepack.run.planning.selection import RunArguments
@@ -31,11 +33,9 @@ from oraclepack.run.preview import preview_run
 from oraclepack.run.rehearsing import end_killed
 from oraclepack.run.request import (
     RunRequest,
-    cost_limit,
     lanes_with,
     limits_of,
     max_parallel,
-    overrides_of,
     request_for,
 )
 from oraclepack.run.run import run_pack
@@ -86,10 +86,10 @@ def forecast(
         run_id=selected.run.run_id,
         continued=not selected.is_new,
         steps=_steps(request, planned, state, priced),
-        to_ask=_count(priced, CallFate.ASK),
-        cached=_count(priced, CallFate.CACHED),
-        adopted=_count(priced, CallFate.ADOPT),
-        refused=_count(priced, CallFate.REFUSED),
+        to_ask=count_of(priced, CallFate.ASK),
+        cached=count_of(priced, CallFate.CACHED),
+        adopted=count_of(priced, CallFate.ADOPT),
+        refused=count_of(priced, CallFate.REFUSED),
         input_tokens=sum(call.input_tokens or 0 for call in paid),
         bytes=sum(call.bytes for call in paid),
         cost=total_range(call.cost for call in paid),
@@ -105,8 +105,7 @@ def forecast(
         refusal=str(refusal) if refusal else None,
     )
     refused = (f"this would be refused: {refusal} ({refusal.hint})",) if refusal else ()
-    limit = cost_limit(settings)
-    above = limit.notice(request.pack, calls, overrides_of(settings, request.pack), own)
+    above = above_limit(settings, request.pack, calls)
     return cost_forecast, (*filter(None, [above, answers.notice]), *planned.warnings, *refused)
 
 
@@ -138,12 +137,7 @@ def _calls(
     answers: KnownAnswers, selected: SelectedRun, state: RunState, steps: Sequence[str]
 ) -> Iterator[RehearsedCall]:
     """The calls of oracle that the rehearsal made, in their order."""
-    open_keys = {
-        call.intent.key
-        for step in selected.state.steps.values()
-        for call in step.invocations
-        if call.is_open and call.intent is not None and call.intent.key is not None
-    }
+    unended = open_keys(selected.state)
     for step_id in steps:
         for call in sorted(state.step(step_id).invocations, key=lambda one: one.call):
             intent, outcome = call.intent, call.outcome
@@ -156,7 +150,7 @@ def _calls(
             fate = CallFate.ASK
             if error is not None or size is None:
                 fate = CallFate.REFUSED
-            elif key is not None and key in open_keys:
+            elif key is not None and key in unended:
                 fate = CallFate.ADOPT
             elif key and answers.has(key):
                 fate = CallFate.CACHED
@@ -216,7 +210,3 @@ def _paced(calls: Sequence[PlannedCall], settings: Settings) -> float:
         if limit.requests_per_minute
     ]
     return max([0.0, *paces])
-
-
-def _count(calls: Sequence[PlannedCall], fate: CallFate) -> int:
-    return sum(call.fate is fate for call in calls)

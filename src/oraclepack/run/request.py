@@ -26,7 +26,6 @@ from oraclepack.pack.contract import ChunkMode, ContractMode
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import RedirectedPack, directed, read_pack
 from oraclepack.pack.questions import asking_calls
-from oraclepack.run.known_calls import CostLimit, RunForecast, UsualCall, run_forecast
 from oraclepack.run.open_run import IN_PLACE
 from oraclepack.run.planning.schedule import OnFailure, on_failure
 from oraclepack.run.planning.selection import RoiMode, RunArguments, Selection
@@ -45,13 +44,11 @@ from oraclepack.system.path_jail import AllowedPath, jail
 from oraclepack.system.programs import named_program
 from oraclepack.system.secrets import Redactor
 from oraclepack.tools.flag_tables import table_of
-from oraclepack.tools.oracle_config import OracleContext, around_call
-from oraclepack.tools.oracle_question import OracleQuestion
-from oraclepack.tools.providers import engine_of, model_of
 from oraclepack.tools.tool_names import ORACLE, TOOLS
 
 if TYPE_CHECKING:
     from oraclepack.calls.budget import CommandLedger
+    from oraclepack.run.known_calls import RunForecast
     from oraclepack.run.run import RunResult
 
 _SHA256 = re.compile("[0-9a-fA-F]{64}")
@@ -117,46 +114,6 @@ def call_options(settings: Settings, pack: Pack, *, can_ask: bool) -> CallOption
         prices=settings[cs.PRICES],
         budget=budget_of(settings, can_ask=can_ask),
     )
-
-
-def _forecast(
-    settings: Settings, pack: Pack, root: Path, run: RunDir, state: RunState, steps: Sequence[str]
-) -> RunForecast | None:
-    """What steps of a run would ask and cost, from what is recorded of them."""
-    # Nothing else of a run that has no steps left needs the reading of other runs.
-    from oraclepack.run.known_answers import KnownAnswers
-
-    try:
-        around = around_call(str(root), environment.environment())
-    except InputError:
-        around = OracleContext()
-    usual = UsualCall(
-        engine_of(OracleQuestion(""), around),
-        model_of(OracleQuestion(""), around),
-        overrides_of(settings, pack),
-        partial(_earlier_overrides, settings, pack),
-        cost_limit(settings),
-    )
-    answers = KnownAnswers(root, run.path, settings)
-    return run_forecast(root, pack, steps, state, answers, settings[cs.PRICES], usual)
-
-
-def cost_limit(settings: Settings) -> CostLimit:
-    return CostLimit(settings[cs.MAX_COST], settings[cs.BUDGET_OUTPUT_TOKENS])
-
-
-def _earlier_overrides(
-    settings: Settings, pack: Pack, recorded: Mapping[str, j.Setting]
-) -> Overrides | None:
-    """The overrides of an earlier command by its recorded settings; None where one is refused."""
-    chosen = (cs.ENGINE, cs.ORACLE_FLAG, cs.OVERRIDE, cs.CHATGPT_URL)
-    given = {one.name: recorded[one.name] for one in chosen if one.name in recorded}
-    values = {name: tuple(one) if isinstance(one, list) else one for name, one in given.items()}
-    pages = settings[cs.CHATGPT_URLS]
-    try:
-        return overrides_of(Settings({**values, cs.CHATGPT_URLS.name: pages}), pack)
-    except UsageError:
-        return None
 
 
 def budget_of(settings: Settings, *, can_ask: bool) -> BudgetPolicy:
@@ -291,7 +248,10 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
         asking = {step.id for step in self.pack.steps if asking_calls(step)}
         if self.is_rehearsal or asking.isdisjoint(steps):
             return None
-        return _forecast(self.settings, self.pack, self.root, run, state, steps)
+        # A run that has no steps left needs none of the reading of other runs.
+        from oraclepack.run.known_calls import run_forecast
+
+        return run_forecast(self.settings, self.pack, self.root, run, state, steps)
 
 
 def request_for(
