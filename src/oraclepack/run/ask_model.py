@@ -19,7 +19,7 @@ from oraclepack.errors import ExitCode, UsageError
 from oraclepack.journal.statuses import Status
 from oraclepack.run.planning.selection import Existing, RunArguments, Selection
 from oraclepack.run.preview import expected_cost, preview_run
-from oraclepack.run.question_pack import ModelQuestion, question_pack, reply_paths
+from oraclepack.run.question_pack import ModelQuestion, question_pack, reply_paths, write_pack
 from oraclepack.run.request import RunRequest, read_request
 from oraclepack.run.run import run_pack
 from oraclepack.run.run_display import RunFrontEnd
@@ -28,7 +28,6 @@ from oraclepack.run.run_report import RunOutcome, run_outcome
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import STRICT, Settings
-from oraclepack.system import files
 from oraclepack.system.digests import sha256_text
 from oraclepack.system.path_jail import content_at
 
@@ -131,10 +130,7 @@ class ModelAsker:
         name = sha256_text(question_pack(questions, self._command, self._model, ""))[:16]
         folder = f"{FOLDER}/{name}"
         text = question_pack(questions, self._command, self._model, folder)
-        pack = self._root / FOLDER / f"{name}.md"
-        files.make_private(pack.parent)
-        if files.read(pack) != text.encode():
-            files.write_atomic(pack, text.encode(), mode=0o600)
+        pack = write_pack(self._root, f"{FOLDER}/{name}.md", text)
         return pack, tuple(reply_paths(folder, len(questions)))
 
     def _request(self, pack: Path, front_end: RunFrontEnd | None) -> RunRequest:

@@ -1,15 +1,17 @@
-"""Questions of oraclepack itself as a pack. Pure.
+"""Questions of oraclepack itself as a pack.
 
 What a prompt quotes, such as an answer, stands in a here-document and nowhere else in the pack.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from shlex import quote
 
 import msgspec
 
 from oraclepack.errors import InputError
+from oraclepack.system import files
 from oraclepack.system.digests import sha256_text
 from oraclepack.system.printable import one_line
 from oraclepack.tools.oracle_attachments import names_one_file
@@ -52,11 +54,23 @@ def question_pack(questions: Sequence[ModelQuestion], command: str, model: str, 
             f"IFS= read -r -d '' PROMPT <<'{end}' || true\n{prompt}\n{end}\n"
             f'oracle --prompt "$PROMPT"{attached}{flags} --write-output {quote(output)}'
         )
-    body = "\n\n".join(steps)
+    return fenced_pack("# Questions of oraclepack", command, "\n\n".join(steps))
+
+
+def fenced_pack(title: str, command: str, body: str) -> str:
+    """A pack with this bash in a fence that nothing in it can close."""
     longest = max((len(ticks) for ticks in re.findall(r"`+", body)), default=0)
     fence = "`" * max(3, longest + 1)
-    head = f"# Questions of oraclepack\n\nMade by `oraclepack {command}`."
-    return f"{head}\n\n{fence}bash\n{body}\n{fence}\n"
+    return f"{title}\n\nMade by `oraclepack {command}`.\n\n{fence}bash\n{body}\n{fence}\n"
+
+
+def write_pack(root: Path, path: str, text: str) -> Path:
+    """Write a pack of ours into the project, where it is not there already."""
+    pack = root / path
+    files.make_private(pack.parent)
+    if files.read(pack) != text.encode():
+        files.write_atomic(pack, text.encode(), mode=files.PRIVATE_FILE)
+    return pack
 
 
 def reply_paths(folder: str, count: int) -> Iterator[str]:

@@ -20,13 +20,13 @@ from oraclepack.journal.run_state import Ask
 from oraclepack.run.entry_points import forecast_run, run_pack
 from oraclepack.run.forecast import CallFate, CostForecast, CostRange
 from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.question_pack import fenced_pack, write_pack
 from oraclepack.run.run_display import Display
 from oraclepack.run.run_report import RunOutcome, RunReport
 from oraclepack.settings import run_settings
 from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import Settings
 from oraclepack.shell.stop import Stop
-from oraclepack.system import files
 from oraclepack.system.digests import sha256_text
 from oraclepack.system.environment import environment
 from oraclepack.system.path_jail import content_at, jail
@@ -34,6 +34,7 @@ from oraclepack.system.printable import one_line
 from oraclepack.tools.oracle_attachments import is_one_value, names_one_file
 from oraclepack.tools.oracle_models import ORACLE_MODELS, resolve_model
 from oraclepack.tools.providers import BROWSER, KEYS_OF
+from oraclepack.view.step import shaped
 
 CALLS = ".oraclepack/calls"
 _TITLE = 80
@@ -84,6 +85,21 @@ class CallPreflight(msgspec.Struct, frozen=True, kw_only=True):
     cost: CostRange | None
 
 
+_NO_CALL = CallPreflight(
+    ok=True,
+    problems=(),
+    fate=CallFate.CACHED,
+    model=None,
+    provider=None,
+    key=None,
+    files=0,
+    bytes=0,
+    input_tokens=None,
+    input_limit=None,
+    cost=None,
+)
+
+
 def call_pack(question: SingleQuestion, output: str) -> str:
     """The text of the pack; the prompt is quoted, and no fence can be closed by it."""
     words = ["oracle", "--prompt", quote(question.prompt)]
@@ -92,21 +108,16 @@ def call_pack(question: SingleQuestion, output: str) -> str:
     if question.model:
         words += ["--model", quote(question.model)]
     words += ["--write-output", quote(output)]
-    body = f"# 01) {title_of_prompt(question.prompt)}\nmkdir -p -- {quote(_folder(output))}\n"
-    body += " ".join(words)
-    longest = max((len(run) for run in re.findall(r"`+", body)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"# One question\n\nMade by `oraclepack ask`.\n\n{fence}bash\n{body}\n{fence}\n"
+    folder = quote(output.rpartition("/")[0] or ".")
+    title = title_of_prompt(question.prompt)
+    body = f"# 01) {title}\nmkdir -p -- {folder}\n{' '.join(words)}"
+    return fenced_pack("# One question", "ask", body)
 
 
 def title_of_prompt(prompt: str) -> str:
     """The beginning of the question, on one line."""
     line = one_line(prompt.strip().partition("\n")[0]).replace("`", "'")
     return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
-
-
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0] or "."
 
 
 def write_call(root: Path, question: SingleQuestion) -> tuple[Path, str]:
@@ -117,11 +128,7 @@ def write_call(root: Path, question: SingleQuestion) -> tuple[Path, str]:
     )
     name = sha256_text(call_pack(rooted, rooted.output or ""))[:12]
     output = _output(root, question.output) if question.output else f"{CALLS}/{name}.answer.md"
-    text = call_pack(rooted, output)
-    pack = root / CALLS / f"{name}.md"
-    files.make_private(pack.parent)
-    if files.read(pack) != text.encode():
-        files.write_atomic(pack, text.encode(), mode=0o600)
+    pack = write_pack(root, f"{CALLS}/{name}.md", call_pack(rooted, output))
     return pack, output
 
 
@@ -168,41 +175,26 @@ def preflight(forecast: CostForecast, variables: Mapping[str, str]) -> CallPrefl
     call = step.calls[0] if step.calls else None
     found = (forecast.refusal, step.problem, call.problem if call else None)
     problems = [problem for problem in found if problem]
+    key: str | None = None
     if call is None:
         fate = CallFate.CACHED if not step.problem and step.decision != "run" else CallFate.REFUSED
-        return CallPreflight(
-            ok=not problems,
-            problems=tuple(problems),
-            fate=fate,
-            model=None,
-            provider=None,
-            key=None,
-            files=0,
-            bytes=0,
-            input_tokens=None,
-            input_limit=None,
-            cost=None,
-        )
-    key, missing = _key_of(call.provider, variables)
-    if call.fate is CallFate.ASK:
-        problems += missing
+    else:
+        fate = call.fate
+        key, missing = _key_of(call.provider, variables)
+        problems += missing if fate is CallFate.ASK else []
+    if call is not None and fate is CallFate.ASK:
         if call.is_too_long:
             problem = f"{call.input_tokens} tokens are more than the {call.input_limit} that fit"
             problems.append(f"{problem} into {call.model}")
         if call.model and resolve_model(call.model) not in ORACLE_MODELS:
             problems.append(f"oracle does not know the model {call.model}")
-    return CallPreflight(
+    return shaped(
+        CallPreflight,
+        call or _NO_CALL,
         ok=not problems,
         problems=tuple(dict.fromkeys(problems)),
-        fate=call.fate,
-        model=call.model,
-        provider=call.provider,
+        fate=fate,
         key=key,
-        files=call.files,
-        bytes=call.bytes,
-        input_tokens=call.input_tokens,
-        input_limit=call.input_limit,
-        cost=call.cost,
     )
 
 
