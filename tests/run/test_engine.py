@@ -6,10 +6,10 @@ import pytest
 
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import StepId
+from oraclepack.run.control import RunControl
 from oraclepack.run.execute import run_plan
 from oraclepack.run.planning.plan import Decision, Plan, PlannedStep
 from oraclepack.run.planning.schedule import OnFailure, Progress
-from oraclepack.run.run_control import RunControl
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.stop import Stop
 

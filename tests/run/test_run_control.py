@@ -13,9 +13,14 @@ import pytest
 from oraclepack.journal import events as j
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_dir import RunDir
-from oraclepack.run.control_client import ControlError, send_request
-from oraclepack.run.control_server import ControlServer
-from oraclepack.run.run_control import ControlReply, ControlRequest, RunControl
+from oraclepack.run.control import (
+    ControlError,
+    ControlReply,
+    ControlRequest,
+    ControlServer,
+    RunControl,
+    send_request,
+)
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.stop import Stop
 from oraclepack.system import locks

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Self
@@ -20,7 +21,7 @@ from oraclepack.journal.line_format import (
 )
 from oraclepack.journal.run_state import Fold, RunState
 from oraclepack.system import disk, files
-from oraclepack.system.clock import Clock, rfc3339
+from oraclepack.system.clock import Clock, SystemClock, rfc3339
 from oraclepack.system.ownership import Foreign, ForeignReason, foreign_run
 from oraclepack.system.printable import readable_record
 from oraclepack.system.secrets import NOTHING_SECRET, Redactor
@@ -57,9 +58,28 @@ forget them, which costs a step's time, never a call: those wait for the disk.""
 
 
 def load(path: Path) -> JournalContent:
-    """Read a journal; a missing file is an empty one. Changes nothing."""
+    """Read a journal; a missing file is an empty one. Changes nothing.
+
+    The one that was read last is read again only where it has changed: before a command begins it
+    looks at its run several times.
+    """
     key = find_key()
     signer = None if key is None else Signer(key, path.parent.name)
+    try:
+        status = os.stat(path)
+    except OSError:
+        status = None
+    if status is None or SystemClock().now().timestamp() - status.st_ctime < _SETTLED:
+        return read_lines(files.read(path) or b"", signer)
+    return _loaded(path, signer, (status.st_ino, status.st_size, status.st_ctime_ns))
+
+
+_SETTLED = 2.0
+"""Seconds: of a file that changed just now, the next change may have the same time."""
+
+
+@lru_cache(maxsize=1)
+def _loaded(path: Path, signer: Signer | None, _version: tuple[int, int, int]) -> JournalContent:
     return read_lines(files.read(path) or b"", signer)
 
 
@@ -108,6 +128,7 @@ class JournalFile:
         for event in reading.events:
             self._fold.add(event)
         self._state = self._fold.state
+        _loaded.cache_clear()  # a run lasts long, and its events take much memory
         self._descriptor = self._open()
 
     @property

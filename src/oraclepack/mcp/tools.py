@@ -17,9 +17,9 @@ from oraclepack.mcp.services import Services
 from oraclepack.pipeline.record_pages import ProjectPages
 from oraclepack.run import entry_points
 from oraclepack.run.accept import accept_outputs
+from oraclepack.run.control import ControlRequest
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.project_records import ProjectRuns
-from oraclepack.run.run_control import ControlRequest
 from oraclepack.settings.registry import STRICT
 from oraclepack.system.paging import page, text_page
 from oraclepack.system.secrets import redacted

@@ -28,12 +28,11 @@ from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import attempt_name, log_names
 from oraclepack.journal.statuses import INTERRUPTED, Status
 from oraclepack.pack.model import PRELUDE, Prelude, StepId, plain_text
-from oraclepack.run.control_server import ControlServer
+from oraclepack.run.control import ControlServer, RunControl
 from oraclepack.run.planning.edges import only_asks
 from oraclepack.run.planning.plan import Plan, PlannedStep
 from oraclepack.run.planning.schedule import OnFailure, Progress, ready
 from oraclepack.run.request import max_parallel, store_of
-from oraclepack.run.run_control import RunControl
 from oraclepack.run.step import intercepted, run_step, with_calls
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs

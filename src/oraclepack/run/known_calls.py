@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from oraclepack.calls.answers import find_unmet
 from oraclepack.calls.cache import GOOD
 from oraclepack.calls.file_store import answer_caches, run_answers
 from oraclepack.calls.key import InvocationKey, Parts
 from oraclepack.calls.overrides import Overrides, overridden
-from oraclepack.calls.answers import find_unmet
 from oraclepack.errors import InputError, OraclePackError, UsageError
 from oraclepack.journal import events as j
 from oraclepack.journal import run_dir

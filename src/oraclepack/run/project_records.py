@@ -4,13 +4,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from oraclepack.journal.run_dir import run_ids
-from oraclepack.run.control_client import send_request
+from oraclepack.run.control import ControlReply, ControlRequest, send_request
 from oraclepack.run.prune_runs import RunsPruneReport, prune_runs
-from oraclepack.run.read_logs import LogChunk, LogReport, log_files, read_logs
 from oraclepack.run.rebuild import RebuildReport, rebuild
-from oraclepack.run.run_control import ControlReply, ControlRequest
 from oraclepack.run.run_display import Display
-from oraclepack.run.watch_run import WatchUpdate, watch_events
+from oraclepack.run.watch_run import (
+    LogChunk,
+    LogReport,
+    WatchUpdate,
+    log_files,
+    read_logs,
+    watch_events,
+)
 from oraclepack.shell.logs import LogWindow
 from oraclepack.system.clock import SystemClock
 from oraclepack.view.past_runs import LATEST, RunDetails, RunList, list_runs, named_run, show_run

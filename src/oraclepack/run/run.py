@@ -53,8 +53,8 @@ from oraclepack.view.past_runs import summaries
 if TYPE_CHECKING:  # a command with nothing to run does without them
     from oraclepack.calls.handler import CallHandler
     from oraclepack.calls.server import Gateway
+    from oraclepack.run.control import RunControl
     from oraclepack.run.known_calls import RunForecast
-    from oraclepack.run.run_control import RunControl
 
 
 class RunResult(msgspec.Struct, frozen=True):

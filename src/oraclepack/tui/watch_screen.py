@@ -14,8 +14,8 @@ from textual.timer import Timer
 from textual.widgets import Footer, Header, Static
 
 from oraclepack.run.accept import accept_outputs
+from oraclepack.run.control import ControlReply, ControlRequest
 from oraclepack.run.project_records import ProjectRuns
-from oraclepack.run.run_control import ControlReply, ControlRequest
 from oraclepack.tui.dialogs import ChoiceDialog, LineDialog, StopDialog
 from oraclepack.tui.log_view import LogView
 from oraclepack.tui.pack_screen import PackScreen, Rows

@@ -19,10 +19,10 @@ from oraclepack.errors import ExitCode, LockedError, OraclePackError, UsageError
 from oraclepack.journal.costs import cost_text, short_cost
 from oraclepack.journal.run_state import EMPTY, RunState
 from oraclepack.journal.statuses import Status
+from oraclepack.run.control import ControlRequest
 from oraclepack.run.project_records import ProjectRuns
 from oraclepack.run.prune_runs import RunsPruneReport
 from oraclepack.run.rebuild import RebuildReport, RunRebuild
-from oraclepack.run.run_control import ControlRequest
 from oraclepack.run.trust import (
     Candidate,
     find_cache_candidates,

@@ -1,26 +1,43 @@
 """Requests to a running command: stop, pause, resume, set, answer.
 
-The thread of the control server (`run/control_server.py`) passes them to `RunControl`. What
-starts the steps, the steps and the calls read its state.
+The thread of the control server passes them to `RunControl`. The executor, the steps and the calls
+read its state. A client in another process makes sure that it talks to that command.
 """
 
 import signal
+import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 
 import msgspec
 
 from oraclepack.calls.context import PersonAnswer
-from oraclepack.errors import Refusal
+from oraclepack.errors import OraclePackError, Refusal
 from oraclepack.journal import events as j
+from oraclepack.journal import run_dir
 from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.line_format import AnyEvent
+from oraclepack.journal.run_dir import RunDir
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.value_kinds import MaxParallel
 from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.stop import StepStop, Stop
+from oraclepack.system import locks
+from oraclepack.system.digests import canonical_line
+from oraclepack.system.environment import host
+from oraclepack.system.local_sockets import (
+    Peer,
+    SocketListener,
+    is_private_socket,
+    peer_of,
+    read_line,
+)
+from oraclepack.system.printable import one_line
 
 MAX_PARALLEL = "max_parallel"
 _STOPPING = {
@@ -307,3 +324,155 @@ def _value(request: ControlRequest) -> str:
     words += [request.answer] if request.answer else []
     words += ["now"] if request.now else []
     return " ".join(words)
+
+
+NAME = "control"
+_PATIENCE = 5.0
+"""Seconds that a client may take for its one line."""
+_LONGEST_NAME = 100
+
+
+class ControlServer:
+    """Takes requests while it is open, from processes of the same user only."""
+
+    def __init__(
+        self, folder: Path, control: RunControl, record: Callable[[KnownEvent], object]
+    ) -> None:
+        """`folder` is the private directory of the command."""
+        self.path = folder / NAME
+        self._control = control
+        self._record = record
+        self._listener = SocketListener(self.path, self._serve, "control")
+
+    def __enter__(self) -> Self:
+        self._listener.open()
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        self._listener.stop()
+        with suppress(OSError):
+            self.path.unlink()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.settimeout(_PATIENCE)
+            self._answer(connection)
+
+    def _answer(self, connection: socket.socket) -> None:
+        peer = peer_of(connection)
+        if peer is not None and not peer.is_ours:
+            return
+        line = read_line(connection)
+        if line is None:
+            return
+        connection.sendall(canonical_line(self._reply(line, peer)) + b"\n")
+
+    def _reply(self, line: bytes, peer: Peer | None) -> ControlReply:
+        try:
+            request = msgspec.json.decode(line, type=ControlRequest)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
+            return ControlReply(ok=False, message=f"not a request: {fault}")
+        try:
+            return self._control.handle(request, _asker(request, peer), self._record)
+        except (OraclePackError, OSError) as trouble:
+            # It could not be recorded, so it was not done.
+            return ControlReply(ok=False, message=f"not done: {trouble}")
+
+
+def _asker(request: ControlRequest, peer: Peer | None) -> str:
+    who = f"user {peer.uid}, process {peer.pid}" if peer is not None else "a process of the user"
+    name = one_line(request.by)[:_LONGEST_NAME]
+    return f"{name} ({who})" if name else who
+
+
+_CLIENT_PATIENCE = 10.0
+"""Seconds; a running command answers in milliseconds."""
+
+
+class ControlError(OraclePackError):
+    """No command works on the run, or it refuses the request."""
+
+    code = "CONTROL"
+
+
+def send_request(run: RunDir, request: ControlRequest) -> ControlReply:
+    """Ask the command that works on a run; raises ControlError where none does, or it refuses.
+
+    Nothing is sent before it is sure that the other end is the process that holds the run's lock:
+    the path of the socket comes from a journal with the user's signature, lies in a directory of
+    the user's own, and the kernel names the process behind it.
+    """
+    path, holder = _socket_of(run)
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(_CLIENT_PATIENCE)
+            connection.connect(str(path))
+            peer = peer_of(connection)
+            if peer is not None and not (peer.is_ours and peer.pid == holder.pid):
+                raise ControlError(
+                    f"what listens at {path} is not the command that works on run {run.run_id}",
+                    hint=f"it is process {peer.pid}, the lock has {holder}; nothing was sent",
+                )
+            connection.sendall(canonical_line(request) + b"\n")
+            line = read_line(connection)
+    except OSError as trouble:
+        raise ControlError(
+            f"{holder} works on run {run.run_id} and does not answer: {trouble}",
+            hint="it may still carry out the request, once it goes on; `oraclepack runs show` says"
+            " what became of the run",
+            retryable=True,
+        ) from trouble
+    reply = _reply(line or b"", run)
+    if not reply.ok:
+        raise ControlError(f"run {run.run_id}: {reply.message}", hint=reply.hint)
+    return reply
+
+
+def _reply(line: bytes, run: RunDir) -> ControlReply:
+    try:
+        return msgspec.json.decode(line, type=ControlReply)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
+        raise ControlError(
+            f"run {run.run_id} ended while it was asked",
+            hint="`oraclepack runs show` shows its status",
+            retryable=True,
+        ) from fault
+
+
+def _socket_of(run: RunDir) -> tuple[Path, locks.Holder]:
+    examined = run_dir.examine(run)
+    examined.own_state()  # raises where it is foreign
+    holder = locks.holder_of(run.path)
+    if holder is None:
+        raise ControlError(
+            f"no command works on run {run.run_id}",
+            hint="`oraclepack runs list` shows which are running",
+        )
+    if holder.host and holder.host != host():
+        raise ControlError(
+            f"run {run.run_id} is in use by {holder}", hint="run the command on that machine"
+        )
+    path = control_socket(examined.reading.events)
+    if path is None or not is_private_socket(path):
+        raise ControlError(
+            f"{holder} works on run {run.run_id} and takes no requests",
+            hint="it is about to begin or to end, or runs no steps; try again in a moment",
+            retryable=True,
+        )
+    return path, holder
+
+
+def control_socket(events: Iterable[AnyEvent]) -> Path | None:
+    """Where the last command of a run takes requests; None where it does not, or has ended."""
+    path: str | None = None
+    for event in events:
+        match event:
+            case j.SessionStarted() | j.SessionFinished():
+                path = None
+            case j.ControlOpened():
+                path = event.socket
+            case _:
+                pass
+    return None if path is None else Path(path)
