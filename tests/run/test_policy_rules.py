@@ -5,7 +5,7 @@ from oraclepack.journal import events as j
 from oraclepack.journal.run_state import RunState, fold
 from oraclepack.journal.statuses import RollbackStatus, Status
 from oraclepack.run.planning.plan import Decision, Plan
-from oraclepack.run.policy import CompletionReport, RunReply, completion, exit_code, reply, verdict
+from oraclepack.run.policy import CompletionReport, RunReply, completion, exit_code, reply
 from tests.events import a_step, created, numbered, session
 from tests.run.planning.plans import a_plan, ids, planned
 
@@ -137,7 +137,7 @@ def test_the_reply_after_a_rollback(
     assert report.completed_steps == ids("01", "02", "03", "04")
     assert (report.rollback_status, report.rollback_error) == (status, error)
     assert (report.failed_step, report.resume_from) == ("05", resume_from)
-    assert verdict(report, completion(TWENTY, STOPPED, 0.0), ci=True) is ExitCode.STEP_FAILED
+    assert exit_code(report, completion(TWENTY, STOPPED, 0.0), ci=True) is ExitCode.STEP_FAILED
 
 
 def test_the_rollback_of_an_earlier_command_is_not_reported() -> None:
@@ -193,7 +193,7 @@ def test_what_the_exit_code_tells(
 ) -> None:
     report = reply(TWENTY, state)
 
-    assert verdict(report, completion(TWENTY, state, required), ci=ci) is expected
+    assert exit_code(report, completion(TWENTY, state, required), ci=ci) is expected
 
 
 def test_a_failed_prelude_is_named() -> None:

@@ -24,7 +24,7 @@ from oraclepack.pipeline.run_pipeline import PipelineOutcome
 from oraclepack.run.run_display import RunPreview
 from oraclepack.run.run_packs import RunPacksOutcome
 from oraclepack.run.run_report import RunOutcome
-from oraclepack.run.start_run import detached_report
+from oraclepack.run.start_run import StartFailure, detached_report
 from oraclepack.run.watch_run import LogProgress
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import COLOR, OUTPUT, Settings
@@ -34,6 +34,7 @@ from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.environment import is_agent, is_detached
 from oraclepack.system.printable import visible
 from oraclepack.system.terminal import ask, can_ask, is_terminal, stdout_is_terminal
+from oraclepack.view.step import shaped
 
 
 def display_kind(settings: Settings, *, on_terminal: bool, for_agent: bool = False) -> str:
@@ -294,12 +295,11 @@ def report_start(reply: Reply) -> None:
     if report is None:
         return
     error = reply.error
-    report.failed(
+    failure = StartFailure(
         exit_code=int(reply.exit_code),
-        code=error.code if error else "NOT_STARTED",
-        message=error.message if error else "the command ended without a run",
-        detail=error.detail if error else "",
-        hint=error.suggestion if error else "",
-        retryable=error.retryable if error else False,
-        retry_after=error.retry_after if error else None,
+        code="NOT_STARTED",
+        message="the command ended without a run",
     )
+    if error is not None:
+        failure = shaped(StartFailure, error, exit_code=int(reply.exit_code), hint=error.suggestion)
+    report.failed(failure)

@@ -15,7 +15,6 @@ from oraclepack.run import (
     run_report,
 )
 from oraclepack.run import run as running
-from oraclepack.run import run_packs as several
 from oraclepack.run.explain_steps import WhyReport
 from oraclepack.run.forecast import CostForecast
 from oraclepack.run.plan_token import RunPlan
@@ -23,7 +22,6 @@ from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.preview import expected_cost, preview_run
 from oraclepack.run.request import read_request
 from oraclepack.run.run_display import Display
-from oraclepack.run.run_packs import FrontEnds, RunPacksOutcome
 from oraclepack.run.run_report import PlanOutcome, RunOutcome
 from oraclepack.run.start_run import StartedRun, start_detached
 from oraclepack.settings.loading import load_settings
@@ -51,22 +49,6 @@ def run_pack(
     return run_report.run_outcome(request, running.run_pack(request, stop=stop))
 
 
-def run_packs(
-    paths: Sequence[str],
-    settings: Settings | None = None,
-    arguments: RunArguments | None = None,
-    *,
-    front_ends: FrontEnds,
-) -> RunPacksOutcome:
-    """Run several packs, or those of directories, one after another under one budget.
-
-    `front_ends` makes the display, the stop switch and the questions of each pack.
-    """
-    chosen, wanted = settings or load_settings(paths[0]), arguments or RunArguments()
-    packs = several.packs_to_run(paths, chosen, wanted)
-    return several.run_packs(packs, chosen, wanted, front_ends)
-
-
 def start_run(
     pack: str | Path,
     settings: Settings | None = None,
@@ -92,16 +74,6 @@ def plan_run(
     selected, planned = preview_run(request)
     expected = expected_cost(request, selected, planned)
     return run_report.plan_outcome(selected, planned, expected)
-
-
-def plan_packs(
-    paths: Sequence[str],
-    settings: Settings | None = None,
-    arguments: RunArguments | None = None,
-) -> RunPacksOutcome:
-    """What `run_packs` would do with every step of every pack. Changes nothing."""
-    chosen, wanted = settings or load_settings(paths[0]), arguments or RunArguments()
-    return several.plan_packs(several.packs_to_run(paths, chosen, wanted), chosen, wanted)
 
 
 def forecast_run(

@@ -22,6 +22,7 @@ from oraclepack.system.digests import sha256_bytes, sha256_text
 from oraclepack.system.path_jail import read_content
 from oraclepack.system.secrets import BLOT
 from oraclepack.view.run import read_view
+from oraclepack.view.step import shaped
 
 if TYPE_CHECKING:
     from oraclepack.run.open_run import SelectedRun
@@ -68,10 +69,10 @@ def why_step(
     # A rehearsal starts over, and so plans against nothing; the last one can still be compared.
     last = read_view(selected.run).state if request.is_rehearsal else selected.state
     state = last.step(step_id)
-    fields = {name: getattr(one, name) for name in one.__struct_fields__}
     compared = None if state.attempts else _last_asked(request, step_id)
-    return plan.why(step_id) or one.reason, WhyReport(
-        **fields,
+    return plan.why(step_id) or one.reason, shaped(
+        WhyReport,
+        one,
         run_id=report.run_id,
         run_reason=report.reason,
         command_hash=planned.command_hash,

@@ -8,6 +8,7 @@ from math import ceil
 
 import msgspec
 
+from oraclepack.journal.costs import calls_text
 from oraclepack.journal.run_state import RunState
 from oraclepack.pack.model import StepId
 from oraclepack.run.planning.plan import Plan
@@ -154,6 +155,19 @@ class Saving(msgspec.Struct, frozen=True):
     advice: str
     cost: Decimal
     """US dollars, likely."""
+
+
+class ExpectedCalls(msgspec.Struct, frozen=True, kw_only=True):
+    """What would become of the calls of a step."""
+
+    to_ask: int
+    cached: int
+    adopted: int
+
+    @property
+    def text(self) -> str:
+        """`1 call to ask, 3 answered before`."""
+        return calls_text(self.to_ask, self.cached, self.adopted)
 
 
 class PlannedStepCost(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,8 +5,8 @@ rehearsal by `plan`, or an earlier run. Where nothing is recorded, the text of t
 many calls there are at least.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from pathlib import Path
 
 import msgspec
@@ -29,9 +29,8 @@ from oraclepack.pack.questions import asking_calls
 from oraclepack.pack.tool_call import AttachmentKind, ToolCall
 from oraclepack.run.forecast import (
     CallFate,
-    CostRange,
+    ExpectedCalls,
     RehearsedCall,
-    count_of,
     open_keys,
     planned_call,
     total_range,
@@ -54,6 +53,7 @@ from oraclepack.tools.oracle_question import OracleQuestion, read_question
 from oraclepack.tools.prices import price_of
 from oraclepack.tools.providers import BROWSER, engine_of, model_of, provider_of
 from oraclepack.tools.tool_names import ORACLE
+from oraclepack.view.step import shaped
 
 _MOST_RECORDS = 8
 """Journals of the pack that are read."""
@@ -104,38 +104,16 @@ class KnownAnswers:
 class RunForecast(msgspec.Struct, frozen=True, kw_only=True):
     """What a command is expected to ask and to cost, before it begins."""
 
-    to_ask: int
-    cached: int
-    adopted: int
-    cost: CostRange | None
-    """US dollars; null where no price is known, or nothing is to be asked."""
-    unpriced_calls: int
-    unrecorded_steps: tuple[str, ...] = ()
-    """Steps of which only the text is known: they may make other calls than it shows."""
-    by_step: Mapping[str, tuple[int, int, int]] = {}
-    """Calls to ask, cached and adopted of each step."""
+    recorded: j.ForecastRecorded
+    """As the journal holds it, but for what was spent before."""
+    by_step: Mapping[str, ExpectedCalls] = {}
     above_limit: str = ""
     """Which call alone may come to more than --max-cost, and what helps."""
 
     @property
     def text(self) -> str:
         """`12 calls to ask, 8 cached, likely $4.20 ($2.10 to $9.80)`."""
-        return forecast_text(self.event(None))
-
-    def event(self, spent_before: Decimal | None) -> j.ForecastRecorded:
-        """As the journal holds it."""
-        cost = self.cost
-        return j.ForecastRecorded(
-            to_ask=self.to_ask,
-            cached=self.cached,
-            adopted=self.adopted,
-            low=cost.low if cost else None,
-            likely=cost.likely if cost else None,
-            high=cost.high if cost else None,
-            unpriced_calls=self.unpriced_calls,
-            unrecorded_steps=self.unrecorded_steps,
-            spent_before=spent_before,
-        )
+        return forecast_text(self.recorded)
 
 
 def above_limit(settings: Settings, pack: Pack, calls: Iterable[RehearsedCall]) -> str:
@@ -189,22 +167,30 @@ def run_forecast(
     history = answer_history(root, existing_store())
     priced = [planned_call(call, history, settings[cs.PRICES]) for call in calls]
     asked = [one for one in priced if one.fate in {CallFate.ASK, CallFate.ADOPT}]
-    fates = (CallFate.ASK, CallFate.CACHED, CallFate.ADOPT)
-    to_ask, cached, adopted = (count_of(calls, fate) for fate in fates)
-    by_step = {step_id: [call for call in calls if call.step_id == step_id] for step_id in steps}
+    cost = total_range(one.cost for one in asked)
     return RunForecast(
-        to_ask=to_ask,
-        cached=cached,
-        adopted=adopted,
-        cost=total_range(one.cost for one in asked),
-        unpriced_calls=sum(one.is_unpriced for one in asked),
-        unrecorded_steps=tuple(unrecorded),
+        recorded=shaped(
+            j.ForecastRecorded,
+            _expected(calls),
+            low=cost.low if cost else None,
+            likely=cost.likely if cost else None,
+            high=cost.high if cost else None,
+            unpriced_calls=sum(one.is_unpriced for one in asked),
+            unrecorded_steps=tuple(unrecorded),
+        ),
         by_step={
-            step_id: (count_of(mine, fates[0]), count_of(mine, fates[1]), count_of(mine, fates[2]))
-            for step_id, mine in by_step.items()
-            if mine
+            step_id: _expected(mine)
+            for step_id in steps
+            if (mine := [call for call in calls if call.step_id == step_id])
         },
         above_limit=above_limit(settings, pack, calls),
+    )
+
+
+def _expected(calls: Sequence[RehearsedCall]) -> ExpectedCalls:
+    fates = Counter(call.fate for call in calls)
+    return ExpectedCalls(
+        to_ask=fates[CallFate.ASK], cached=fates[CallFate.CACHED], adopted=fates[CallFate.ADOPT]
     )
 
 

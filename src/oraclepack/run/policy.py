@@ -236,8 +236,12 @@ def _unmet(step_id: str, state: RunState) -> Iterator[FailedOutput]:
         yield shaped(FailedOutput, one, step_id=step_id)
 
 
-def verdict(reply: RunReply, figures: CompletionReport, *, ci: bool) -> ExitCode:
-    """What the exit code says of the steps."""
+def exit_code(
+    reply: RunReply, figures: CompletionReport, *, ci: bool, signal: int | None = None
+) -> int:
+    """The exit code of a command; one that was stopped by a signal says so, as shells do."""
+    if signal is not None:
+        return SIGNALLED + signal
     rolled_back = reply.rollback_status is not RollbackStatus.NOT_ATTEMPTED
     return weigh(
         failed=bool(reply.failed_steps or reply.interrupted_steps or reply.awaited_steps),
@@ -246,13 +250,6 @@ def verdict(reply: RunReply, figures: CompletionReport, *, ci: bool) -> ExitCode
         over_budget=bool(reply.budget_steps),
         undecided=reply.needs_decision,
     )
-
-
-def exit_code(reply: RunReply, figures: CompletionReport, *, ci: bool, signal: int | None) -> int:
-    """The exit code of a command; one that was stopped by a signal says so, as shells do."""
-    if signal is not None:
-        return SIGNALLED + signal
-    return verdict(reply, figures, ci=ci)
 
 
 def _with(statuses: dict[StepId, Status], wanted_status: Status) -> tuple[str, ...]:

@@ -273,7 +273,8 @@ class Run(LockedRun):
         if tree.sha is not None and tree.sha not in self.state.heads:
             self.record.append(j.HeadRecorded(sha=tree.sha, dirty=tree.dirty))
         if expected is not None:
-            self.record.append(expected.event(self.state.cost().cost))
+            spent = self.state.cost().cost
+            self.record.append(replace(expected.recorded, spent_before=spent))
             if expected.above_limit:
                 self.warn(expected.above_limit, "budget")
 
@@ -384,10 +385,10 @@ def _refuse_nested(request: RunRequest, planned: Plan) -> None:
 
 def _confirmed(request: RunRequest, expected: RunForecast | None) -> RunForecast | None:
     """The forecast, after asking the person at the terminal where it is likely to cost much."""
-    limit, cost = request.settings[CONFIRM_ABOVE], expected.cost if expected else None
-    if expected is None or cost is None or limit is None or request.ask is None:
+    limit, likely = request.settings[CONFIRM_ABOVE], expected.recorded.likely if expected else None
+    if expected is None or likely is None or limit is None or request.ask is None:
         return expected
-    if cost.likely <= limit or request.ask(f"{expected.text}; begin?", _wait):
+    if likely <= limit or request.ask(f"{expected.text}; begin?", _wait):
         return expected
     raise UsageError(
         "not begun: the forecast is above confirm_above, and the answer was no",

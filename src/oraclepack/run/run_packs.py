@@ -124,13 +124,15 @@ FrontEnds = Callable[[Path, int, int], AbstractContextManager[RunFrontEnd]]
 
 
 def run_packs(
-    packs: Sequence[Path], settings: Settings, arguments: RunArguments, front_ends: FrontEnds
+    paths: Sequence[str], settings: Settings, arguments: RunArguments, front_ends: FrontEnds
 ) -> RunPacksOutcome:
-    """Run packs one after another.
+    """Run several packs, or those of directories, one after another under one budget.
 
-    All of them are checked before the first one begins. After a pack that does not end well the
-    others are not begun, unless the command keeps going after failed steps.
+    `front_ends` makes the display, the stop switch and the questions of each pack. All packs are
+    checked before the first one begins. After a pack that does not end well the others are not
+    begun, unless the command keeps going after failed steps.
     """
+    packs = packs_to_run(paths, settings, arguments)
     ledger = CommandLedger()
     for pack in packs:
         check_run(_request(pack, settings, arguments, ledger))
@@ -157,12 +159,12 @@ def run_packs(
 
 
 def plan_packs(
-    packs: Sequence[Path], settings: Settings, arguments: RunArguments
+    paths: Sequence[str], settings: Settings, arguments: RunArguments
 ) -> RunPacksOutcome:
     """What `run_packs` would do with every step of every pack. Changes nothing."""
     planned: list[PackRun] = []
     warnings: list[str] = []
-    for pack in packs:
+    for pack in packs_to_run(paths, settings, arguments):
         request = read_request(pack, settings, arguments)
         selected, plan = preview_run(request)
         outcome = plan_outcome(selected, plan, expected_cost(request, selected, plan))

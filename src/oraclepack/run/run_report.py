@@ -15,7 +15,6 @@ from oraclepack.errors import ExitCode
 from oraclepack.journal.costs import (
     NO_COST,
     CostTotal,
-    calls_text,
     cost_of,
     forecast_text,
     total_cost,
@@ -26,6 +25,7 @@ from oraclepack.journal.run_state import RunState
 from oraclepack.journal.statuses import UNMET, WAITS, Cache
 from oraclepack.journal.step_state import Invocation
 from oraclepack.pack.model import PRELUDE, Pack
+from oraclepack.run.forecast import ExpectedCalls
 from oraclepack.run.open_run import SelectedRun
 from oraclepack.run.planning.plan import Plan, PlannedStep
 from oraclepack.run.policy import CompletionReport, RunReply, completion, reply
@@ -79,19 +79,6 @@ class OutputReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     bytes: int
     sha256: str
     from_cache: bool = False
-
-
-class ExpectedCalls(msgspec.Struct, frozen=True, kw_only=True):
-    """What would become of the calls of a step."""
-
-    to_ask: int
-    cached: int
-    adopted: int
-
-    @property
-    def text(self) -> str:
-        """`1 call to ask, 3 answered before`."""
-        return calls_text(self.to_ask, self.cached, self.adopted)
 
 
 class StepReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -446,18 +433,13 @@ def plan_outcome(
         warnings += (f"without --dry-run this is refused: {refusal.reason} (hint: {refusal.hint})",)
     report = plan_report(selected, plan)
     if expected is not None:
-        steps = (_with_calls(step, expected) for step in report.steps)
-        forecast = forecast_report(expected.event(None))
+        steps = (
+            msgspec.structs.replace(step, expected_calls=expected.by_step.get(step.step_id))
+            for step in report.steps
+        )
+        forecast = forecast_report(expected.recorded)
         report = msgspec.structs.replace(report, steps=tuple(steps), forecast=forecast)
     return PlanOutcome(report, warnings)
-
-
-def _with_calls(step: StepReport, expected: RunForecast) -> StepReport:
-    counts = expected.by_step.get(step.step_id)
-    if counts is None:
-        return step
-    calls = ExpectedCalls(to_ask=counts[0], cached=counts[1], adopted=counts[2])
-    return msgspec.structs.replace(step, expected_calls=calls)
 
 
 def notices(selected: SelectedRun) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, TypedDict, Unpack
+from typing import IO, Any
 
 import msgspec
 
@@ -63,18 +63,6 @@ class StartFailure(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
     retryable: bool = False
     retry_after: float | None = None
-
-
-class StartFailureFields(TypedDict):
-    """The same as keyword arguments."""
-
-    exit_code: int
-    code: str
-    message: str
-    detail: str
-    hint: str
-    retryable: bool
-    retry_after: float | None
 
 
 class _Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -235,10 +223,10 @@ class DetachedReport:
         )
         self._say(_Report(started=started))
 
-    def failed(self, **failure: Unpack[StartFailureFields]) -> None:
+    def failed(self, failure: StartFailure) -> None:
         """The command ends; the parent is informed only where no run has begun."""
         if self._descriptor >= 0:
-            self._say(_Report(failure=StartFailure(**failure)))
+            self._say(_Report(failure=failure))
 
     def _say(self, report: _Report) -> None:
         descriptor, self._descriptor = self._descriptor, -1

@@ -39,14 +39,13 @@ from oraclepack.pipeline.pipeline_exports import append_run_summary
 from oraclepack.pipeline.run_pipeline import PipelineRequest, run_pipeline
 from oraclepack.run.entry_points import (
     forecast_run,
-    plan_packs,
     plan_run,
     run_pack,
-    run_packs,
     start_run,
 )
 from oraclepack.run.forecast import CostForecast, CostRange, PlannedStepCost
 from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.run_packs import plan_packs, run_packs
 from oraclepack.run.single_call import (
     CallPreflight,
     SingleQuestion,
@@ -261,7 +260,7 @@ def _run_several(
     if dry_run:
         return packs_plan_reply(plan_packs(paths, settings, arguments))
     sessions = PackSessions(settings, yes=bool(flags["yes"]))
-    outcome = run_packs(paths, settings, arguments, front_ends=sessions.open)
+    outcome = run_packs(paths, settings, arguments, sessions.open)
     return packs_reply(outcome, sessions.unshown_warnings(outcome))
 
 
