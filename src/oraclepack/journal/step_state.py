@@ -51,6 +51,15 @@ class Invocation(msgspec.Struct, frozen=True):
     settled: tuple[j.BudgetSettled, ...] = ()
 
     @property
+    def record(self) -> j.InvocationOutcome | j.InvocationIntent | None:
+        """The latest that is known of it."""
+        return self.outcome or self.intent
+
+    @property
+    def tool(self) -> str:
+        return self.record.tool if self.record else ""
+
+    @property
     def is_open(self) -> bool:
         """It was meant to be made and nothing is known of its end: it may have been paid for."""
         if self.outcome is None or self.outcome.cancelled:

@@ -8,7 +8,7 @@ cache, budget, retries and adoption hold for them without a second engine.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +100,8 @@ class ModelAsker:
         outcomes: list[RunOutcome] = []
         replies: list[str | None] = []
         for number, (pack, outputs) in enumerate(packs, 1):
-            with self._front_end(pack, number, len(packs)) as front_end:
+            made = self._front_ends and self._front_ends(pack, number, len(packs))
+            with made or nullcontext() as front_end:
                 request = self._request(pack, front_end)
                 stop = front_end.stop if front_end is not None else None
                 outcomes.append(run_outcome(request, run_pack(request, stop=stop)))
@@ -119,11 +120,6 @@ class ModelAsker:
             expected = expected_cost(request, selected, planned)
             lines.append(expected.text if expected is not None else "nothing to ask")
         return tuple(lines)
-
-    def _front_end(
-        self, pack: Path, number: int, count: int
-    ) -> AbstractContextManager[RunFrontEnd | None]:
-        return nullcontext() if self._front_ends is None else self._front_ends(pack, number, count)
 
     def _write(self, questions: Sequence[ModelQuestion]) -> tuple[Path, tuple[str, ...]]:
         """Write the pack; its path and those of the replies."""

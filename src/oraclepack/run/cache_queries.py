@@ -103,13 +103,13 @@ def explain_calls(root: Path, step: StepState) -> tuple[CallExplanation, ...]:
     cache = project_cache(root)
     entries = [one.entry for one in cache.entries() if one.foreign is None]
     parts = {entry.key: entry.parts for entry in entries}
-    return tuple(_explained(one, parts, entries) for one in invocations if _tool(one) == ORACLE)
+    return tuple(_explained(one, parts, entries) for one in invocations if one.tool == ORACLE)
 
 
 def _explained(
     invocation: Invocation, parts: dict[str, dict[str, str]], entries: list[CacheEntry]
 ) -> CallExplanation:
-    record = invocation.outcome or invocation.intent
+    record = invocation.record
     assert record is not None
     own = dict(invocation.intent.key_parts) if invocation.intent else {}
     explanation = CallExplanation(
@@ -120,11 +120,6 @@ def _explained(
         how=_how(invocation.outcome),
     )
     return explained(explanation, record.output_path, entries)
-
-
-def _tool(invocation: Invocation) -> str | None:
-    record = invocation.outcome or invocation.intent
-    return record.tool if record else None
 
 
 def _how(outcome: InvocationOutcome | None) -> str:

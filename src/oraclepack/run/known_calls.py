@@ -223,7 +223,7 @@ class _KnownCalls:
         forced = _forced(self._overrides, step_id)
         for state in self._records:
             step = state.step(step_id)
-            made = [call for call in step.last_invocations() if _tool(call) == ORACLE]
+            made = [call for call in step.last_invocations() if call.tool == ORACLE]
             if made and step.status.is_settled:
                 overrides = self._earlier_overrides(state, made[0])
                 if overrides is not None and _is_comparable(_forced(overrides, step_id), forced):
@@ -247,8 +247,7 @@ class _KnownCalls:
 
     def _earlier_overrides(self, state: RunState, call: Invocation) -> Overrides | None:
         """The overrides of the command that made a call; None where they are refused now."""
-        event = call.outcome or call.intent
-        seq = event.seq if event else 0
+        seq = call.record.seq if call.record else 0
         begun = [one.started for one in state.sessions if one.started.seq < seq]
         recorded = begun[-1].settings if begun else {}
         chosen = (cs.ENGINE, cs.ORACLE_FLAG, cs.OVERRIDE, cs.CHATGPT_URL)
@@ -264,7 +263,7 @@ class _KnownCalls:
 
     def _known(self, step_id: str, call: Invocation, forced: OracleQuestion) -> RehearsedCall:
         intent, outcome = call.intent, call.outcome
-        said = outcome or intent
+        said = call.record
         size = intent.question if intent else None
         key = said.key if said else None
         # A call that was not asked has no intent: what made its key is where its answer came from.
@@ -347,11 +346,6 @@ def _is_comparable(earlier: OracleQuestion, forced: OracleQuestion) -> bool:
         return False
     same = {"engine": None, "model": None, "output": None}
     return replace(earlier, **same) == replace(forced, **same)
-
-
-def _tool(call: Invocation) -> str:
-    said = call.outcome or call.intent
-    return said.tool if said else ""
 
 
 def _values(call: ToolCall, flag: str) -> list[str]:

@@ -62,7 +62,11 @@ def forecast(
     request = request_for(read_pack(Path(pack)), settings, arguments)
     selected, planned = preview_run(request)
     steps = tuple(step.step_id for step in planned.to_run)
-    state = _rehearsed(request, settings, steps, stop) if steps else _not_rehearsed(request.root)
+    state = EMPTY
+    if steps:
+        state = _rehearsed(request, settings, steps, stop)
+    else:
+        end_killed(request.root)  # what a killed rehearsal left
     answers = KnownAnswers(request.root, selected.run.path, settings)
     calls = tuple(_calls(answers, selected, state, steps))
     history = answer_history(request.root, existing_store())
@@ -109,12 +113,6 @@ def forecast(
     return cost_forecast, (*filter(None, [above, answers.notice]), *planned.warnings, *refused)
 
 
-def _not_rehearsed(root: Path) -> RunState:
-    """Nothing is to be rehearsed; only what a killed rehearsal left is removed."""
-    end_killed(root)
-    return EMPTY
-
-
 def _rehearsed(
     request: RunRequest, settings: Settings, steps: Sequence[str], stop: Stop | None
 ) -> RunState:
@@ -141,7 +139,7 @@ def _calls(
     for step_id in steps:
         for call in sorted(state.step(step_id).invocations, key=lambda one: one.call):
             intent, outcome = call.intent, call.outcome
-            record = outcome or intent
+            record = call.record
             if record is None or record.tool != ORACLE:
                 continue
             size = intent.question if intent else None

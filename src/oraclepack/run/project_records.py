@@ -17,7 +17,6 @@ from oraclepack.run.watch_run import (
     watch_events,
 )
 from oraclepack.shell.logs import LogWindow
-from oraclepack.system.clock import SystemClock
 from oraclepack.view.past_runs import LATEST, RunDetails, RunList, list_runs, named_run, show_run
 from oraclepack.view.run_status import RunStatus, run_status
 
@@ -94,8 +93,7 @@ class ProjectRuns:
         self, *, older_than: float | None = None, keep: int | None = None, dry_run: bool = False
     ) -> RunsPruneReport:
         """Remove finished runs that hold nothing unique; `older_than` is in seconds."""
-        clock = SystemClock()
-        return prune_runs(self._root, clock, older_than=older_than, keep=keep, dry_run=dry_run)
+        return prune_runs(self._root, older_than=older_than, keep=keep, dry_run=dry_run)
 
     def rebuild(self, name: str | None = None) -> RebuildReport:
         """Compute the files of runs from their journals once more."""

@@ -22,7 +22,7 @@ from oraclepack.journal.step_state import StepState
 from oraclepack.run.quarantine import find as find_quarantined
 from oraclepack.system import disk, files, locks, trust_key
 from oraclepack.system.backlog_notes import read_person_notes
-from oraclepack.system.clock import Clock, rfc3339
+from oraclepack.system.clock import Clock, SystemClock, rfc3339
 from oraclepack.system.digests import keyed_digest, same_digest, sha256_bytes
 from oraclepack.system.ownership import foreign_folder, tracked
 from oraclepack.system.path_jail import REHEARSALS, RUNS
@@ -39,7 +39,8 @@ def strange_names(run: RunDir) -> tuple[str, ...]:
 
 
 def size_of(directory: Path) -> int:
-    return sum(path.lstat().st_size for path in _files_below(directory))
+    places = (Path(at, name) for at, _, names in os.walk(directory) for name in names)
+    return sum(path.lstat().st_size for path in places)
 
 
 def remove_run(run: RunDir) -> None:
@@ -96,11 +97,6 @@ def _remove_tree(directory: Path) -> None:
         disk.sync_directory(directory.parent)
     except OSError as trouble:
         raise files.cannot("remove", at, trouble) from trouble
-
-
-def _files_below(directory: Path) -> Iterator[Path]:
-    for parent, _, names in os.walk(directory):
-        yield from (Path(parent, name) for name in names)
 
 
 FINISHED = "ok"
@@ -246,12 +242,12 @@ _COPIES = ("outputs", "answers", BLOBS, *_REPLACED)
 
 
 def prune_runs(
-    root: Path, clock: Clock, *, older_than: float | None, keep: int | None, dry_run: bool
+    root: Path, *, older_than: float | None = None, keep: int | None = None, dry_run: bool = False
 ) -> RunsPruneReport:
     """Remove the runs that may be removed, or only list them."""
     if not dry_run:
         finish_removals(root)
-    before = None
+    clock, before = SystemClock(), None
     if older_than is not None:
         before = rfc3339(clock.now() - timedelta(seconds=older_than))
     return _Pruning(root, clock, dry_run=dry_run).prune(before, keep)

@@ -144,7 +144,9 @@ def run_packs(
             try:
                 outcome = run_outcome(request, run_pack(request, stop=front_end.stop))
             except OraclePackError as error:
-                ran.append(_refused(pack, error))
+                why = PackError(code=error.code, message=error.message, hint=error.hint)
+                code = int(exit_code_of(error))
+                ran.append(PackRun(path=pack.as_posix(), exit_code=code, error=why))
             else:
                 outcomes.append(outcome)
                 code = int(outcome.exit_code)
@@ -186,14 +188,6 @@ def _request(
     ask = front_end.ask if front_end is not None else None
     request = read_request(pack, settings, own, front_end, ask)
     return msgspec.structs.replace(request, ledger=ledger)
-
-
-def _refused(pack: Path, error: OraclePackError) -> PackRun:
-    return PackRun(
-        path=pack.as_posix(),
-        exit_code=int(exit_code_of(error)),
-        error=PackError(code=error.code, message=error.message, hint=error.hint),
-    )
 
 
 def _report(ran: Sequence[PackRun]) -> RunPacksReport:

@@ -353,7 +353,7 @@ def _step(step: PlannedStep, state: RunState) -> StepReport:
 
 def _call(call: Invocation) -> CallReport:
     outcome, cost = call.outcome, cost_of(call)
-    record = outcome or call.intent
+    record = call.record
     error = outcome.error if outcome else None
     cache = outcome.cache if outcome else Cache.OFF
     return shaped(
@@ -361,7 +361,6 @@ def _call(call: Invocation) -> CallReport:
         call,
         cost,
         record,
-        tool=record.tool if record else "",
         status="open" if outcome is None else "ok" if outcome.ok else "failed",
         cache=None if cache is Cache.OFF else str(cache),
         tries=outcome.attempts if outcome else 0,

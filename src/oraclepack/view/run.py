@@ -150,7 +150,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def _asked(self, what: str) -> tuple[str, ...]:
         calls = (call for step in self.state.steps.values() for call in step.invocations)
-        names = {getattr(call.outcome or call.intent, what, None) for call in calls}
+        names = {getattr(call.record, what, None) for call in calls}
         return tuple(sorted(name for name in names if name))
 
     @cached_property

@@ -61,7 +61,7 @@ def ready(
     plan: Plan, progress: Progress, limit: MaxParallel, policy: OnFailure = OnFailure.STOP
 ) -> tuple[StepId, ...]:
     """The steps to start now, in the order of their ids; none means wait, or the end."""
-    if _is_stopped(progress, policy):
+    if progress.failed and policy is OnFailure.STOP:
         return ()
     # Asked between any two steps, so only the open ones are looked at, and each once.
     planned = plan.to_run
@@ -82,10 +82,6 @@ def ready(
             running += 1
             starting.append(step.step_id)
     return tuple(starting)
-
-
-def _is_stopped(progress: Progress, policy: OnFailure) -> bool:
-    return bool(progress.failed) and policy is OnFailure.STOP
 
 
 def _blocked(

@@ -1,6 +1,6 @@
 """What the disk and the machine look like, for the planner."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from oraclepack.journal.run_dir import RunDir
@@ -42,7 +42,9 @@ def take_snapshot(request: RunRequest, run: RunDir, state: RunState) -> DiskSnap
         checked=_checked(request, run, state, declared),
         answered=answered,
         lacks_space="" if ORACLE in answered else lacks_space(environment()),
-        missing_files=_missing(root, literal_attachments(pack))
+        missing_files=frozenset(
+            path for path in literal_attachments(pack) if not _exists(root / path)
+        )
         if request.settings[rs.VALIDATE] and not request.is_rehearsal
         else frozenset(),
     )
@@ -52,10 +54,6 @@ def _not_needed(request: RunRequest) -> frozenset[str]:
     """Tools that need not be on PATH: the user named oracle, or nothing is asked through it."""
     is_direct = request.settings[cs.ENGINE] in {cs.DIRECT, cs.BATCH}
     return frozenset({ORACLE} if request.oracle_bin or is_direct else ())
-
-
-def _missing(root: Path, paths: Iterable[str]) -> frozenset[str]:
-    return frozenset(path for path in paths if not _exists(root / path))
 
 
 def _exists(path: Path) -> bool:
@@ -90,14 +88,9 @@ def missing_tools(pack: Pack) -> frozenset[str]:
         for call in step.calls:
             name = "npx" if "npx" in call.wrappers else call.spelled.strip("'\"")
             spelled.setdefault(call.tool, set()).add(name)
-    return frozenset(
-        tool for tool, names in spelled.items() if not any(map(_is_there, names | _others(tool)))
-    )
-
-
-def _others(tool: str) -> set[str]:
-    """Only one spelling of Task Master is ever installed; either will do."""
-    return {word for word, known in SPELLINGS.items() if known == tool and tool == "task-master"}
+    if "task-master" in spelled:  # only one spelling of it is ever installed
+        spelled["task-master"] |= {word for word, one in SPELLINGS.items() if one == "task-master"}
+    return frozenset(tool for tool, names in spelled.items() if not any(map(_is_there, names)))
 
 
 def _is_there(name: str) -> bool:

@@ -135,7 +135,7 @@ def _costs(view: RunView, attribute: str) -> dict[str, CostTotal]:
     groups: dict[str, list[Invocation]] = {}
     for step in view.state.steps.values():
         for call in step.invocations:
-            record = call.outcome or call.intent
+            record = call.record
             name = getattr(record, attribute) if record is not None else None
             groups.setdefault(name or "unknown", []).append(call)
     costs = {name: total_cost(groups[name]) for name in sorted(groups)}
