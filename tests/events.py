@@ -21,6 +21,7 @@ from oraclepack.journal.statuses import (
     Status,
     Wait,
 )
+from oraclepack.journal.timeline import CallTimeline
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.trust_key import make_key
@@ -234,3 +235,13 @@ any_event: st.SearchStrategy[j.Event] = st.one_of(
     _some(j.RunFinished, ok=st.booleans()),
 )
 """Any event, in any order: a fold must be total over all of it."""
+
+
+def totals_by_reason(timelines: Iterable[CallTimeline]) -> dict[str, int]:
+    """Milliseconds that calls spent: each kind, and each wait by its reason."""
+    sums: dict[str, int] = {}
+    for timeline in timelines:
+        for segment in timeline.segments:
+            name = segment.reason or segment.kind.value
+            sums[name] = sums.get(name, 0) + segment.milliseconds()
+    return dict(sorted(sums.items()))

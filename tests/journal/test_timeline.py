@@ -12,9 +12,8 @@ from oraclepack.journal.timeline import (
     CallTimeline,
     SegmentKind,
     call_timelines,
-    totals_by_reason,
 )
-from tests.events import created, session
+from tests.events import created, session, totals_by_reason
 
 
 class Place(TypedDict):

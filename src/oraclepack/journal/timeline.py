@@ -4,7 +4,7 @@ The segments of a call follow each other without a hole, from its arrival to its
 event explains is a segment of its own, `gap`, so that a test can demand that there is none.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 
@@ -82,11 +82,6 @@ class CallTimeline(msgspec.Struct, frozen=True, kw_only=True):
 
     def milliseconds(self, now: str | None = None) -> int:
         return milliseconds_between(self.start, self.end or now or self.start)
-
-    def spent_ms(self, kind: SegmentKind, reason: str = "") -> int:
-        """How long it did one thing, or waited for one reason."""
-        chosen = (one for one in self.segments if one.kind is kind)
-        return sum(one.milliseconds() for one in chosen if not reason or one.reason == reason)
 
 
 _Step = (
@@ -219,16 +214,6 @@ def call_timelines(events: Iterable[AnyEvent]) -> tuple[CallTimeline, ...]:
             last = event.at or last
     found = [*closed.values(), *(call.timeline() for call in under_way.values())]
     return tuple(sorted(found, key=lambda one: (one.start, one.place)))
-
-
-def totals_by_reason(timelines: Iterable[CallTimeline]) -> Mapping[str, int]:
-    """Milliseconds that calls spent: each kind, and each wait by its reason."""
-    sums: dict[str, int] = {}
-    for timeline in timelines:
-        for segment in timeline.segments:
-            name = segment.reason or segment.kind.value
-            sums[name] = sums.get(name, 0) + segment.milliseconds()
-    return dict(sorted(sums.items()))
 
 
 def milliseconds_between(start: str, end: str) -> int:

@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from datetime import datetime
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
@@ -17,6 +16,7 @@ from oraclepack.journal.line_format import AnyEvent
 from oraclepack.journal.run_dir import RunDir, is_rehearsal
 from oraclepack.journal.run_state import EMPTY, RunState, SessionState
 from oraclepack.journal.statuses import PASSING, RollbackStatus
+from oraclepack.journal.timeline import milliseconds_between
 from oraclepack.pack.model import Pack
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.system import locks
@@ -210,13 +210,13 @@ def worked_ms(state: RunState) -> int:
         began, ended = session.started.at, session.finished
         if ended is not None:
             took = ended.duration_ms
-            total += _between(began, ended.at) if took is None else took
+            total += milliseconds_between(began, ended.at) if took is None else took
         elif later is None:
-            total += _between(began, state.last_at or began)
+            total += milliseconds_between(began, state.last_at or began)
         else:
             times = _event_times(state) if times is None else times
             before = bisect_left(times, later.started.at)
-            total += _between(began, times[before - 1] if before else began)
+            total += milliseconds_between(began, times[before - 1] if before else began)
     return total
 
 
@@ -228,15 +228,6 @@ def _event_times(state: RunState) -> list[str]:
         at for step in state.steps.values() for at in (step.started_at, step.finished_at) if at
     ]
     return sorted(times)
-
-
-def _between(began: str, ended: str) -> int:
-    try:
-        span = datetime.fromisoformat(ended) - datetime.fromisoformat(began)
-    except ValueError:
-        return 0
-    # The clock of a machine may have been set back in between.
-    return max(0, round(span.total_seconds() * 1000))
 
 
 def _session(session: SessionState) -> SessionEntry:

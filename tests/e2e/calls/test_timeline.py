@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from oraclepack.journal.timeline import SegmentKind, call_timelines, totals_by_reason
+from oraclepack.journal.timeline import SegmentKind, call_timelines
 from tests.e2e.calls.office import ask, events, step
 from tests.e2e.run.project import Zygote, a_project
+from tests.events import totals_by_reason
 
 LONGEST_GAP_MS = 50
 
