@@ -11,9 +11,9 @@ from typing import Protocol
 import msgspec
 
 from oraclepack.calls.caller import Caller, Spool, is_same, make_spool
-from oraclepack.calls.tool_process import Launch, ProcessEnd, RealTool, Toolbox, run_process
+from oraclepack.calls.tool_process import RealTool, Toolbox, ToolProcess
 from oraclepack.engines.engine import ToolEnd, ToolRun
-from oraclepack.errors import SIGNALLED, ExitCode
+from oraclepack.errors import ExitCode
 from oraclepack.shell.anonymous_files import file_on_disk
 from oraclepack.shell.attempt import Grace, ProcessIdentity, StopLevel
 from oraclepack.shell.stop import Stop
@@ -76,30 +76,22 @@ class ShimCall:
             tool = self._context.tools.find(self._program, path)
         if tool is None:
             return ToolEnd(_NOT_FOUND, trouble=f"{self._program} is not on PATH")
-        prefix = () if order.program else self._prefix
+        argv = (tool.program, *(() if order.program else self._prefix), *order.argv)
+        attempt = self._attempt
         with ExitStack() as stack:
-            out, err = self._spools(order, stack)
-            launch = Launch(
-                argv=(tool.program, *prefix, *order.argv),
-                cwd=order.cwd,
-                env={**order.env, "PATH": tool.path},
-                umask=self._umask,
-                stdin=self._stdin_for(stack),
-                stdout=out,
-                stderr=err,
-                timeout=order.timeout,
-                outlives_caller=order.outlives_caller,
-                is_cut_off=lambda: self._attempt.ends_calls,
-                finishes=order.is_paid,
-                on_output=order.on_output,
+            process = ToolProcess(
+                order,
+                self._caller,
+                attempt.stop,
+                self._context.grace,
+                self._spools(order, stack),
+                lambda: attempt.ends_calls,
             )
+            env, stdin = {**order.env, "PATH": tool.path}, self._stdin_for(stack)
             try:
-                ended = run_process(
-                    launch, self._caller, self._stop, self._context.grace, on_started
-                )
+                return process.run(argv, env, self._umask, stdin, on_started)
             except OSError as trouble:
                 return ToolEnd(_NOT_STARTED, trouble=_reason(tool.program, order.cwd, trouble))
-            return _tool_end(ended, launch, order.keep)
 
     def write_stdout(self, text: str) -> None:
         """Write to the step's stdout."""
@@ -165,19 +157,6 @@ class ShimCall:
         if self._stdin is None:
             return self._caller.stdin
         return file_on_disk(self._context.spools, stack, self._stdin).fd
-
-
-def _tool_end(ended: ProcessEnd, launch: Launch, keep: int) -> ToolEnd:
-    out, out_cut = launch.stdout.tail(keep)
-    err, err_cut = ("", False) if launch.stderr is launch.stdout else launch.stderr.tail(keep)
-    return ToolEnd(
-        exit_code=ended.code if ended.code >= 0 else SIGNALLED - ended.code,
-        out=out,
-        err=err,
-        cut=out_cut or err_cut,
-        timed_out=ended.timed_out,
-        stopped=ended.stopped,
-    )
 
 
 def _reason(program: str, cwd: str, trouble: OSError) -> str:

@@ -17,7 +17,8 @@ import msgspec
 from oraclepack.calls import shim
 from oraclepack.calls.caller import Caller, Spool
 from oraclepack.calls.shim_dir import ShimDir, find_beyond, without
-from oraclepack.errors import ExitCode
+from oraclepack.engines.engine import ToolEnd, ToolRun
+from oraclepack.errors import SIGNALLED, ExitCode
 from oraclepack.shell import orphans, processes
 from oraclepack.shell.attempt import Grace, ProcessIdentity, StopLevel
 from oraclepack.shell.bash import exit_fd
@@ -114,178 +115,167 @@ _FASTEST, _SLOWEST = 0.01, 0.2
 """Seconds between two checks for output; they grow while the tool prints nothing."""
 
 
-class Launch(msgspec.Struct, frozen=True):
-    """What the kernel needs to start a tool."""
-
-    argv: tuple[str, ...]
-    cwd: str
-    env: Mapping[str, str]
-    umask: int
-    stdin: int
-    stdout: Spool
-    stderr: Spool
-    timeout: float | None = None
-    outlives_caller: bool = False
-    """The caller's death does not end it, nor a signal to the caller, unless that is ours."""
-    is_cut_off: Callable[[], bool] = lambda: False
-    """Whether oraclepack itself ends the attempt."""
-    finishes: bool = False
-    """A polite stop does not end it."""
-    on_output: Callable[[str], bool] | None = None
-    """Gets the beginning of stdout whenever that has grown, until it returns False."""
-
-    @property
-    def spools(self) -> frozenset[Spool]:
-        return frozenset((self.stdout, self.stderr))
-
-
-class ProcessEnd(msgspec.Struct):
-    """How it came to an end."""
-
-    code: int = 0
-    """As subprocess reports it: negative for a signal."""
-    timed_out: bool = False
-    stopped: bool = False
-
-
-def run_process(
-    launch: Launch,
-    caller: Caller,
-    stop: Stop,
-    grace: Grace,
-    on_started: Callable[[ProcessIdentity], None],
-) -> ProcessEnd:
-    """Start a tool, pass on what it says, and stay with it to its end. Raises OSError.
+class ToolProcess:
+    """One run of a real tool, whose output is passed on and which is watched to its end.
 
     It has a session of its own and is our child, not the step's: if the step, its shell or we
     are killed, a paid call goes on and can be adopted. A signal that reaches its caller, a stop of
     the run or its own time limit end it, and the caller's death. A paid one outlives its caller,
     whether that is killed or sent a signal by the step (`timeout 60 oracle`), and is ended by an
     immediate stop, its time limit and the end of an attempt that oraclepack itself cuts off.
-
-    It does nothing before `on_started` has returned: a kill before that has cost nothing.
     """
-    with ExitStack() as stack:
-        gate = stack.enter_context(Gate())
-        with orphans.starting():
-            process = subprocess.Popen(
-                gate.argv,
-                stdin=launch.stdin,
-                stdout=launch.stdout.fd,
-                stderr=launch.stderr.fd,
-                cwd=launch.cwd,
-                umask=launch.umask,
-                start_new_session=True,
-                pass_fds=(gate.fd,),
+
+    def __init__(
+        self,
+        order: ToolRun,
+        caller: Caller,
+        stop: Stop,
+        grace: Grace,
+        streams: tuple[Spool, Spool],
+        is_cut_off: Callable[[], bool],
+    ) -> None:
+        """`streams` are its stdout and stderr, perhaps one; `is_cut_off`: we end the attempt."""
+        self._order = order
+        self._caller = caller
+        self._stop = stop
+        self._grace = grace
+        self._out, self._err = streams
+        self._spools = frozenset(streams)
+        self._is_cut_off = is_cut_off
+        self._on_output = order.on_output
+        self._head = 0
+        self._timed_out = self._stopped = False
+
+    def run(
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        umask: int,
+        stdin: int,
+        on_started: Callable[[ProcessIdentity], None],
+    ) -> ToolEnd:
+        """Start it and stay with it. Raises OSError.
+
+        It does nothing before `on_started` has returned: a kill before that has cost nothing.
+        """
+        with ExitStack() as stack:
+            gate = stack.enter_context(Gate())
+            with orphans.starting():
+                process = subprocess.Popen(
+                    gate.argv,
+                    stdin=stdin,
+                    stdout=self._out.fd,
+                    stderr=self._err.fd,
+                    cwd=self._order.cwd,
+                    umask=umask,
+                    start_new_session=True,
+                    pass_fds=(gate.fd,),
+                )
+                orphans.await_child(process.pid)
+            stack.callback(orphans.forget_child, process.pid)
+            started = ProcessIdentity(
+                pid=process.pid,
+                pgid=process.pid,
+                start_time=processes.start_time(process.pid),
+                machine=this_machine(),
             )
-            orphans.await_child(process.pid)
-        stack.callback(orphans.forget_child, process.pid)
-        started = ProcessIdentity(
-            pid=process.pid,
-            pgid=process.pid,
-            start_time=processes.start_time(process.pid),
-            machine=this_machine(),
+            stack.callback(_abandon, process, started)
+            # Before the tool begins: afterwards nothing may fail that would end it.
+            exited = exit_fd(process, stack)
+            on_started(started)
+            if self._stop.level is not StopLevel.NONE:
+                return ToolEnd(int(ExitCode.INTERRUPTED), stopped=True)
+            gate.open(argv, env)
+            self._watch(process.pid, exited)
+            # What it left in its own session; a worker that detached itself is not there.
+            if orphans.may_have_orphans(started):
+                hurry = self._is_urgent
+                orphans.linger(started, self._grace, None, lambda: hurry)
+                patience = orphans.OrphanTimeouts(self._grace.orphan, lambda: hurry)
+                orphans.end_leftovers(started, patience)
+            self._drain()
+            code = process.wait(KILL_PATIENCE)
+        out, out_cut = self._out.tail(self._order.keep)
+        err, err_cut = ("", False) if self._err is self._out else self._err.tail(self._order.keep)
+        return ToolEnd(
+            exit_code=code if code >= 0 else SIGNALLED - code,
+            out=out,
+            err=err,
+            cut=out_cut or err_cut,
+            timed_out=self._timed_out,
+            stopped=self._stopped,
         )
-        stack.callback(_abandon, process, started)
-        # Before the tool begins: afterwards nothing may fail that would end it.
-        exited = exit_fd(process, stack)
-        on_started(started)
-        if stop.level is not StopLevel.NONE:
-            return ProcessEnd(int(ExitCode.INTERRUPTED), stopped=True)
-        gate.open(launch.argv, launch.env)
-        ended = _watch(process.pid, exited, launch, caller, stop, grace)
-        _end_leftovers(started, stop, grace)
-        _drain(launch.spools, caller, stop)
-        ended.code = process.wait(KILL_PATIENCE)
-    return ended
 
+    def _watch(self, group: int, exited: int) -> None:
+        """Forward the tool's output until it has ended; end it when its time is up."""
+        order, caller, stop = self._order, self._caller, self._stop
+        ending, pace = Termination(group, self._grace), _FASTEST
+        ends_at = StopLevel.AT_ONCE if order.is_paid else StopLevel.POLITE
+        deadline = None if order.timeout is None else time.monotonic() + order.timeout
+        while True:
+            self._read_head()
+            pace = _FASTEST if self._pump() else min(pace * 2, _SLOWEST)
+            polite, urgent = stop.lasting_fds
+            signal_fd = urgent if order.is_paid else polite
+            waiting = {exited, *caller.fds, *(() if stop.level >= ends_at else (signal_fd,))}
+            if exited in self._wait(waiting, _rest(pace, deadline, ending.due)):
+                self._read_head()
+                return
+            for number in caller.read_signals():
+                if order.outlives_caller and not self._is_cut_off():
+                    caller.let_go(number)
+                    continue
+                self._stopped = True
+                if ending.due is None:
+                    signal_group(group, number)
+            abandoned = caller.is_gone and not (order.outlives_caller and not self._stopped)
+            if abandoned or stop.level >= ends_at:
+                self._stopped = True
+                ending.begin()
+            elif deadline is not None and time.monotonic() >= deadline:
+                self._timed_out = True
+                ending.begin()
+            ending.go_on(hurry=self._is_urgent)
 
-def _watch(
-    group: int, exited: int, launch: Launch, caller: Caller, stop: Stop, grace: Grace
-) -> ProcessEnd:
-    """Forward the tool's output until it has ended; end it when its time is up."""
-    ended, ending, pace = ProcessEnd(), Termination(group, grace), _FASTEST
-    ends_at = StopLevel.AT_ONCE if launch.finishes else StopLevel.POLITE
-    deadline = None if launch.timeout is None else time.monotonic() + launch.timeout
-    head = _HeadReader(launch)
-    while True:
-        head.read()
-        pace = _FASTEST if _pump(launch.spools) else min(pace * 2, _SLOWEST)
-        polite, urgent = stop.lasting_fds
-        signal_fd = urgent if launch.finishes else polite
-        waiting = {exited, *caller.fds, *(() if stop.level >= ends_at else (signal_fd,))}
-        if exited in _wait(waiting, launch.spools, _rest(pace, deadline, ending.due)):
-            head.read()
-            return ended
-        for number in caller.read_signals():
-            if launch.outlives_caller and not launch.is_cut_off():
-                caller.let_go(number)
-                continue
-            ended.stopped = True
-            if ending.due is None:
-                signal_group(group, number)
-        abandoned = caller.is_gone and not (launch.outlives_caller and not ended.stopped)
-        if abandoned or stop.level >= ends_at:
-            ended.stopped = True
-            ending.begin()
-        elif deadline is not None and time.monotonic() >= deadline:
-            ended.timed_out = True
-            ending.begin()
-        ending.go_on(hurry=stop.level is StopLevel.AT_ONCE)
+    @property
+    def _is_urgent(self) -> bool:
+        return self._stop.level is StopLevel.AT_ONCE
 
-
-class _HeadReader:
-    """Hands the beginning of a tool's stdout to who is interested in it."""
-
-    def __init__(self, launch: Launch) -> None:
-        self._spool, self._on_output = launch.stdout, launch.on_output
-        self._size = 0
-
-    def read(self) -> None:
-        size = min(self._spool.size, HEAD_BYTES)
-        if self._on_output is not None and size > self._size:
-            self._size = size
-            if not self._on_output(self._spool.head(size)):
+    def _read_head(self) -> None:
+        """Hand the beginning of its stdout to who is interested in it."""
+        size = min(self._out.size, HEAD_BYTES)
+        if self._on_output is not None and size > self._head:
+            self._head = size
+            if not self._on_output(self._out.head(size)):
                 self._on_output = None
 
+    def _drain(self) -> None:
+        """Forward the remaining output while the step still reads it."""
+        while True:
+            self._pump()
+            over = self._caller.is_gone or self._is_urgent
+            if over or all(spool.waiting_for is None for spool in self._spools):
+                return
+            self._wait({*self._caller.fds, self._stop.lasting_fds[1]}, _SLOWEST)
+            self._caller.read_signals()
 
-def _drain(spools: frozenset[Spool], caller: Caller, stop: Stop) -> None:
-    """Forward the remaining output while the step still reads it."""
-    while True:
-        _pump(spools)
-        over = caller.is_gone or stop.level is StopLevel.AT_ONCE
-        if over or all(spool.waiting_for is None for spool in spools):
-            return
-        _wait({*caller.fds, stop.lasting_fds[1]}, spools, _SLOWEST)
-        caller.read_signals()
+    def _pump(self) -> bool:
+        return any([spool.pump() for spool in self._spools])  # noqa: C419  all, not up to the first
 
-
-def _pump(spools: frozenset[Spool]) -> bool:
-    return any([spool.pump() for spool in spools])  # noqa: C419  all of them, not up to the first
-
-
-def _wait(readable: Iterable[int], spools: frozenset[Spool], seconds: float) -> set[int]:
-    poll = select.poll()
-    for descriptor in readable:
-        poll.register(descriptor, select.POLLIN)
-    for spool in spools:
-        if (target := spool.waiting_for) is not None:
-            poll.register(target, select.POLLOUT)
-    return {descriptor for descriptor, _ in poll.poll(int(seconds * 1000) + 1)}
+    def _wait(self, readable: Iterable[int], seconds: float) -> set[int]:
+        poll = select.poll()
+        for descriptor in readable:
+            poll.register(descriptor, select.POLLIN)
+        for spool in self._spools:
+            if (target := spool.waiting_for) is not None:
+                poll.register(target, select.POLLOUT)
+        return {descriptor for descriptor, _ in poll.poll(int(seconds * 1000) + 1)}
 
 
 def _rest(pace: float, *moments: float | None) -> float:
     """Until the next thing to do."""
     now = time.monotonic()
     return max(0.0, min([pace, *(one - now for one in moments if one is not None)]))
-
-
-def _end_leftovers(started: ProcessIdentity, stop: Stop, grace: Grace) -> None:
-    """End what the tool left in its own session; a worker that detached itself is not there."""
-    if orphans.may_have_orphans(started):
-        hurry = stop.level is StopLevel.AT_ONCE
-        orphans.linger(started, grace, None, lambda: hurry)
-        orphans.end_leftovers(started, orphans.OrphanTimeouts(grace.orphan, lambda: hurry))
 
 
 def _abandon(process: subprocess.Popen[bytes], started: ProcessIdentity) -> None:
