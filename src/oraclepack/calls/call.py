@@ -38,7 +38,7 @@ from oraclepack.pack.model import Step
 from oraclepack.settings.call_settings import REHEARSAL
 from oraclepack.shell import processes
 from oraclepack.shell.attempt import ProcessIdentity
-from oraclepack.store.claims import Claim, Unclaimed
+from oraclepack.store.claims import Claim
 from oraclepack.system.digests import sha256_bytes
 from oraclepack.system.environment import process_id
 from oraclepack.system.machine import this_machine
@@ -110,7 +110,7 @@ class Call:
         """When its files were read, by the steady clock."""
 
         # What was learned on the way.
-        self.claim: Claim = Unclaimed()
+        self.claim: Claim = Claim()
         self.retry: OutputRetry | None = None
         """How often its contract was missed, also in an interrupted call that it continues."""
         self.force = False

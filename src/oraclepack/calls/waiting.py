@@ -8,7 +8,7 @@ from oraclepack.calls.context import CallContext, Place
 from oraclepack.errors import OraclePackError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import Wait
-from oraclepack.store.claims import Claim, Unclaimed
+from oraclepack.store.claims import Claim
 from oraclepack.store.database import StoreError
 from oraclepack.store.limits import Slot, limit_for, slot_reason
 from oraclepack.system.digests import sha256_bytes
@@ -84,7 +84,7 @@ def _unkeyed_name(context: CallContext, place: Place, machine: Machine | None = 
 @contextmanager
 def unkeyed_claim(call: Call) -> Iterator[Claim]:
     """The claim of a call of another tool, which costs money too. Raises StoreError."""
-    claim: Claim | None = Unclaimed()
+    claim: Claim | None = Claim()
     claims = call.context.store.claims
     if claims.spans_machines:
         claim = claims.acquire(_unkeyed_name(call.context, call.place), lambda _: False)

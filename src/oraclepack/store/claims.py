@@ -9,7 +9,7 @@ that was taken for dead can neither spend nor settle.
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import LiteralString, Protocol
+from typing import LiteralString
 
 import msgspec
 
@@ -26,16 +26,16 @@ class ClaimLostError(StoreError):
     code = "CLAIM_LOST"
 
 
-class Claim(Protocol):
-    """The right to ask one question. One that is no longer ours is neither settled nor released."""
+class Claim:
+    """The right to ask one question; this one is of a question without a key, which needs none.
 
-    @property
-    def open_call(self) -> InvocationIntent | None:
-        """The call of an earlier holder that has no known end."""
+    One that is no longer ours is neither settled nor released.
+    """
 
-    @property
-    def is_unsigned(self) -> bool:
-        """A file of 0.1 or 0.2 names calls that are not signed with the user's key."""
+    open_call: InvocationIntent | None = None
+    """The call of an earlier holder that has no known end."""
+    is_unsigned = False
+    """A file of 0.1 or 0.2 names calls that are not signed with the user's key."""
 
     def note(self, intent: InvocationIntent) -> None:
         """Allow a call whose process waits for it to be paid for. Raises StoreError.
@@ -56,29 +56,7 @@ class Claim(Protocol):
         """Let the next one ask; what is not settled stays written down."""
 
 
-class Unclaimed:
-    """The `Claim` of a question without a key, which needs none."""
-
-    open_call: InvocationIntent | None = None
-    is_unsigned = False
-
-    def note(self, intent: InvocationIntent) -> None:
-        """Nothing to do: the journal of the run has it."""
-
-    def identify(self, intent: InvocationIntent) -> None:
-        """Nothing to do: the journal of the run has it."""
-
-    def withdraw(self) -> None:
-        """Nothing to do."""
-
-    def settle(self) -> None:
-        """Nothing to do."""
-
-    def release(self) -> None:
-        """Nothing to do."""
-
-
-class StoredClaim:
+class StoredClaim(Claim):
     """A `Claim` whose statements all name its token."""
 
     def __init__(self, database: Database, runner: Runner, key: str, row: Row) -> None:
