@@ -14,7 +14,6 @@ from oraclepack.store.spending import (
     BudgetRequest,
     BudgetScope,
     Ceiling,
-    Reservation,
     Shortfall,
     Spending,
     SpentSum,
@@ -148,7 +147,8 @@ def _read(cursor: Cursor, request: BudgetRequest | None = None) -> BudgetLedger:
         values,
     )
     reservations = {
-        name: Reservation(
+        name: BudgetRequest(
+            reservation=name,
             command=runner,
             run=run,
             day=day,

@@ -75,24 +75,11 @@ class BudgetRequest(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
     """`cost`, `tokens`: what of its worst case is not known. It counts as nothing."""
     is_open: bool = False
-    """Its tool is about to start: reserve it as opened."""
-    fleet: str = ""
-    """The fleet whose job makes it."""
-
-
-class Reservation(msgspec.Struct, frozen=True, kw_only=True):
-    """The worst case of a call whose outcome is not known."""
-
-    command: str
-    run: str
-    day: str
-    at: str = ""
-    worst: Spending
-    is_open: bool = False
-    """Its tool may have started: it may be billed."""
+    """Its tool is about to start, or may have: it may be billed."""
     is_cut_off: bool = False
     """Its command has ended; a later command may still learn the outcome."""
     fleet: str = ""
+    """The fleet whose job makes it."""
 
 
 class SpentSum(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +96,8 @@ class BudgetLedger(msgspec.Struct, frozen=True):
     """The ledger: all reservations and sums of the user."""
 
     sums: tuple[SpentSum, ...] = ()
-    reservations: Mapping[str, Reservation] = {}
+    reservations: Mapping[str, BudgetRequest] = {}
+    """By name; each counts at its worst case until its outcome is known."""
 
 
 class Shortfall(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,16 +145,7 @@ def reserve(
         short = _shortfall(ledger, request, scope, ceilings.get(scope, Ceiling()), allows=allows)
         if short is not None:
             return short
-    reservation = Reservation(
-        command=request.command,
-        run=request.run,
-        day=request.day,
-        at=request.at,
-        worst=request.worst,
-        is_open=request.is_open,
-        fleet=request.fleet,
-    )
-    return replace(ledger, reservations={**ledger.reservations, request.reservation: reservation})
+    return replace(ledger, reservations={**ledger.reservations, request.reservation: request})
 
 
 def settle(ledger: BudgetLedger, reservation: str, spent: Spending | None) -> BudgetLedger:
@@ -226,7 +205,7 @@ def fleet_spending(ledger: BudgetLedger, fleet: str) -> tuple[Spending, Spending
     return spent_in(ledger, request, BudgetScope.FLEET)
 
 
-def _concerns(one: SpentSum | Reservation, request: BudgetRequest, scope: BudgetScope) -> bool:
+def _concerns(one: SpentSum | BudgetRequest, request: BudgetRequest, scope: BudgetScope) -> bool:
     match scope:
         case BudgetScope.COMMAND:
             return one.command == request.command
