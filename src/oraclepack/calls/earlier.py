@@ -17,7 +17,7 @@ from oraclepack.engines.engine import Answer, Engine, GivenUp, Over, Pending, Un
 from oraclepack.engines.table import ENGINES
 from oraclepack.errors import StepError
 from oraclepack.journal import events as j
-from oraclepack.journal.statuses import AWAITED, CRASHED, UNDECIDED, UNMET, OutputRetry
+from oraclepack.journal.statuses import CRASHED, UNDECIDED, UNMET, OutputRetry
 from oraclepack.journal.step_state import Invocation
 from oraclepack.settings.call_settings import BATCH
 from oraclepack.system.digests import sha256_bytes
@@ -50,8 +50,8 @@ def adopt(call: Call) -> tuple[Answer, Invocation] | Blocked | None:
                 return answer, earlier
             case GivenUp():
                 return Blocked(STOPPED, STOPPED_EXIT)
-            case Pending(message=message):
-                return Blocked(StepError(code=AWAITED, message=message, transient=True))
+            case Pending(message=message, code=code):
+                return Blocked(StepError(code=code, message=message, transient=True))
             case Unknown(name=name, reason=reason):
                 decided = _decided(call, name, intent.at if intent else "", reason)
                 if isinstance(decided, Blocked):

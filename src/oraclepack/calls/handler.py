@@ -55,6 +55,7 @@ from oraclepack.engines.table import ENGINES
 from oraclepack.errors import ExitCode, OraclePackError, Refusal, StepError
 from oraclepack.journal.statuses import (
     AWAITED,
+    BATCH_PENDING,
     BUDGET,
     DETACHED,
     NO_SPACE,
@@ -82,7 +83,7 @@ _READINGS = 4
 """How often a question is read again whose files change while it waits."""
 _POLL_SECONDS = 0.5
 _WAITS_FOR_MONEY = "waiting: with the calls that are being made it might exceed the budget"
-_OPEN = frozenset({AWAITED, DETACHED, UNDECIDED})
+_OPEN = frozenset({AWAITED, BATCH_PENDING, DETACHED, UNDECIDED})
 """Codes of calls whose answer may still come: the next command looks for it."""
 
 

@@ -292,7 +292,11 @@ def decision_failure(report: RunReport, command: str) -> ReplyError:
     if report.awaited_cause is not None and report.cause is None:
         way_on = f"to go on waiting, without asking again: {command}"
         return ReplyError(
-            "AWAITED", report.awaited_cause, retryable=True, phase="run", suggestion=way_on
+            report.awaited_code,
+            report.awaited_cause,
+            retryable=True,
+            phase="run",
+            suggestion=way_on,
         )
     ways = f"{command} --on-unknown retry asks again, and may pay a second time"
     message = report.cause or ExitCode.DECISION.meaning

@@ -29,7 +29,7 @@ from oraclepack.engines.engine import (
 from oraclepack.engines.responses import ResponseState
 from oraclepack.errors import InputError, Refusal
 from oraclepack.journal.events import BatchNoted
-from oraclepack.journal.statuses import AWAITED, CallIdentity
+from oraclepack.journal.statuses import BATCH_PENDING, CallIdentity
 from oraclepack.journal.step_state import Invocation
 from oraclepack.system import files
 from oraclepack.system.digests import sha256_text
@@ -84,7 +84,9 @@ class BatchEngine(DirectEngine):
         )
         caller.begin(CallIdentity(batch=name))
         exit_code = 0 if caller.is_in_asking_step else 1
-        return Ended(failure=Failure(AWAITED, FailureClass.FINAL, _COLLECTED), exit_code=exit_code)
+        return Ended(
+            failure=Failure(BATCH_PENDING, FailureClass.FINAL, _COLLECTED), exit_code=exit_code
+        )
 
     def find(self, caller: Caller, earlier: Invocation) -> Traces:
         """The answer of a row, where its batch has one."""
@@ -107,14 +109,18 @@ class BatchEngine(DirectEngine):
             if noted.state == BatchState.FAILED:
                 return Over(verdict=Failure("BATCH_FAILED", FailureClass.FINAL, noted.detail))
             named = noted.batch or "whose submission is not confirmed yet"
-            return Pending(f"its batch {named} is not ended; the same command goes on waiting")
+            return Pending(
+                f"its batch {named} is not ended; the same command goes on waiting", BATCH_PENDING
+            )
         return _settled_row(caller, noted, row)
 
 
 def _settled_row(caller: Caller, noted: BatchNoted, row: str) -> Settled:
     data = caller.blob(noted.results or "")
     if data is None:
-        return Pending(f"the results of batch {noted.batch} cannot be read in the run directory")
+        return Pending(
+            f"the results of batch {noted.batch} cannot be read in the run directory", BATCH_PENDING
+        )
     found = [one.response for one in read_results(Dialect(noted.dialect), data) if one.id == row]
     good = [one for one in found if one.state is ResponseState.COMPLETED and one.text.strip()]
     if not good:

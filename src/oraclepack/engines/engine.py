@@ -21,7 +21,7 @@ import msgspec
 from oraclepack.engines.try_folder import TryFolder
 from oraclepack.errors import Refusal
 from oraclepack.journal.events import BatchNoted
-from oraclepack.journal.statuses import CallIdentity, QuestionSize
+from oraclepack.journal.statuses import AWAITED, CallIdentity, QuestionSize
 from oraclepack.journal.step_state import Invocation
 from oraclepack.pack.answer_sections import Section
 from oraclepack.system.path_jail import AllowedPath
@@ -248,6 +248,7 @@ class Pending(msgspec.Struct, frozen=True):
     """Its answer is still to come, and the time to wait for it is over."""
 
     message: str
+    code: str = AWAITED
 
 
 class Unknown(msgspec.Struct, frozen=True):

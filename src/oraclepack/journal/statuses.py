@@ -175,7 +175,7 @@ UNMET = frozenset({"CONTRACT", "OUTPUT_CONTRACT"})
 DETACHED = "DETACHED"
 """The code of a call whose tool ended and left its question to a worker, which goes on."""
 
-AWAITED = "AWAITED"
+AWAITED, BATCH_PENDING = "AWAITED", "BATCH_PENDING"
 """The code of a call whose answer its provider still computes: the next command waits for it."""
 
 

@@ -10,6 +10,7 @@ from oraclepack.errors import StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.statuses import (
     AWAITED,
+    BATCH_PENDING,
     BUDGET,
     DETACHED,
     INTERRUPTED,
@@ -107,9 +108,9 @@ class StepState(msgspec.Struct, frozen=True):
     rolled_back: bool = False
     """It ran, and its outputs were taken back."""
 
-    def _is_pending_for(self, code: str) -> bool:
+    def _is_pending_for(self, *codes: str) -> bool:
         is_pending = self.status is Status.PENDING and not self.rolled_back
-        return is_pending and self.error is not None and self.error.code == code
+        return is_pending and self.error is not None and self.error.code in codes
 
     @property
     def is_interrupted(self) -> bool:
@@ -124,7 +125,7 @@ class StepState(msgspec.Struct, frozen=True):
     @property
     def is_awaited(self) -> bool:
         """A provider still computes an answer that was paid for: it is pending, not failed."""
-        return self._is_pending_for(AWAITED)
+        return self._is_pending_for(AWAITED, BATCH_PENDING)
 
     @property
     def is_undecided(self) -> bool:

@@ -22,6 +22,8 @@ from oraclepack.engines.batches import Batch, BatchState, BatchTrouble, Row, Tar
 from oraclepack.engines.dialects import Dialect
 from oraclepack.journal.blobs import keep_blob
 from oraclepack.journal.events import BatchNoted
+from oraclepack.settings import run_settings as rs
+from oraclepack.shell.attempt import StopLevel
 from oraclepack.system.environment import nonce
 from oraclepack.system.printable import quantity
 from oraclepack.tools.oracle_config import read_dotenv
@@ -33,12 +35,18 @@ MOST_ROWS = 50_000
 MOST_BYTES = 190_000_000
 """What the strictest provider takes in one batch."""
 _SUBMITTING, _SUBMITTED = "submitting", "submitted"
+_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 120.0
+"""Seconds between two requests about the batches that are waited for."""
+_LOOK_FOR_STOP = 0.2
 _LOOK_AGAIN_SECONDS = 5.0
 """A batch that was made a moment ago may be missing in a list."""
 
 
-def submit_batches(run: Run) -> None:
-    """Submit the rows of the open calls that are in no batch yet, one batch for each model."""
+def submit_batches(run: Run) -> bool:
+    """Submit the rows of the open calls that are in no batch yet, one batch for each model.
+
+    With `--wait`, wait for their ends; whether there may be new answers by then.
+    """
     groups: dict[tuple[Dialect, str, str, tuple[str, ...]], list[CollectedRow]] = defaultdict(list)
     known = {row for noted in run.state.batches.values() for row in noted.rows}
     for step in run.state.steps.values():
@@ -62,6 +70,26 @@ def submit_batches(run: Run) -> None:
                 state=_SUBMITTING,
             )
             _submit(run, noted, part)
+    return run.settings[rs.WAIT] and _is_worth_another_round(run)
+
+
+def _is_worth_another_round(run: Run) -> bool:
+    """Wait until every batch has ended; False where the command is to stop, or none has answers."""
+    pause, before = _FIRST_PAUSE, len(_pending(run))
+    while _pending(run):
+        end = run.clock.monotonic_ns() + round(pause * 1e9)
+        while run.clock.monotonic_ns() < end:
+            if run.stop.level is not StopLevel.NONE:
+                return False
+            time.sleep(_LOOK_FOR_STOP)
+        collect_batches(run)
+        pause = min(_LONGEST_PAUSE, 2 * pause)
+    return before > 0
+
+
+def _pending(run: Run) -> list[BatchNoted]:
+    over = {BatchState.ENDED, BatchState.FAILED}
+    return [noted for noted in run.state.batches.values() if noted.state not in over]
 
 
 def _parts(rows: list[CollectedRow]) -> list[list[CollectedRow]]:
@@ -106,9 +134,7 @@ def _submit(run: Run, noted: BatchNoted, rows: list[CollectedRow]) -> None:
 
 def collect_batches(run: Run) -> None:
     """Ask the providers about the batches of the run, and keep the results of those that ended."""
-    for noted in run.state.batches.values():
-        if noted.state in {BatchState.ENDED, BatchState.FAILED}:
-            continue
+    for noted in _pending(run):
         target = _target(run, noted)
         if not target.key:
             message = f"batch {noted.batch or noted.nonce}: set {' or '.join(noted.keys)} to ask"

@@ -253,6 +253,8 @@ def _logs_in_once(run: Run) -> bool:
 def _prepare(run: Run) -> StepError | None:
     """Run the prelude and keep its state for the steps; its failure, if it fails."""
     prelude = run.pack.prelude
+    if run.snapshot is not None:  # another round of steps in this command
+        return None
     if not needs_running(prelude, login_once=_logs_in_once(run)):
         return None
     number = run.state.prelude_attempts + 1

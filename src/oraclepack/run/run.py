@@ -136,8 +136,9 @@ def run_pack(
             from oraclepack.run.execute import execute
 
             execute(run, planned)
-            if request.settings[ENGINE] == BATCH:
-                submit_batches(run)
+            while request.settings[ENGINE] == BATCH and submit_batches(run):
+                planned = plan_run(request, run.dir, run.state)
+                execute(run, planned)
         return run.conclude(planned)
 
 

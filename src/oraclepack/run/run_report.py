@@ -22,7 +22,7 @@ from oraclepack.journal.costs import (
 from oraclepack.journal.events import ForecastRecorded
 from oraclepack.journal.run_dir import log_names, run_ids
 from oraclepack.journal.run_state import RunState
-from oraclepack.journal.statuses import UNMET, WAITS, Cache
+from oraclepack.journal.statuses import AWAITED, UNMET, WAITS, Cache
 from oraclepack.journal.step_state import Invocation
 from oraclepack.pack.model import PRELUDE, Pack
 from oraclepack.run.forecast import ExpectedCalls
@@ -223,6 +223,12 @@ class RunReport(RunReply, frozen=True, kw_only=True):
     def awaited_cause(self) -> str | None:
         """The first call whose answer its provider still computes."""
         return self._first_of(self.awaited_steps)
+
+    @property
+    def awaited_code(self) -> str:
+        """Who has it: a provider that computes one answer, or a batch."""
+        codes = [one.error for one in self.steps if one.step_id in self.awaited_steps]
+        return next((code for code in codes if code), AWAITED)
 
     def _first_of(self, names: tuple[str, ...]) -> str | None:
         steps = [one for one in self.steps if one.step_id in names]

@@ -15,7 +15,15 @@ from oraclepack.calls.server import ArrivedCall
 from oraclepack.errors import SIGNALLED, StepError
 from oraclepack.journal import events as j
 from oraclepack.journal.run_dir import attempt_name, log_names
-from oraclepack.journal.statuses import AWAITED, BUDGET, INTERRUPTED, Status, Verification, Wait
+from oraclepack.journal.statuses import (
+    AWAITED,
+    BATCH_PENDING,
+    BUDGET,
+    INTERRUPTED,
+    Status,
+    Verification,
+    Wait,
+)
 from oraclepack.pack.model import Step
 from oraclepack.pack.tree_policy import TreePolicy, TreePolicyResult, policy_of
 from oraclepack.run.planning.plan import PlannedStep
@@ -323,7 +331,7 @@ def _not_done(outputs: StepOutputs, attempt: Attempt) -> StepError | None:
     for outcome in outcomes:
         error = outcome.error
         is_answered = outcome.output_path in answered
-        if error is not None and error.code in {AWAITED, BUDGET} and not is_answered:
+        if error is not None and error.code in {AWAITED, BATCH_PENDING, BUDGET} and not is_answered:
             return error
     return None
 

@@ -30,6 +30,11 @@ MAX_PARALLEL: Setting[MaxParallel] = Setting(
     "Steps at once; auto: up to 4 of those that only ask questions, the others in order.",
     project=FEWER_AT_ONCE,
 )
+WAIT = switch(
+    "wait",
+    "Wait for the batches of --engine batch instead of ending with exit code 8.",
+    project=FREE,
+)
 KEEP_GOING = switch("keep_going", "After a failed step, run what does not need it.", project=FREE)
 STOP_ON_FAIL = switch(
     "stop_on_fail",
