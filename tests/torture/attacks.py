@@ -2,6 +2,7 @@
 
 from tests.torture import (
     background,
+    batches,
     bugs,
     chaos,
     clocks,
@@ -45,6 +46,7 @@ ATTACKS: dict[str, Attack] = {
     **chaos.ATTACKS,
     **real_oracle.ATTACKS,
     **background.ATTACKS,
+    **batches.ATTACKS,
     **secrets.ATTACKS,
     **hostile_paths.ATTACKS,
     **hostile_clients.ATTACKS,

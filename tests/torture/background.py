@@ -58,13 +58,14 @@ class Laboratory:
     provider: Provider
     ground: Ground
     undisturbed: Ground
+    words: tuple[str, ...] = RUN
 
     def end(self) -> list[Broken]:
         """Give the command until it ends well: everything is answered by now."""
         self.provider.background_seconds = self.provider.slower = 0.0
         self.provider.release.set()
         for _ in range(_ROUNDS):
-            ran = self.ground.project.start(*RUN).wait()
+            ran = self.ground.project.start(*self.words).wait()
             if ran.code == 0:
                 return []
         return [Broken(Promise.ENDING, f"it ended with {ran.code}: {ran.out}{ran.err}")]
@@ -95,7 +96,11 @@ class Laboratory:
 
 @contextmanager
 def a_laboratory(
-    scene: Scene, questions: int, programs: Path | None, *more: str
+    scene: Scene,
+    questions: int,
+    programs: Path | None,
+    *more: str,
+    words: tuple[str, ...] = RUN,
 ) -> Iterator[Laboratory]:
     """With the scripted tool, or the one among the programs."""
     with serving() as provider:
@@ -105,23 +110,25 @@ def a_laboratory(
         if programs is not None:
             ground = replace(ground, tools=programs).knowing(**quick_start(programs))
         undisturbed = ground.copy(scene.folder / "u")
-        ran = undisturbed.project.start(*RUN).wait()
+        ran = undisturbed.project.start(*words).wait()
         assert ran.code == 0, ran
         provider.requests.clear()
-        yield Laboratory(provider, ground, undisturbed)
+        yield Laboratory(provider, ground, undisturbed, words)
 
 
-def kill_at_random(scene: Scene, programs: Path | None = None) -> Tally:
+def kill_at_random(
+    scene: Scene, programs: Path | None = None, words: tuple[str, ...] = RUN
+) -> Tally:
     """Commands, steps and tools are killed again and again, at random, over a pack of questions
     that are computed in the background, each longer than the one before."""
     wanted = scene.some(KILLS)
     questions = min(QUESTIONS, max(2, wanted))
     chance = random.Random(scene.seed)
     where: Counter[str] = Counter()
-    with a_laboratory(scene, questions, programs) as lab:
+    with a_laboratory(scene, questions, programs, words=words) as lab:
         lab.provider.slower = _SLOWER * wanted / KILLS
         while where.total() < wanted:
-            program = lab.ground.project.start(*RUN)
+            program = lab.ground.project.start(*words)
             if chance.random() < _AFTER_A_REQUEST:
                 _await_a_request(lab.provider)
             if _is_over(program, chance.uniform(0.05, _LONGEST)):
@@ -199,13 +206,15 @@ def _is_tool(ground: Ground, pid: int) -> bool:
         words = Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace").split("\0")
     except OSError:
         return False
-    return any(word == f"{ground.tools}/oracle" for word in words)
+    ours = "oraclepack.engines.ask_direct"
+    return any(word in {f"{ground.tools}/oracle", ours} for word in words)
 
 
 def _printed(ground: Ground) -> set[str]:
     """The ids that a tool has printed, by its own records and by ours."""
     logs = [*ground.home.glob(".oracle/sessions/*/output.log"), ground.provider / "printed"]
     logs += ground.root.glob(".oraclepack/runs/*/journal.jsonl")
+    logs += ground.root.glob(".oraclepack/runs/*/calls/*/stdout")
     return {one for path in logs if path.is_file() for one in _ID.findall(path.read_text())}
 
 
@@ -221,7 +230,13 @@ def _with_the_real_one(attack: Attack) -> Attack:
     return attacked
 
 
+def kill_direct_calls(scene: Scene) -> Tally:
+    """The same with `--engine direct`: the questions are asked over HTTP by a program of ours."""
+    return kill_at_random(scene, words=(*RUN, "--engine", "direct"))
+
+
 ATTACKS: dict[str, Attack] = {
+    "direct-kills": kill_direct_calls,
     "background-kills": kill_at_random,
     "background-faults": lose_everything_else,
     "real-background-kills": _with_the_real_one(kill_at_random),
