@@ -1,5 +1,6 @@
 """Recorded outputs and the files that people changed since: restored, checked again, accepted."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -37,23 +38,27 @@ from oraclepack.system.path_jail import (
 )
 
 
-def restore_outputs(run: LockedRun, step_id: str) -> None:
+def restore_outputs(run: LockedRun, step_id: str, *, only_missing: bool = False) -> None:
     """Put back the outputs of a step that are gone, as far as the run has them.
 
-    A visible copy that is gone is made again. What a person or a later step changed stays. Every
-    change can be made again, so a kill at any point loses nothing.
+    A visible copy that is gone is made again. What a person or a later step changed stays, and
+    with `only_missing` whatever is there. Every change can be made again, so a kill at any point
+    loses nothing.
     """
-    replaced = run.state.replaced_outputs()
-    for output in run.state.step(step_id).outputs:
+    state = run.state
+    replaced, outputs = state.replaced_outputs(), state.step(step_id).outputs
+    paths = [one.declared_path for one in outputs if one.declared_path is not None]
+    present = present_outputs(run.root, run.dir.run_id, state, () if only_missing else paths)
+    for output in outputs:
         path, copy = output.declared_path, plain_place(run.dir.path, output.path)
         # Before anything moves: both ends are places that an output may have.
         if path is None or copy is None or judge_entry(run.root, path) is not None:
             continue
         if (step_id, output.path) in replaced:
             continue
-        there = present_outputs(run.root, run.dir.run_id, run.state, [path]).get(path)
+        is_there = os.path.lexists(run.root / path) if only_missing else path in present
         data = read_output(run.dir.path, output)
-        if there == output.sha256 and data is None:
+        if present.get(path) == output.sha256 and data is None:
             data = read_content(run.root / path).data
         if data is None or sha256_bytes(data) != output.sha256:
             continue
@@ -61,7 +66,7 @@ def restore_outputs(run: LockedRun, step_id: str) -> None:
             files.make_private(copy.parent)
             files.write_atomic(copy, data, mode=files.PRIVATE_FILE)
             _record_restored(run, output, path, to_run=True)
-        if there is None:
+        if not is_there:
             with publishing(run.root):
                 run.write(path, data, output.mode)
                 _record_restored(run, output, path)
@@ -149,7 +154,7 @@ def accepted_in(state: StepState) -> dict[str, j.OutputRevised]:
 
 def recheck(run: LockedRun, step: Step, options: VerifyOptions, *, verify: bool) -> None:
     """Record a step whose answer meets its contract now as ok."""
-    restore_outputs(run, step.id)
+    restore_outputs(run, step.id, only_missing=True)
     with publishing(run.root):
         state = run.state.step(step.id)
         verification, now = checked(run.root, run.dir, step, state, options, verify=verify)
@@ -169,7 +174,7 @@ def recheck(run: LockedRun, step: Step, options: VerifyOptions, *, verify: bool)
 
 def hold_failed(run: LockedRun, step: Step, options: VerifyOptions) -> None:
     """Keep a step failed whose answer misses its contract, with what it lacks by now."""
-    restore_outputs(run, step.id)
+    restore_outputs(run, step.id, only_missing=True)
     with publishing(run.root):
         state = run.state.step(step.id)
         verification, now = checked(run.root, run.dir, step, state, options)

@@ -117,7 +117,7 @@ def run_pack(
         stack.enter_context(run.notified())
         run.begin(expected)
         run.private = stack.enter_context(environment.private_directory(run.private.name))
-        if planned.to_run or awaited is not None:
+        if planned.to_run or changed or awaited is not None:
             from oraclepack.run.execute import open_control
 
             stack.enter_context(open_control(run))

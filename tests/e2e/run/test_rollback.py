@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from oraclepack.journal.events import RollbackStarted, SessionStarted
+from oraclepack.journal.journal_file import JournalFile
+from oraclepack.system.clock import SystemClock
 from tests.e2e.run.project import Project, Zygote, a_project, asking
 
 FAILS = "# 04) fails\n[[ -e mended ]] || exit 7\n"
@@ -68,6 +71,23 @@ def test_a_rollback_brings_files_back(project: Project) -> None:
     assert project.statuses() == ["pending"] * 4
     assert (project.root / "pack.state.json").exists()
     assert project.manifest()["sessions"][0]["rollback"] == "completed"
+
+
+def test_steps_run_again_that_a_rollback_of_a_whole_run_had_begun_to_take_back(
+    tmp_path: Path, zygote: Zygote
+) -> None:
+    """By the plan before recovery nothing is left to run."""
+    project = a_project(tmp_path, zygote, "mkdir -p out\n" + asking(1))
+    assert project.run().code == 0
+    with JournalFile(project.run_dir / "journal.jsonl", SystemClock()) as journal:
+        command = SessionStarted(pid=1, host="a machine that is gone")
+        for event in (command, RollbackStarted(steps=("01",))):
+            journal.append(event)
+
+    ran = project.run()
+
+    assert (ran.code, project.statuses(), len(project.oracle.calls)) == (0, ["ok"], 1)
+    assert ran.data["steps"][0]["decision"] == "run"
 
 
 def test_the_quarantine_says_what_failed_and_what_was_only_taken_back(
