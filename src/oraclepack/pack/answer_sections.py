@@ -313,7 +313,7 @@ def _sections_of_title(heading: str) -> frozenset[Section]:
 def _sections_of_lead(text: str) -> frozenset[Section]:
     """The section that a bold lead or a numbered line begins with, or names as a whole."""
     words = normalise(text).removeprefix("the ")
-    begun = [one for one in Section if any(words.startswith(w) for w in one.wordings)]
+    begun = [section for section in Section if words.startswith(section.wordings)]
     whole = section_of_heading(text)
     return frozenset(begun if whole is None else (whole,))
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from itertools import takewhile
 
 import msgspec
 
@@ -109,22 +110,20 @@ def _only(lines: Sequence[str], at: int) -> Iterator[Section]:
         if match is None or _NEGATED.search(line[: match.start()]):
             continue
         rest = match["rest"]
-        text = rest if normalise(rest) else "\n".join(_paragraph(lines, at + 1))
+        # "Return only:" may be followed by a list, up to the next empty line.
+        below = takewhile(str.strip, lines[at + 1 : at + 1 + _LONGEST_LIST])
+        text = rest if normalise(rest) else "\n".join(below)
         section = _the_one(text)
         if section is not None:
             yield section
     for sentence in _SENTENCE_END.split(_PARENTHESIS.sub(" ", line)):
         folded = normalise(sentence)
         if folded.endswith(" only"):
-            yield from _closing(folded.removesuffix(" only").removesuffix(" section"))
-
-
-def _paragraph(lines: Sequence[str], start: int) -> Iterator[str]:
-    """The lines up to the next empty one: "Return only:" may be followed by a list."""
-    for line in lines[start : start + _LONGEST_LIST]:
-        if not line.strip():
-            return
-        yield line
+            # The section a sentence "… only" ends with, if it names no other.
+            head = folded.removesuffix(" only").removesuffix(" section")
+            named = sections_named(head)
+            if len(named) == 1 and _NEGATIONS.isdisjoint(head.split()):
+                yield from (one for one in named if head.endswith(one.wordings))
 
 
 def _the_one(text: str) -> Section | None:
@@ -133,15 +132,8 @@ def _the_one(text: str) -> Section | None:
     folded = _REFUSED.split(normalise(first))[0].strip()
     opening = _LEAD.sub("", folded, count=1)
     named = sections_named(folded)
-    begun = [s for s in named if any(opening.startswith(wording) for wording in s.wordings)]
+    begun = [section for section in named if opening.startswith(section.wordings)]
     return begun[0] if len(named) == 1 and begun else None
-
-
-def _closing(head: str) -> Iterator[Section]:
-    """The section a sentence "… only" ends with, if it names no other."""
-    named = sections_named(head)
-    if len(named) == 1 and _NEGATIONS.isdisjoint(head.split()):
-        yield from (s for s in named if any(head.endswith(wording) for wording in s.wordings))
 
 
 class ContractKind(StrEnum):

@@ -137,14 +137,9 @@ def _is_pack(path: Path) -> bool:
     return _OPENS_BASH.search(content) is not None and _OPENS_STEP.search(content) is not None
 
 
-def _complete(text: str) -> bool:
-    # Hardly a pack needs this, and it takes as long to load as the rest of reading.
-    return complete(text)
-
-
 def read_pack(path: Path) -> Pack:
     """The pack in a file; where the syntax tree cannot read it, bash is asked."""
-    return parse_pack(read_pack_text(path), path.as_posix(), _complete)
+    return parse_pack(read_pack_text(path), path.as_posix(), complete)
 
 
 class RedirectedPack(msgspec.Struct, frozen=True):
@@ -158,7 +153,7 @@ class RedirectedPack(msgspec.Struct, frozen=True):
 
 
 def directed(
-    pack: Pack, root: Path, out_dir: str, where: str, complete: Complete | None = _complete
+    pack: Pack, root: Path, out_dir: str, where: str, complete: Complete | None = complete
 ) -> RedirectedPack:
     """The pack with another `out_dir` than its own, which must stay in the project.
 

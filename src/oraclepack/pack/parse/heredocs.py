@@ -51,20 +51,16 @@ def _single(place: Locator) -> Locator:
         openings = list(_OPENING.finditer(lines[row]))
         end = row
         for number, opening in enumerate(openings):
-            start, end = end + 1, _end_of(ends, end + 1, opening)
+            word, start = opening[2] or opening[3] or opening[4], end + 1
+            quoted = is_quoted(opening[0].decode("utf-8", "replace"))
+            found = ends.row_of(word, start, indented=bool(opening[1]), quoted=quoted)
+            end = min(found, ends.last)
             if number:
                 lines[start : end + 1] = [b""] * len(lines[start : end + 1])
         for opening in openings[1:]:
             blank = b" " * (opening.end() - opening.start())
             lines[row] = lines[row][: opening.start()] + blank + lines[row][opening.end() :]
     return replace(place, lines=tuple(lines))
-
-
-def _end_of(ends: "_Ends", start: int, opening: re.Match[bytes]) -> int:
-    word = opening[2] or opening[3] or opening[4]
-    quoted = is_quoted(opening[0].decode("utf-8", "replace"))
-    row = ends.row_of(word, start, indented=bool(opening[1]), quoted=quoted)
-    return min(row, ends.last)
 
 
 def _renamed(place: Locator) -> Locator:

@@ -226,7 +226,8 @@ def _separate_trees(place: Locator, rows: list[int]) -> "dict[int, Tree] | None"
 
     Then the headers are between complete commands, and the block need not be read as a whole.
     """
-    if not all(_opens(place.lines[row]) for row in rows):
+    texts = (place.lines[row].decode("utf-8", "replace") for row in rows)
+    if not all(map(HEADER.match, texts)):
         return None
     trees: dict[int, Tree] = {}
     nodes = 0
@@ -253,10 +254,6 @@ def _whole(place: Locator, start: int, end: int) -> "Tree | None":
         if not (all_end(heredocs, lines) and knows_all_heredocs(heredocs, lines)):
             return None
     return tree
-
-
-def _opens(line: bytes) -> bool:
-    return line.startswith(b"#") and HEADER.match(line.decode("utf-8", "replace")) is not None
 
 
 def _comment(
