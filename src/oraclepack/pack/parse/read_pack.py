@@ -34,7 +34,7 @@ from oraclepack.pack.parse.step_boundaries import (
     read_header,
     with_old_fields,
 )
-from oraclepack.pack.parse.tool_calls import CallScope, calls_in, meta_of
+from oraclepack.pack.parse.tool_calls import CallScope, meta_of
 from oraclepack.pack.parse.variables import Value, Variables
 from oraclepack.pack.script import Script, Span, Word
 
@@ -164,7 +164,8 @@ def _prelude(
     end = boundaries.rows[0] if boundaries.rows else len(place.lines) - 1
     part = place.part(0, end)
     script, variables = _script(part, given, boundaries.trees.get(0))
-    calls, scope = calls_in(script, CallScope())
+    scope = CallScope()
+    calls = scope.calls_in(script)
     span = Span(part.first_line, 1, part.first_line + max(len(part.lines) - 1, 0), 1)
     prelude = Prelude(_code(part), span, script, calls)
     return prelude, read_directives(script.comments), scope, variables
@@ -183,7 +184,7 @@ def _step(
     first = boundaries.rows[index] + 1
     body = place.part(first, end)
     script, _ = _script(body, variables, boundaries.trees.get(first))
-    calls, _ = calls_in(script, scope)
+    calls = scope.copy().calls_in(script)
     directives = read_directives(script.comments)
     outputs = outputs_of(calls, directives)
     writes, unknown = writes_of(script, outputs)

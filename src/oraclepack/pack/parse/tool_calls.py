@@ -82,30 +82,85 @@ _MOST_CALLS = 500
 _QUESTIONS = {"command": {"-v", "-V"}, "type": None, "hash": None, "which": None}
 
 
-class CallScope(msgspec.Struct, frozen=True):
-    """What the text before a step gives to it: functions that call tools, and guards."""
+class CallScope(msgspec.Struct):
+    """Finds calls, and knows what the text before gives to them: functions and guards."""
 
-    functions: Mapping[str, tuple[ToolCall, ...]] = msgspec.field(default_factory=dict)
-    guarded: frozenset[str] = frozenset()
-    texts: Mapping[str, tuple[Expansion, ...]] = msgspec.field(default_factory=dict)
+    functions: dict[str, tuple[ToolCall, ...]] = msgspec.field(default_factory=dict)
+    guarded: set[str] = msgspec.field(default_factory=set)
+    texts: dict[str, tuple[Expansion, ...]] = msgspec.field(default_factory=dict)
     """What is expanded in the texts of variables, which functions may ask with."""
 
+    def copy(self) -> "CallScope":
+        return CallScope(dict(self.functions), set(self.guarded), dict(self.texts))
 
-def calls_in(script: Script, scope: CallScope) -> tuple[tuple[ToolCall, ...], CallScope]:
-    """The calls that a script makes outside its functions, and the scope it leaves behind."""
-    functions = dict(scope.functions)
-    guarded = set(scope.guarded)
-    texts = dict(scope.texts) | dict(script.texts)
-    calls: list[ToolCall] = []
-    for command in script.commands:
-        guarded.update(_required_tools(command))
-        own_calls = _calls_of(command, functions, guarded, texts)
-        if command.function:
-            known = functions.get(command.function, ())
-            functions[command.function] = (*known, *own_calls)[:_MOST_CALLS]
-        else:
-            calls.extend(own_calls)
-    return tuple(calls), CallScope(functions, frozenset(guarded), texts)
+    def calls_in(self, script: Script) -> tuple[ToolCall, ...]:
+        """The calls that a script makes outside its functions, which are known from now on."""
+        self.texts.update(script.texts)
+        calls: list[ToolCall] = []
+        for command in script.commands:
+            self.guarded.update(_required_tools(command))
+            own_calls = self._calls_of(command)
+            if command.function:
+                known = self.functions.get(command.function, ())
+                self.functions[command.function] = (*known, *own_calls)[:_MOST_CALLS]
+            else:
+                calls.extend(own_calls)
+        return tuple(calls)
+
+    def _calls_of(self, command: SimpleCommand) -> list[ToolCall]:
+        # A function named like a tool passes its words on: `oracle() { command oracle -v "$@"; }`.
+        if (
+            command.name is not None
+            and command.name in self.functions
+            and command.name not in SPELLINGS
+        ):
+            via = f"function {command.name}"
+            return [
+                replace(
+                    call,
+                    span=command.span,
+                    wrappers=(via, *call.wrappers),
+                    places=call.places | command.places,
+                    expansions=_handed_on(call, command, self.texts),
+                )
+                for call in self.functions[command.name]
+            ]
+        unwrapped = unwrap([_argv_word(word) for word in command.words])
+        if unwrapped is None:
+            return []
+        if unwrapped.tool is not None and unwrapped.at is not None:
+            return [_call(command, unwrapped.tool, unwrapped.at, unwrapped, self.guarded)]
+        return self._inner_calls(command, unwrapped)
+
+    def _inner_calls(self, command: SimpleCommand, unwrapped: UnwrappedCommand) -> list[ToolCall]:
+        """The calls of `sh -c '…'`, all placed at the outer command."""
+        word = command.words[unwrapped.script_at] if unwrapped.script_at is not None else None
+        if word is None or (word.value is None and _RUNS_MORE.search(word.template)):
+            return []
+        lines = word.display_text.split("\n")
+        place = Locator(tuple(line.encode() for line in lines), 1, (0,) * len(lines))
+        script, _ = read_script(place, Variables())
+        # Its variables are its own.
+        inner_scope = CallScope(self.functions, self.guarded)
+        inner: list[ToolCall] = []
+        signs = [_mark_of_xargs(command, unwrapped), "$" if word.value is None else None]
+        for inner_command in script.commands:
+            nested = inner_command
+            for sign in filter(None, signs):
+                nested = replace(nested, words=_doubted(nested.words, sign, splits=True))
+            inner_scope.guarded.update(_required_tools(nested))
+            inner.extend(inner_scope._calls_of(nested))
+        return [
+            replace(
+                call,
+                span=command.span,
+                wrappers=(*unwrapped.wrappers, *call.wrappers),
+                escapes=unwrapped.escapes or call.escapes,
+                places=call.places | command.places,
+                expansions=tuple(_nested(call, command)),
+            )
+            for call in inner
+        ]
 
 
 def _required_tools(command: SimpleCommand) -> Iterable[str]:
@@ -117,33 +172,6 @@ def _required_tools(command: SimpleCommand) -> Iterable[str]:
     if needed is not None and not needed & set(words[1:]):
         return ()
     return {SPELLINGS[word] for word in words[1:] if word in SPELLINGS}
-
-
-def _calls_of(
-    command: SimpleCommand,
-    functions: Mapping[str, tuple[ToolCall, ...]],
-    guarded: set[str],
-    texts: Mapping[str, tuple[Expansion, ...]],
-) -> list[ToolCall]:
-    # A function named like a tool passes its words on: `oracle() { command oracle -v "$@"; }`.
-    if command.name is not None and command.name in functions and command.name not in SPELLINGS:
-        via = f"function {command.name}"
-        return [
-            replace(
-                call,
-                span=command.span,
-                wrappers=(via, *call.wrappers),
-                places=call.places | command.places,
-                expansions=_handed_on(call, command, texts),
-            )
-            for call in functions[command.name]
-        ]
-    unwrapped = unwrap([_argv_word(word) for word in command.words])
-    if unwrapped is None:
-        return []
-    if unwrapped.tool is not None and unwrapped.at is not None:
-        return [_call(command, unwrapped.tool, unwrapped.at, unwrapped, guarded)]
-    return _inner_calls(command, unwrapped, functions, guarded)
 
 
 def _handed_on(
@@ -162,40 +190,6 @@ def _handed_on(
             expansions.update(dict.fromkeys(texts.get(each.name, ())))
         expansions.update(dict.fromkeys(one for word in words for one in word.expansions))
     return tuple(expansions)
-
-
-def _inner_calls(
-    command: SimpleCommand,
-    unwrapped: UnwrappedCommand,
-    functions: Mapping[str, tuple[ToolCall, ...]],
-    guarded: set[str],
-) -> list[ToolCall]:
-    """The calls of `sh -c '…'`, all placed at the outer command."""
-    word = command.words[unwrapped.script_at] if unwrapped.script_at is not None else None
-    if word is None or (word.value is None and _RUNS_MORE.search(word.template)):
-        return []
-    lines = word.display_text.split("\n")
-    place = Locator(tuple(line.encode() for line in lines), 1, (0,) * len(lines))
-    script, _ = read_script(place, Variables())
-    inner: list[ToolCall] = []
-    signs = [_mark_of_xargs(command, unwrapped), "$" if word.value is None else None]
-    for inner_command in script.commands:
-        nested = inner_command
-        for sign in filter(None, signs):
-            nested = replace(nested, words=_doubted(nested.words, sign, splits=True))
-        guarded.update(_required_tools(nested))
-        inner.extend(_calls_of(nested, functions, guarded, {}))
-    return [
-        replace(
-            call,
-            span=command.span,
-            wrappers=(*unwrapped.wrappers, *call.wrappers),
-            escapes=unwrapped.escapes or call.escapes,
-            places=call.places | command.places,
-            expansions=tuple(_nested(call, command)),
-        )
-        for call in inner
-    ]
 
 
 def _nested(call: ToolCall, command: SimpleCommand) -> Iterator[Expansion]:
