@@ -406,8 +406,8 @@ def spent_in_run(calls: Iterable[Invocation]) -> Spending:
     for call in calls:
         for one in call.settled:
             total = total.plus(Spending(one.cost, one.calls, one.tokens))
-        for held in call.reserved:
-            total = total.plus(Spending(held.cost, 1, held.tokens))
+        for kept in call.reserved:
+            total = total.plus(Spending(kept.cost, 1, kept.tokens))
         if not call.settled and not call.reserved:  # written by a version without budgets
             cost = cost_of(call)
             used = (cost.input_tokens or 0) + (cost.output_tokens or 0)

@@ -1,7 +1,7 @@
 """Earlier calls of a question that were cut off: by a kill, a time-out, a lost connection.
 
 The engine says what has become of them (`Engine.settle`), waiting while the answer may still come;
-what nobody can tell is decided by `--on-unknown`.
+what stays unknown is decided by `--on-unknown`.
 """
 
 from collections.abc import Iterator

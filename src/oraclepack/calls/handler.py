@@ -1,6 +1,6 @@
 """One call of a tool in a step, from the shim's request to its exit code.
 
-    read → wait until nobody else asks the same → look at the sources in order (`sources.py`)
+    read → wait until no other call asks the same → look at the sources in order (`sources.py`)
          → adopt what was paid for, or ask: slot, room, money, files, the engine's try, its verdict
          → keep, publish, conclude; or try again
 
@@ -153,7 +153,7 @@ def _answered(call: Call, *, is_last: bool) -> int:
 
 
 def _found_or_asked(call: Call) -> int:
-    """Nobody else asks the same: take what was paid for, or ask."""
+    """No other call asks the same: take what was paid for, or ask."""
     call.retry = interrupted_retry(call)
     found = find(call)
     if isinstance(found, Found) and not _is_asked_for_again(call, found):

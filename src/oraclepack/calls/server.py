@@ -172,7 +172,7 @@ class CallMessage(msgspec.Struct, frozen=True):
 
 
 def receive(connection: socket.socket) -> tuple[CallMessage, Caller]:
-    """Read a call and take over the caller's streams. Raises ProtocolError or OSError."""
+    """Read a call, with the caller's streams. Raises ProtocolError or OSError."""
     # Without the flag a tool that another thread starts right now would inherit them.
     flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
     head, streams, _, _ = socket.recv_fds(connection, 4, _STREAMS, flags)

@@ -87,11 +87,11 @@ class ShimDir:
     def cover(self, search: str) -> None:
         """Make the missing shims for the tools on another PATH."""
         for name in self._names:
-            stand_in = self.path / name
+            place = self.path / name
             always = name == ORACLE or (self._every_tool and name in NAMES)
             if always or find_beyond(self.path, name, search):
                 with suppress(FileExistsError):
-                    disk.symlink(_CLIENT, stand_in)
+                    disk.symlink(_CLIENT, place)
 
     def remove(self) -> None:
         with suppress(OSError):

@@ -237,7 +237,7 @@ def find(call: Call) -> Found | Blocked | None:
 
 
 def unsigned(call: Call) -> Blocked | None:
-    """The cache has an unsigned answer or call of the question, and nobody says to pay again."""
+    """The cache has an unsigned answer or call of the question, and no word to pay again."""
     if not call.claim.is_unsigned and not _has_unsigned_answer(call):
         return None
     match call.context.options.on_unknown:

@@ -1,7 +1,7 @@
 """The engine `oracle`: the real tool in a process of its own.
 
-What became of a try that was cut off is told by its own folder, by oracle's record of the session,
-by the provider (`responses.py`) or by the conversation in the browser.
+What became of a try that was cut off is known from its own folder, from oracle's record of the
+session, from the provider (`responses.py`) or from the conversation in the browser.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The right to ask a question, held by one command at a time, so that it is paid for once.
+"""The right to ask a question, locked by one command at a time, so that it is paid for once.
 
 A claim is *held* (nothing is paid for yet; the death of its holder frees it) or *asking* (a tool
 was started; only an answer, a known end or a decision of the user frees it). It is taken when it
@@ -73,7 +73,7 @@ class StoredClaim(Claim):
         """A file of 0.1 or 0.2 that is not ours, renamed when the question is settled."""
 
     def inherit(self, file: legacy.ClaimFile) -> None:
-        """Take over what a file of 0.1 or 0.2 says."""
+        """Adopt what a file of 0.1 or 0.2 says."""
         if file.open_call is not None and self.open_call is None:
             self.open_call = file.open_call
             self._database.rows(

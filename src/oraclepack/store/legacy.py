@@ -1,4 +1,4 @@
-"""What oraclepack 0.1 and 0.2 kept in files, and the store takes over.
+"""What oraclepack 0.1 and 0.2 kept in files, and the store reads once.
 
 A claim was a file beside the answers, locked by its holder: `<key>.asking`. Each line names a call
 that may have been paid for, signed with the user's key:
@@ -151,12 +151,12 @@ def _take_over_ledger(cursor: Cursor, path: Path, data: bytes) -> None:
         ) from trouble
     for one in ledger.sums:
         add_spending(cursor, one.day, one.fleet, one.spent)
-    for name, held in ledger.reservations.items():
-        if held.is_open:
+    for name, kept in ledger.reservations.items():
+        if kept.is_open:
             cursor.execute(
                 "insert into reservation values (%s, '', %s, %s, %s, %s, %s, %s, %s, true)",
                 (
-                    *(name, held.run, held.fleet, held.day, held.at),
-                    *(str(held.worst.cost), held.worst.calls, held.worst.tokens),
+                    *(name, kept.run, kept.fleet, kept.day, kept.at),
+                    *(str(kept.worst.cost), kept.worst.calls, kept.worst.tokens),
                 ),
             )

@@ -1,7 +1,7 @@
 """A command that works with the store: one row that names its process, machine and boot.
 
 On SQLite it is alive while the kernel holds its lock. On PostgreSQL it is alive while its lease is
-renewed, by the server's clock. Its death frees what it merely held, never what may have been paid
+renewed, by the server's clock. Its death frees what it merely locked, never what may have been paid
 for.
 """
 
@@ -108,7 +108,7 @@ class Runner:
         )
 
     def close(self) -> None:
-        """End the row: what this command held is free, what it may have paid for is not."""
+        """End the row: what this command locked is free, what it may have paid for is not."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join()
@@ -197,7 +197,7 @@ def end_dead_runners(cursor: Cursor, database: Database) -> None:
 
 
 def end_runner(cursor: Cursor, database: Database, runner: str) -> None:
-    """A runner has ended: what it held is free, what it may have paid for is not."""
+    """A runner has ended: what it locked is free, what it may have paid for is not."""
     cursor.execute(
         "update runner set ended = unix_now() where id = %s and ended is null", (runner,)
     )

@@ -61,8 +61,8 @@ class Ceiling(msgspec.Struct, frozen=True):
 class BudgetRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A call that is about to be made, or tried again."""
 
-    reservation: str
-    """A unique name of the try."""
+    reservation: str = ""
+    """A unique name of the try; in the ledger file of 0.2 it is not repeated here."""
     command: str
     """A unique name of the process that makes it."""
     run: str
@@ -191,9 +191,9 @@ def spent_in(
     for one in ledger.sums:
         if _concerns(one, request, scope):
             spent = spent.plus(one.spent)
-    for held in ledger.reservations.values():
-        if _concerns(held, request, scope) and (held.is_cut_off or not only_cut_off):
-            reserved = reserved.plus(held.worst)
+    for kept in ledger.reservations.values():
+        if _concerns(kept, request, scope) and (kept.is_cut_off or not only_cut_off):
+            reserved = reserved.plus(kept.worst)
     return spent, reserved
 
 
@@ -233,17 +233,17 @@ def _shortfall(
     cut_off = spent_in(ledger, request, scope, only_cut_off=True)[1]
     for what in ("cost", "calls", "tokens"):
         limit = getattr(ceiling, what)
-        used, held = getattr(spent, what), getattr(reserved, what)
+        used, kept = getattr(spent, what), getattr(reserved, what)
         is_unknown = what in request.unknown
         needed = getattr(request.worst, what)
         refused = is_unknown and not allows
-        if limit is not None and (refused or used + held + needed > limit):
+        if limit is not None and (refused or used + kept + needed > limit):
             return Shortfall(
                 scope=scope,
                 what=what,
                 limit=limit,
                 spent=used,
-                reserved=held,
+                reserved=kept,
                 cut_off=getattr(cut_off, what),
                 needed=None if is_unknown else needed,
             )

@@ -237,11 +237,11 @@ def is_on_network(folder: Path, mounts: Path = Path("/proc/self/mountinfo")) -> 
 
 def _refuse_without_locks(folder: Path) -> None:
     path = folder / f"{_RUNNERS}.lock"
-    held = [hold(path), hold(path)]
-    for descriptor in held:
+    locks = [hold(path), hold(path)]
+    for descriptor in locks:
         if descriptor is not None:
             os.close(descriptor)
-    if held[1] is not None:
+    if locks[1] is not None:
         raise MachineError(
             f"{folder} is on a network file system whose locks do not work",
             hint="set XDG_STATE_HOME to a directory on a local disk",
