@@ -93,10 +93,11 @@ def _cut(ground: Ground, site: Site, number: int, how: str, bug: Inside) -> str:
 def _is_fair(one: Broken) -> bool:
     """The tool syncs nothing: a step whose file is gone runs again, answered by the cache.
 
-    Nor is the end of a claim synced: its question is answered by the cache too.
+    Nor is the end of a claim or of a reservation synced in the store: the question of the claim is
+    answered by the cache too, and the next command that asks settles the money by the journal.
     """
-    is_claim = one.what.startswith("claim ")
-    return one.promise is Promise.PAID_TWICE or is_step_again(one) or is_claim
+    is_taken_back = one.what.startswith(("claim ", "reservation "))
+    return one.promise is Promise.PAID_TWICE or is_step_again(one) or is_taken_back
 
 
 def _damaged(ground: Ground) -> list[Broken]:
