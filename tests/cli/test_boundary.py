@@ -284,5 +284,5 @@ def test_the_manifest_says_what_can_be_rolled_back(capsys: pytest.CaptureFixture
     commands = answer(capsys, "config", "manifest", "--json").data["commands"]
 
     available = {one["name"] for one in commands if one.get("rollback_available")}
-    some = {"actionize", "generate", "pipeline", "run", "skills install", "tickets build"}
+    some = {"actionize", "ask", "generate", "pipeline", "run", "skills install", "tickets build"}
     assert available == some

@@ -64,6 +64,16 @@ class CommandLine(msgspec.Struct):
     """The schema of the command's data."""
 
 
+ASKING = (
+    ExitCode.STEP_FAILED,
+    ExitCode.LOCKED,
+    ExitCode.BUDGET,
+    ExitCode.DECISION,
+    ExitCode.TERMINATED,
+)
+"""How a command may end that asks models."""
+
+
 class CommandInfo(msgspec.Struct, frozen=True):
     """The facts of a command for programs and for the documentation."""
 
@@ -73,10 +83,8 @@ class CommandInfo(msgspec.Struct, frozen=True):
     """The schema of its `data`."""
     exit_codes: tuple[ExitCode, ...]
     settings: tuple[Setting[Any], ...]
-    runs_something: bool
     reads_config: bool
     examples: tuple[str, ...]
-    rollback_available: bool = False
     effect: str = "read"
     """`read`, `write`, `execute` or `destructive`."""
     starts: str = ""
@@ -228,9 +236,7 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     changes: str = "nothing",
     settings: Sequence[Setting[Any]] = (),
     exit_codes: Sequence[ExitCode] = (),
-    runs_something: bool = False,
     reads_config: bool = True,
-    rollback_available: bool = False,
     effect: str = "",
     starts: str = "",
 ) -> Callable[[Callable[..., Reply]], Command]:
@@ -239,7 +245,6 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
     A parameter `settings` receives the resolved settings.
     Parameters named `pack` or `packs` decide to which project the settings belong.
     Without an `effect` a command that changes something is one that writes.
-    A command that `runs_something` has a request id of its own.
     """
     codes = {ExitCode.DONE, ExitCode.INTERNAL, ExitCode.INVALID, ExitCode.INTERRUPTED}
     facts = CommandInfo(
@@ -247,10 +252,8 @@ def command(  # noqa: PLR0913 - each is a fact about the command, given by name
         data=data,
         exit_codes=tuple(sorted(codes | set(exit_codes))),
         settings=tuple(dict.fromkeys((*settings, *SHARED))),
-        runs_something=runs_something,
         reads_config=reads_config,
         examples=tuple(examples),
-        rollback_available=rollback_available,
         effect=effect or ("read" if changes == "nothing" else "write"),
         starts=starts,
     )
@@ -278,7 +281,7 @@ def _answering(function: Callable[..., Reply], facts: CommandInfo) -> Callable[.
 
     def answer(**params: Any) -> Reply:  # the parameters that the command declared
         request = click.get_current_context().ensure_object(CommandLine)
-        request.runs_something = facts.runs_something
+        request.runs_something = facts.effect == "execute"
         request.data = facts.data
         request.phase = "arguments"
         program = params.pop("jq", None)

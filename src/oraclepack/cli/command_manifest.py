@@ -19,6 +19,7 @@ from oraclepack import __version__
 from oraclepack.cli.command import Command, Group
 from oraclepack.cli.reply import SCHEMA_VERSION
 from oraclepack.errors import ExitCode, NotFoundError, did_you_mean
+from oraclepack.settings import run_settings as rs
 from oraclepack.settings.declaration import Setting, ValueSource
 from oraclepack.system.digests import canonical_line, sha256_bytes
 from oraclepack.view.report.untrusted import untrusted_parts
@@ -168,51 +169,31 @@ class CommandManifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 def describe(program: Group, name: str = "") -> CommandManifest:
     """The whole command line as one value, or one command or group of it in full."""
-    chosen = dict(commands(program)) if not name else _named(program, name)
-    shape = _Shape() if name else _shape(chosen.values())
-    made = CommandManifest(
+    chosen = _named(program, name)
+    whole = CommandManifest(
         program=program.name or "",
         version=__version__,
         schema_version=SCHEMA_VERSION,
         etag="",
         exit_codes=tuple(map(_meaning, ExitCode)),
-        shared=shape.shared,
-        groups=shape.groups,
-        options=shape.options,
-        arguments=shape.arguments,
-        commands=tuple(
-            _facts(each, command, shape, in_full=bool(name)) for each, command in chosen.items()
-        ),
     )
-    etag = sha256_bytes(canonical_line(made))[:_ETAG]
-    return msgspec.structs.replace(made, etag=etag)
-
-
-class _Shape(msgspec.Struct, frozen=True):
-    """What several commands have in common, to be described once."""
-
-    options: Mapping[str, ArgumentFacts] = {}
-    arguments: Mapping[str, ArgumentFacts] = {}
-    shared: tuple[str, ...] = ()
-    groups: Mapping[str, tuple[str, ...]] = {}
-
-
-def _shape(every: Iterable[Command]) -> _Shape:
-    chosen = list(every)
-    described = [_described_params(command, click.Option) for command in chosen]
-    options = _common(described)
-    shared = set.intersection(*(set(each) for each in described)) & options.keys()
-    taken = [_taken(each, options) - shared for each in described]
-    largest = [each for each in taken if len(each) >= _LEAST_GROUP]
-    run = set.intersection(*largest) if len(largest) > 1 else set[str]()
-    return _Shape(
-        options=dict(sorted(options.items())),
-        arguments=dict(
-            sorted(_common([_described_params(one, click.Argument) for one in chosen]).items())
-        ),
-        shared=tuple(sorted(shared)),
-        groups={_GROUP: tuple(sorted(run))} if len(run) > 1 else {},
-    )
+    if not name:
+        options = [_described_params(command, click.Option) for command in chosen.values()]
+        arguments = [_described_params(command, click.Argument) for command in chosen.values()]
+        common = _common(options)
+        shared = set.intersection(*map(set, options)) & common.keys()
+        taken = [_taken(each, common) - shared for each in options]
+        run = set.intersection(*(each for each in taken if len(each) >= _LEAST_GROUP))
+        whole = msgspec.structs.replace(
+            whole,
+            options=dict(sorted(common.items())),
+            arguments=dict(sorted(_common(arguments).items())),
+            shared=tuple(sorted(shared)),
+            groups={_GROUP: tuple(sorted(run))},
+        )
+    facts = (_facts(each, one, whole, in_full=bool(name)) for each, one in chosen.items())
+    made = msgspec.structs.replace(whole, commands=tuple(facts))
+    return msgspec.structs.replace(made, etag=sha256_bytes(canonical_line(made))[:_ETAG])
 
 
 def _taken(params: Mapping[str, ArgumentFacts], common: Mapping[str, ArgumentFacts]) -> set[str]:
@@ -277,7 +258,7 @@ def _common(described: Iterable[Mapping[str, ArgumentFacts]]) -> dict[str, Argum
     return best
 
 
-def _facts(name: str, command: Command, shape: _Shape, *, in_full: bool) -> CommandFacts:
+def _facts(name: str, command: Command, shape: CommandManifest, *, in_full: bool) -> CommandFacts:
     facts = command.facts
     options = _described_params(command, click.Option)
     arguments = _described_params(command, click.Argument)
@@ -291,7 +272,8 @@ def _facts(name: str, command: Command, shape: _Shape, *, in_full: bool) -> Comm
         effect=facts.effect,
         changes=facts.changes,
         starts=facts.starts,
-        rollback_available=facts.rollback_available,
+        rollback_available=rs.ROLLBACK_ON_FAILURE in facts.settings
+        and ExitCode.STEP_FAILED in facts.exit_codes,
         untrusted=untrusted_parts(facts.data) if in_full else (),
         exit_codes=tuple(int(code) for code in facts.exit_codes if code not in _ALWAYS),
         arguments=tuple(arguments),
@@ -303,7 +285,7 @@ def _facts(name: str, command: Command, shape: _Shape, *, in_full: bool) -> Comm
     )
 
 
-def _grouped(taken: Sequence[str], shape: _Shape) -> tuple[str, ...]:
+def _grouped(taken: Sequence[str], shape: CommandManifest) -> tuple[str, ...]:
     """The options with whole groups in place of their members."""
     left = [each for each in taken if each not in shape.shared]
     names: list[str] = []

@@ -16,7 +16,7 @@ from oraclepack.authoring.blank import TEMPLATES, new_pack
 from oraclepack.authoring.generate import GenerateRequest
 from oraclepack.authoring.generation import GeneratedStep, GenerateReport, UpgradeReport
 from oraclepack.authoring.upgrade import upgrade_pack
-from oraclepack.cli.command import command, command_words, option
+from oraclepack.cli.command import ASKING, command, command_words, option
 from oraclepack.cli.display import PackSessions
 from oraclepack.cli.options import FormerChoice
 from oraclepack.cli.outcome import run_failure
@@ -234,14 +234,7 @@ def survey(
         cs.REFRESH,
     ),
     starts="with --ask: oracle, whose call costs money",
-    exit_codes=(
-        ExitCode.STEP_FAILED,
-        ExitCode.LOCKED,
-        ExitCode.BUDGET,
-        ExitCode.DECISION,
-        ExitCode.TERMINATED,
-    ),
-    rollback_available=True,
+    exit_codes=ASKING,
     examples=(
         "oraclepack generate --explain",
         "oraclepack generate --focus src/billing --out docs/oracle-pack-billing.md",

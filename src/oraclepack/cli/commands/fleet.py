@@ -48,7 +48,6 @@ _work_dir = option("--work-dir DIR", "Where workers check repositories out.")
     starts="workers, which run the packs; their calls cost money",
     settings=(cs.STORE,),
     exit_codes=(ExitCode.STEP_FAILED,),
-    runs_something=True,
     examples=(
         "oraclepack fleet run fleet.jsonl",
         "oraclepack fleet run ../shop/docs/pack.md ../api/docs/pack.md --at-once 4",
@@ -150,7 +149,6 @@ def status(name: str, *, settings: Settings) -> Reply:
     data="fleet-report",
     settings=(cs.STORE,),
     exit_codes=(ExitCode.STEP_FAILED,),
-    runs_something=True,
     examples=("oraclepack fleet watch --name weekly",),
 )
 @_name
@@ -259,7 +257,6 @@ def stop(name: str, *, settings: Settings) -> Reply:
     starts="the bash of the pack and the tools it calls; their calls cost money",
     settings=(cs.STORE,),
     exit_codes=(ExitCode.STEP_FAILED, ExitCode.LOCKED, ExitCode.TERMINATED),
-    runs_something=True,
     examples=("oraclepack fleet worker --name weekly --job 3f2a90c1d4e5b678",),
 )
 @_name

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from oraclepack.cli.command import command, command_words, logs_json, option
+from oraclepack.cli.command import ASKING, command, command_words, logs_json, option
 from oraclepack.cli.display import DisplaySession, PackSessions
 from oraclepack.cli.error_boundary import log_crash
 from oraclepack.cli.outcome import (
@@ -72,7 +72,6 @@ _SHOWN = 5
     effect="execute",
     starts="the bash of the pack in a copy of the project; asks nothing",
     settings=(STRICT, *rs.RUN_SETTINGS, *cs.CALL_SETTINGS),
-    runs_something=True,
     examples=(
         "oraclepack plan pack.md",
         "oraclepack plan pack.md --max-parallel 4 --json",
@@ -193,17 +192,7 @@ def _notes(forecast: CostForecast) -> str:
     effect="execute",
     starts="the bash of the pack and the tools it calls; their calls cost money",
     settings=(STRICT, *rs.RUN_SETTINGS, *cs.CALL_SETTINGS, NOTIFY),
-    exit_codes=(
-        ExitCode.STEP_FAILED,
-        ExitCode.POLICY,
-        ExitCode.LOCKED,
-        ExitCode.BUDGET,
-        ExitCode.DECISION,
-        ExitCode.INTERRUPTED,
-        ExitCode.TERMINATED,
-    ),
-    runs_something=True,
-    rollback_available=True,
+    exit_codes=(*ASKING, ExitCode.POLICY),
     examples=(
         "oraclepack run pack.md",
         "oraclepack run pack.md --steps 03,07-09 --dry-run",
@@ -271,14 +260,7 @@ def _run_several(
     effect="execute",
     starts="oracle; its call costs money",
     settings=(*rs.RUN_SETTINGS, *cs.CALL_SETTINGS),
-    exit_codes=(
-        ExitCode.STEP_FAILED,
-        ExitCode.LOCKED,
-        ExitCode.BUDGET,
-        ExitCode.DECISION,
-        ExitCode.TERMINATED,
-    ),
-    runs_something=True,
+    exit_codes=ASKING,
     examples=(
         'oraclepack ask -p "Which invariant does this break?" -f src/ledger.py',
         "oraclepack ask -p - -f 'src/*.py' --model gpt-5.2 --write-output review.md",
@@ -366,17 +348,7 @@ def _preflight_reply(report: CallPreflight, warnings: tuple[str, ...]) -> Reply:
         *cs.CALL_SETTINGS,
         NOTIFY,
     ),
-    exit_codes=(
-        ExitCode.STEP_FAILED,
-        ExitCode.CONTRACT,
-        ExitCode.POLICY,
-        ExitCode.LOCKED,
-        ExitCode.BUDGET,
-        ExitCode.DECISION,
-        ExitCode.TERMINATED,
-    ),
-    runs_something=True,
-    rollback_available=True,
+    exit_codes=(*ASKING, ExitCode.CONTRACT, ExitCode.POLICY),
     examples=(
         "oraclepack pipeline pack.md",
         "oraclepack pipeline pack.md --engine rehearsal",

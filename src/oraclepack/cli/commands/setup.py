@@ -28,7 +28,6 @@ from oraclepack.system.printable import single_lines
     changes="nothing",
     starts="installed programs, to ask for their versions",
     settings=(call_settings.ORACLE_BIN,),
-    runs_something=True,
     examples=("oraclepack doctor", "oraclepack doctor --json"),
 )
 def doctor(*, settings: Settings) -> Reply:
@@ -151,7 +150,6 @@ def show(agent: str, skill: str) -> Reply:
     changes="one file for each agent and skill",
     settings=(run_settings.ROLLBACK_ON_FAILURE,),
     exit_codes=(ExitCode.STEP_FAILED,),
-    rollback_available=True,
     examples=(
         "oraclepack skills install codex claude",
         "oraclepack skills install gemini --dir ~/.gemini/commands",

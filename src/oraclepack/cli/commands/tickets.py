@@ -34,7 +34,6 @@ tickets = Group("tickets", "Turn tickets into a pack that works them off.")
     changes="its out dir and the PRD; with --check only the report",
     settings=(run_settings.ROLLBACK_ON_FAILURE,),
     exit_codes=(ExitCode.STEP_FAILED, ExitCode.CONTRACT),
-    rollback_available=True,
     examples=(
         "oraclepack tickets build",
         "oraclepack tickets build --tickets-dir docs/tickets --top-n 50",

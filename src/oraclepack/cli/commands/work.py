@@ -11,7 +11,7 @@ import click
 from msgspec.structs import asdict
 
 from oraclepack.answers.verification import Totals, VerifyPacksReport, VerifyReport
-from oraclepack.cli.command import Group, command, command_words, logs_json, option
+from oraclepack.cli.command import ASKING, Group, command, command_words, logs_json, option
 from oraclepack.cli.display import PackSessions
 from oraclepack.cli.outcome import (
     NO_POLICY,
@@ -162,15 +162,7 @@ _FIGURES = ("pack_id", "out_dir", "steps", "answered", "tasks", "action_yield", 
         cs.REFRESH,
     ),
     starts="with --ask: oracle, whose calls cost money",
-    exit_codes=(
-        ExitCode.STEP_FAILED,
-        ExitCode.POLICY,
-        ExitCode.LOCKED,
-        ExitCode.BUDGET,
-        ExitCode.DECISION,
-        ExitCode.TERMINATED,
-    ),
-    rollback_available=True,
+    exit_codes=(*ASKING, ExitCode.POLICY),
     examples=(
         "oraclepack actionize",
         "oraclepack actionize --run-dir .oraclepack/runs/2026-01-09__3f2c1ab__b7a0cf10",
