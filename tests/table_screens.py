@@ -28,7 +28,7 @@ from tests.events import created, finished, output, session, started, write_jour
 from tests.packs import pack_text
 
 PAGE = Path(__file__).parent.parent / "docs/how-to/leave-a-run.md"
-SIZES = ((80, 16), (140, 40))
+SIZES = ((80, 16),)
 TITLES = (
     "Retry storms when the queue is full",
     "Invariants of the ledger under concurrent writes",
