@@ -263,7 +263,8 @@ What a project may not set is ignored, with a warning that names its place. See
 [security](security.md).
 
 `oraclepack config show` tells each value, its kind and its origin, and what was ignored. Six
-variables are not settings: `ORACLEPACK_DIRECT_KEY` hands a key to the program of `--engine direct`, `ORACLEPACK_ATTEMPT` marks the processes of a step,
+variables are not settings: `ORACLEPACK_DIRECT_KEY` hands a key to the program of
+`--engine direct`, `ORACLEPACK_ATTEMPT` marks the processes of a step,
 `ORACLEPACK_NOTIFY_SECRET` signs the requests to a webhook,
 `ORACLEPACK_DETACHED` is the pipe on which a detached command reports to the one that started it,
 `_ORACLEPACK_COMPLETE` is how a shell asks for completions, `ORACLEPACK_REQUEST_ID` is what a caller
