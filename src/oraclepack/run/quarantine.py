@@ -69,7 +69,7 @@ class QuarantineEntry(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """Its path inside the directory of the attempt."""
-        return self.path.partition(f"/step-{self.step_id}/{self.attempt}/")[2]
+        return self.path.partition(f"/{self.run_id}/step-{self.step_id}/{self.attempt}/")[2]
 
     def folder(self, root: Path) -> Path:
         """The directory of the attempt."""
