@@ -173,6 +173,16 @@ class StepState(msgspec.Struct, frozen=True):
         """What can be taken back next."""
         return self.changes[-1] if self.changes else None
 
+    @property
+    def declared(self) -> dict[str, j.RecordedOutput]:
+        """Its outputs by the paths where the pack asked for them."""
+        return {one.declared_path: one for one in self.outputs if one.declared_path}
+
+    @property
+    def accepted_at(self) -> dict[str, j.OutputRevised]:
+        """What a person accepted in place of an output, by path."""
+        return {one.declared_path: one for one in self.accepted}
+
     def outcomes(self, attempt: int) -> tuple[j.InvocationOutcome, ...]:
         """What became of the calls of an attempt, the last one first."""
         ends = (call.outcome for call in self.invocations if call.attempt == attempt)

@@ -32,7 +32,6 @@ from oraclepack.pipeline.pipeline_report import (
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.request import FollowUpResult, RunRequest, request_for
-from oraclepack.run.revise import accepted_in
 from oraclepack.run.run import RunResult, run_pack
 from oraclepack.run.run_display import Display
 from oraclepack.run.run_report import RunReport, continue_command, notices, recorded_warnings
@@ -296,7 +295,7 @@ class Pipeline:
             )
             for step in well
         }
-        accepted = {str(step.id): accepted_in(result.state.step(step.id)) for step in well}
+        accepted = {str(step.id): result.state.step(step.id).accepted_at for step in well}
         self._verified = verify_pack(
             msgspec.structs.replace(request.pack, steps=tuple(well)),
             lambda name: content_at(result.root, name),

@@ -23,7 +23,6 @@ from oraclepack.run.open_run import SelectedRun, find_run, opened, refuse_new, s
 from oraclepack.run.planning.planner import is_complete
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.revise import (
-    accepted_in,
     checked,
     finish_again,
     revise,
@@ -124,14 +123,14 @@ def _refuse_unready(run: RunState, step: Step) -> None:
 
 def _candidates(run: LockedRun, step: Step, options: VerifyOptions) -> Iterator[_Candidate]:
     state = run.state.step(step.id)
-    recorded = {out.declared_path: out.sha256 for out in state.outputs if out.declared_path}
+    recorded = {path: output.sha256 for path, output in state.declared.items()}
     paths = tuple(dict.fromkeys((*declared_paths(step), *recorded, *_called(state))))
     checked = verify_step(step, lambda path: content_at(run.root, path), options, paths)
     missing = {one.path: one.missing_sections for one in checked.failures}
     for path in paths:
         content = content_at(run.root, path)
         digest = sha256_bytes(content.data) if content.data is not None else None
-        acceptance = accepted_in(state).get(path)
+        acceptance = state.accepted_at.get(path)
         yield _Candidate(
             path,
             content.data,

@@ -114,7 +114,7 @@ def checked(
 
     Where a file is gone, or another run wrote to it since, the run's copy of it counts.
     """
-    recorded = {out.declared_path: out for out in state.outputs if out.declared_path}
+    recorded = state.declared
 
     def read(path: str) -> Content:
         now, output = content_at(root, path), recorded.get(path)
@@ -127,7 +127,7 @@ def checked(
             return Content(data)
         return now if now.data is None else Content(trouble="another run wrote it")
 
-    verification = verify_step(step, read, options, recorded, accepted_in(state))
+    verification = verify_step(step, read, options, recorded, state.accepted_at)
     unmet = tuple(one for one in verification.failures if one.missing_sections)
     unreadable = [one for one in verification.failures if one.io_error]
     if not verify:
@@ -145,11 +145,6 @@ def _is_replaced(root: Path, run: RunDir, output: j.RecordedOutput, data: bytes)
         return False
     place = place_of(root, output.declared_path or "")
     return is_of_another_run(root, run.run_id, place, data)
-
-
-def accepted_in(state: StepState) -> dict[str, j.OutputRevised]:
-    """What a person accepted in place of an output, by path."""
-    return {one.declared_path: one for one in state.accepted}
 
 
 def recheck(run: LockedRun, step: Step, options: VerifyOptions, *, verify: bool) -> None:
@@ -223,8 +218,8 @@ def revise(
     replaced: killed in between, the next run makes that copy again from the file.
     """
     state = run.state.step(step.id)
-    known = {out.declared_path: out.path for out in state.outputs if out.declared_path}
-    recorded = next((out for out in state.outputs if out.declared_path == path), None)
+    known = {path: output.path for path, output in state.declared.items()}
+    recorded = state.declared.get(path)
     name = output_names(step.id, title_of(step), [path], known)[path]
     place, content = run.root / path, content_at(run.root, path)
     if content.data is None:

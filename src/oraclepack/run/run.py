@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -17,9 +18,10 @@ from oraclepack import __version__
 from oraclepack.calls.shim_dir import is_inside_a_step
 from oraclepack.errors import OraclePackError, UsageError
 from oraclepack.journal import events as j
-from oraclepack.journal.run_dir import without_suffix
+from oraclepack.journal import run_dir
+from oraclepack.journal.run_dir import RunDir, without_suffix
 from oraclepack.journal.run_state import RunState
-from oraclepack.journal.statuses import RollbackStatus, Status
+from oraclepack.journal.statuses import RollbackStatus, Status, Wait
 from oraclepack.pack.questions import short_title
 from oraclepack.pack.tree_policy import mutates
 from oraclepack.run import revise
@@ -38,23 +40,27 @@ from oraclepack.run.request import FollowUpResult, RunRequest, lanes_with, store
 from oraclepack.run.rollback import roll_back
 from oraclepack.run.run_display import RunPreview, StepPreview
 from oraclepack.run.tree_guard import TreeStatus, refuse_dirty_rerun, refuse_half_undone
-from oraclepack.run.wait_for_run import run_to_wait_for, wait_for_end
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.call_settings import BATCH, CONFIRM_ABOVE, ENGINE, REHEARSAL
 from oraclepack.settings.notify_settings import NOTIFY
+from oraclepack.shell.attempt import StopLevel
 from oraclepack.shell.stop import Stop
-from oraclepack.system import environment
+from oraclepack.system import environment, locks
 from oraclepack.system.clock import Clock, SystemClock
 from oraclepack.system.terminal import can_ask
 from oraclepack.tools.oracle_config import version_of_oracle
 from oraclepack.tools.tool_names import ORACLE
-from oraclepack.view.past_runs import summaries
+from oraclepack.view.past_runs import named_run, summaries
 
 if TYPE_CHECKING:  # a command with nothing to run does without them
     from oraclepack.calls.handler import CallHandler
     from oraclepack.calls.server import Gateway
     from oraclepack.run.control import RunControl
     from oraclepack.run.known_calls import RunForecast
+
+
+_POLL_MS = 300
+_LONGEST_CHAIN = 100
 
 
 class RunResult(msgspec.Struct, frozen=True):
@@ -85,7 +91,7 @@ def run_pack(
     _refuse_nested(request, planned)
     copied = plan_workplace(request, planned) if request.is_rehearsal else None
     name = request.arguments.wait_for
-    awaited = run_to_wait_for(request.root, name, selected.run) if name else None
+    awaited = _run_to_wait_for(request.root, name, selected.run) if name else None
     expected = _confirmed(request, expected_cost(request, selected, planned))
     if request.display is not None:
         request.display.begin(_preview(request, selected, planned, expected))
@@ -121,7 +127,7 @@ def run_pack(
             from oraclepack.run.execute import open_control
 
             stack.enter_context(open_control(run))
-        changed |= wait_for_end(run.record, stop, awaited)
+        changed |= _wait_for_end(run, awaited)
         collect_batches(run)
         if request.is_rehearsal:
             enter_workplace(run, copied)
@@ -395,6 +401,43 @@ def _confirmed(request: RunRequest, expected: RunForecast | None) -> RunForecast
         "not begun: the forecast is above confirm_above, and the answer was no",
         hint="`oraclepack plan` shows what costs most; --yes asks nothing",
     )
+
+
+def _run_to_wait_for(root: Path, name: str, own: RunDir) -> RunDir:
+    """The run of this name, if waiting for it can come to an end. Changes nothing."""
+    target = named_run(root, name, other_than=own)
+    seen, current = 0, target
+    while seen < _LONGEST_CHAIN:
+        if current.name == own.name:
+            raise UsageError(
+                f"--wait-for {name}: run {target.name} waits for this one itself",
+                hint="leave --wait-for out, or stop the other run first",
+            )
+        following = run_dir.examine(current).own_state().waits_for
+        if following is None or locks.holder_of(current.path) is None:
+            break
+        current = named_run(root, following)
+        seen += 1
+    return target
+
+
+def _wait_for_end(run: Run, target: RunDir | None) -> bool:
+    """Wait until no command works on the other run any more, or this one is stopped.
+
+    Returns whether there was anything to wait for.
+    """
+    if target is None or locks.holder_of(target.path) is None:
+        return False
+    run.record.append(
+        j.WaitStarted(step="", attempt=0, call=0, wait=1, reason=Wait.OTHER_RUN, detail=target.name)
+    )
+    poll = select.poll()
+    for descriptor in run.stop.polite_fds:
+        poll.register(descriptor, select.POLLIN)
+    while run.stop.level is StopLevel.NONE and locks.holder_of(target.path) is not None:
+        poll.poll(_POLL_MS)
+    run.record.append(j.WaitFinished(step="", attempt=0, call=0, wait=1))
+    return True
 
 
 def _preview(

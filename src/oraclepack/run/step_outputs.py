@@ -81,11 +81,10 @@ class StepOutputs:
         run, step, before = self._run, self._step, self.state
         if not before.has_bad_attempt:
             return
-        recorded = [out.declared_path for out in before.outputs if out.declared_path]
         paid = set() if run.settings[cs.REFRESH] else self._paid_for()
         inside = [
             path
-            for path in (*self._declared, *recorded)
+            for path in (*self._declared, *before.declared)
             if (place := _judged(run, path))
             and not self._is_as_before(path, now := read_content(place).data)
             and self.place_of(path) not in paid
@@ -228,7 +227,7 @@ class StepOutputs:
     ) -> Iterator[tuple[j.OutputRecorded, bytes]]:
         """The content at each path, and the event that records it."""
         step, state = self._step, self.state
-        known = {out.declared_path: out.path for out in state.outputs if out.declared_path}
+        known = {path: output.path for path, output in state.declared.items()}
         names = output_names(step.id, title_of(step), paths, known)
         replaced = self._before
         cached = {
@@ -268,8 +267,7 @@ class StepOutputs:
         if not self._step.outputs and not written:
             return Verification(passed=True)
         options = self._run.request.verify_options
-        accepted = {one.declared_path: one for one in self.state.accepted}
-        return verify_step(self._step, self.content, options, written, accepted)
+        return verify_step(self._step, self.content, options, written, self.state.accepted_at)
 
 
 def attached_hashes(run: Run, step: Step) -> dict[str, str]:

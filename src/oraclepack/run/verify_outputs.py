@@ -160,14 +160,8 @@ def _recorded(run: RunDir) -> tuple[RecordedOutputs, str]:
     steps = state.steps
     recorded = RecordedOutputs(
         run.run_id,
-        paths={
-            step_id: tuple(out.declared_path for out in step.outputs if out.declared_path)
-            for step_id, step in steps.items()
-        },
-        accepted={
-            step_id: {one.declared_path: one for one in step.accepted}
-            for step_id, step in steps.items()
-        },
+        paths={step_id: tuple(step.declared) for step_id, step in steps.items()},
+        accepted={step_id: step.accepted_at for step_id, step in steps.items()},
         skipped=frozenset(name for name, step in steps.items() if step.status is Status.SKIPPED),
     )
     return recorded, state.out_dir
