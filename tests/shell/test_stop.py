@@ -31,6 +31,7 @@ def test_a_request_is_seen_by_all_who_wait(
             stop.ask(one)
 
         for _ in range(2):
-            ready, _, _ = select.select([stop.polite_fd, stop.urgent_fd], [], [], 0)
-            assert (stop.polite_fd in ready, stop.urgent_fd in ready) == (polite, urgent)
+            fds = stop.lasting_fds
+            ready, _, _ = select.select(fds, [], [], 0)
+            assert tuple(fd in ready for fd in fds) == (polite, urgent)
         assert stop.level is level

@@ -27,28 +27,19 @@ class Stop:
         return self._level
 
     @property
-    def polite_fd(self) -> int:
-        """Readable from the first request on."""
-        return self._polite[0]
-
-    @property
-    def urgent_fd(self) -> int:
-        """Readable once an immediate end was requested."""
-        return self._urgent[0]
-
-    @property
     def polite_fds(self) -> tuple[int, ...]:
-        """What to poll for the first request to stop."""
-        return (self.polite_fd,)
+        """What to poll for the first request to stop: readable from then on."""
+        return (self._polite[0],)
 
     @property
     def urgent_fds(self) -> tuple[int, ...]:
-        return (self.urgent_fd,)
+        """The same for the request of an immediate end."""
+        return (self._urgent[0],)
 
     @property
     def lasting_fds(self) -> tuple[int, int]:
         """Those of the first request and of an immediate end that are open to the very end."""
-        return self.polite_fd, self.urgent_fd
+        return self._polite[0], self._urgent[0]
 
     @property
     def signal(self) -> int | None:
@@ -99,11 +90,11 @@ class StepStop(Stop):
 
     @property
     def polite_fds(self) -> tuple[int, ...]:
-        return (self.polite_fd, *self._run.polite_fds)
+        return (self._polite[0], *self._run.polite_fds)
 
     @property
     def urgent_fds(self) -> tuple[int, ...]:
-        return (self.urgent_fd, *self._run.urgent_fds)
+        return (self._urgent[0], *self._run.urgent_fds)
 
     @property
     def lasting_fds(self) -> tuple[int, int]:

@@ -35,27 +35,19 @@ def sent_with_most_calls(subject: Subject) -> Iterator[Problem]:
     calls are left alone.
 
     Bad::
-        # 01) one
+        # 01) five calls
         oracle -p "Where is it parsed?" -f docs/all.md --write-output a.md
-        # 02) two
         oracle -p "Who calls the cache?" -f docs/all.md --write-output b.md
-        # 03) three
         oracle -p "Which jobs retry?" -f docs/all.md --write-output c.md
-        # 04) four
         oracle -p "What is logged?" -f src/log.py --write-output d.md
-        # 05) five
         oracle -p "Who may delete?" -f src/roles.py --write-output e.md
 
     Good::
-        # 01) one
+        # 01) five calls
         oracle -p "Where is it parsed?" -f src/parse.py --write-output a.md
-        # 02) two
         oracle -p "Who calls the cache?" -f docs/all.md --write-output b.md
-        # 03) three
         oracle -p "Which jobs retry?" -f docs/all.md --write-output c.md
-        # 04) four
         oracle -p "What is logged?" -f src/log.py --write-output d.md
-        # 05) five
         oracle -p "Who may delete?" -f src/roles.py --write-output e.md
     """
     calls = [call for step in subject.pack.steps for call in asking_calls(step)]

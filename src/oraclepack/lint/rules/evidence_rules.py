@@ -22,23 +22,15 @@ def false_evidence(subject: Subject) -> Iterator[Problem]:
 
     Bad::
         # 01) stock
-        IFS= read -r -d '' prompt <<'PROMPT' || true
-        Which order of two calls loses stock?
-
+        oracle -f src/stock.py --write-output a.md -p "Which order loses stock?
         Evidence (path:line and the line):
-        - src/stock.py:41  def reserve_everything(article):
-        PROMPT
-        oracle -f src/stock.py -p "$prompt" --write-output a.md
+        - src/stock.py:41  def reserve_everything(article):"
 
     Good::
         # 01) stock
-        IFS= read -r -d '' prompt <<'PROMPT' || true
-        Which order of two calls loses stock?
-
+        oracle -f src/stock.py --write-output a.md -p "Which order loses stock?
         Evidence (path:line and the line):
-        - src/stock.py:41  def reserve(article, count):
-        PROMPT
-        oracle -f src/stock.py -p "$prompt" --write-output a.md
+        - src/stock.py:41  def reserve(article, count):"
     """
     for evidence in subject.evidence:
         for quote in evidence.lines:
@@ -69,23 +61,15 @@ def evidence_not_attached(subject: Subject) -> Iterator[Problem]:
 
     Bad::
         # 01) stock
-        IFS= read -r -d '' prompt <<'PROMPT' || true
-        Which order of two calls loses stock?
-
+        oracle -f src/stock.py --write-output a.md -p "Which order loses stock?
         Evidence (path:line and the line):
-        - src/orders.py:12  def reserve(article, count):
-        PROMPT
-        oracle -f src/stock.py -p "$prompt" --write-output a.md
+        - src/orders.py:12  def reserve(article, count):"
 
     Good::
         # 01) stock
-        IFS= read -r -d '' prompt <<'PROMPT' || true
-        Which order of two calls loses stock?
-
+        oracle -f src/stock.py -f src/orders.py --write-output a.md -p "Which order loses stock?
         Evidence (path:line and the line):
-        - src/orders.py:12  def reserve(article, count):
-        PROMPT
-        oracle -f src/stock.py -f src/orders.py -p "$prompt" --write-output a.md
+        - src/orders.py:12  def reserve(article, count):"
     """
     for evidence in subject.evidence:
         attachments = [a for call in evidence.step.calls for a in call.attachments]
@@ -112,23 +96,15 @@ def no_evidence(subject: Subject) -> Iterator[Problem]:
 
     Bad::
         # 01) stock
-        IFS= read -r -d '' prompt <<'PROMPT' || true
-        Which order of two calls loses stock?
-
+        oracle -f src/stock.py --write-output a.md -p "Which order loses stock?
         Evidence (path:line and the line):
-        see the attached file
-        PROMPT
-        oracle -f src/stock.py -p "$prompt" --write-output a.md
+        see the attached file"
 
     Good::
         # 01) stock
-        IFS= read -r -d '' prompt <<'PROMPT' || true
-        Which order of two calls loses stock?
-
+        oracle -f src/stock.py --write-output a.md -p "Which order loses stock?
         Evidence (path:line and the line):
-        - src/stock.py:41  def reserve(article, count):
-        PROMPT
-        oracle -f src/stock.py -p "$prompt" --write-output a.md
+        - src/stock.py:41  def reserve(article, count):"
     """
     quoting = sum(bool(one.lines) for one in subject.evidence)
     for evidence in subject.evidence:
