@@ -11,7 +11,7 @@ from oraclepack.fleet.fleet_job import JobState
 from oraclepack.fleet.fleet_run import jobs_of, sources_of
 from oraclepack.fleet.fleets import Fleets
 from oraclepack.fleet.postgres_jobs import PostgresJobStore
-from oraclepack.fleet.shared_store import bury, set_limit
+from oraclepack.fleet.shared_store import SharedStore
 from oraclepack.store.database import StoreError
 from oraclepack.store.postgres import PostgresDatabase
 from oraclepack.store.schema import migrate
@@ -120,7 +120,7 @@ def test_a_worker_cannot_settle_free_or_bury_what_another_one_holds(
     more = {"PGPASSFILE": password_file}
     world = FleetWorld(tmp_path, server.dsn_of("ann"), 30.0, more)
     root = PostgresDatabase(server.dsn_of("root"))
-    set_limit(root, "openai", 5, None)
+    SharedStore(root).set_limit("openai", 5, None)
     (job,) = jobs_of("default", sources_of([str(world.repository("shop") / "docs/pack1.md")]))
     PostgresJobStore(root).add([job])
     world.hold()
@@ -162,7 +162,7 @@ def test_a_worker_cannot_settle_free_or_bury_what_another_one_holds(
             with pytest.raises(StoreError, match="permission denied"):
                 attempt(login, statement)
         with pytest.raises(StoreError, match="permission denied") as caught:
-            bury(bob, "two", "bob", "a worker buries nobody")
+            SharedStore(bob).bury("two", "bob", "a worker buries nobody")
         assert "this login may not do that" in (caught.value.hint or "")
         world.let_go()
         assert worker.wait(60) == 0, world.log("one")
@@ -171,7 +171,7 @@ def test_a_worker_cannot_settle_free_or_bury_what_another_one_holds(
         world.close()
         for database in (bob, eve):
             database.close()
-    assert bury(root, "one", "root", "the end of the test")[1] == 0
+    assert SharedStore(root).bury("one", "root", "the end of the test").calls == 0
     root.close()
     world.dsn = server.dsn
     assert account(world) == []

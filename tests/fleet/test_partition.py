@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.fleet.fleet_job import JobState
-from oraclepack.fleet.shared_store import examine_store
+from oraclepack.fleet.shared_store import SharedStore
 from oraclepack.store.postgres import PostgresDatabase
 from oraclepack.store.schema import migrate
 from tests.fleet.dask_machines import dask_machines
@@ -66,7 +66,8 @@ def world(server: PostgresServer, tmp_path: Path) -> Iterator[FleetWorld]:
     dsn = f"postgresql://owner@{HEAD}/postgres?sslmode=verify-full&sslrootcert={certificate}"
     database = PostgresDatabase(dsn)
     migrate(database)
-    encryption = next(one for one in examine_store(database) if one.name == "encryption")
+    checks = SharedStore(database).examine().checks
+    encryption = next(one for one in checks if one.name == "encryption")
     assert (encryption.ok, encryption.value) == (True, "TLS")
     database.close()
     key = {"ORACLEPACK_TRUST_KEY": "of all machines, which share a directory"}

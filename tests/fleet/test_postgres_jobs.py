@@ -9,7 +9,7 @@ from oraclepack.errors import InputError
 from oraclepack.fleet.fleet_job import FleetJob, JobSource, JobState, JobSummary, make_job
 from oraclepack.fleet.job_store import FileJobStore, JobReport, JobStore
 from oraclepack.fleet.postgres_jobs import PostgresJobStore
-from oraclepack.fleet.shared_store import bury, unknown_calls
+from oraclepack.fleet.shared_store import SharedStore
 from oraclepack.store.database import StoreError
 from oraclepack.store.postgres import PostgresDatabase
 from oraclepack.store.runner import Runner
@@ -138,19 +138,20 @@ def test_a_burial_gives_unknown_calls_up_with_a_verdict(machines: Machines) -> N
             " values (%s, '1', %s, 'asking', %s, '{\"step\": \"01\"}', unix_now())",
             (key, holder.id, holder.id),
         )
-    assert unknown_calls(machines.admin) == ()
+    assert SharedStore(machines.admin).unknown().calls == ()
     machines.expire(lease)
-    (call,) = unknown_calls(machines.admin)
+    (call,) = SharedStore(machines.admin).unknown().calls
     assert (call.key, call.host, call.step) == ("k1", "lost", "01")
 
-    assert bury(machines.admin, "lost", "ann", "the VM was deleted") == (1, 1)
+    buried = SharedStore(machines.admin).bury("lost", "ann", "the VM was deleted")
+    assert (buried.runners, buried.calls) == (1, 1)
     with pytest.raises(InputError, match="here is alive: 1 of its runners"):
-        bury(machines.admin, "here", "ann", "a wrong guess")
+        SharedStore(machines.admin).bury("here", "ann", "a wrong guess")
 
-    assert unknown_calls(machines.admin) == ()
+    assert SharedStore(machines.admin).unknown().calls == ()
     assert machines.admin.rows("select key, decided, by_whom, why from verdict") == [
         ("k1", "given up", "ann", "the VM was deleted")
     ]
     assert machines.admin.rows("select key from claim") == [("k2",)]
     with pytest.raises(InputError, match="no runner was ever on"):
-        bury(machines.admin, "nowhere", "ann", "x")
+        SharedStore(machines.admin).bury("nowhere", "ann", "x")

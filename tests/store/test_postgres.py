@@ -23,7 +23,7 @@ from oraclepack.calls.file_store import project_cache
 from oraclepack.calls.fleet_store import SharedAnswers, fleet_store
 from oraclepack.calls.handler import CallHandler
 from oraclepack.errors import InputError, UsageError
-from oraclepack.fleet.shared_store import bury
+from oraclepack.fleet.shared_store import SharedStore
 from oraclepack.journal.events import InvocationIntent
 from oraclepack.shell.attempt import ProcessIdentity
 from oraclepack.store import runner as runners
@@ -650,9 +650,9 @@ def test_a_frozen_machine_of_the_same_name_is_not_taken_for_ended(
     assert taken.open_call is not None, "it may be paid for, and its end is not known"
     assert database.rows("select ended from runner where id = %s", (frozen.lease.id,)) == [(None,)]
     with pytest.raises(InputError, match="is alive"):
-        bury(database, copy.host, "me", "lost")
+        SharedStore(database).bury(copy.host, "me", "lost")
     if copy.id:
-        assert bury(database, copy.id, "me", "the copy was deleted")[0] == 1
+        assert SharedStore(database).bury(copy.id, "me", "the copy was deleted").runners == 1
     taken.release()
     frozen.lease.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -183,14 +183,20 @@ def open_fleets(settings: Settings) -> Fleets:
     return Fleets(store, settings[call_settings.STORE_LEASE])
 
 
-def open_shared_store(settings: Settings) -> SharedStore:
+@contextmanager
+def open_shared_store(settings: Settings) -> Iterator[SharedStore]:
     """The database that machines share: init, examine, unknown, bury, limits."""
+    dsn = settings[call_settings.STORE]
+    if not dsn:
+        raise UsageError(
+            "there is no shared store",
+            hint="add --store postgresql://…, or set `store` in your own config file or"
+            " ORACLEPACK_STORE",
+        )
     try:
         from oraclepack.fleet.shared_store import SharedStore
+        from oraclepack.store.postgres import PostgresDatabase
     except ImportError:
-        raise UsageError(
-            "a shared store is a PostgreSQL database, and psycopg is not installed",
-            hint='pip install "oraclepack[fleet]"',
-        ) from None
-
-    return SharedStore(settings[call_settings.STORE])
+        raise missing_driver() from None
+    with closing(PostgresDatabase(dsn)) as database:
+        yield SharedStore(database)

@@ -9,10 +9,10 @@ import psycopg
 
 from oraclepack.calls.fleet_store import fingerprint_of
 from oraclepack.errors import InputError
-from oraclepack.fleet.fleet_job import FleetJob, FleetPolicy, JobSource, JobState, JobSummary
+from oraclepack.fleet.fleet_job import FleetJob, FleetPolicy
 from oraclepack.fleet.fleet_reports import FleetStanding
 from oraclepack.fleet.job_store import JobReport, TakenJob
-from oraclepack.fleet.shared_store import provider_loads, unknown_calls
+from oraclepack.fleet.shared_store import SharedStore
 from oraclepack.store.budget import Budget
 from oraclepack.store.database import Database, Row, StoreError
 from oraclepack.store.postgres import PostgresDatabase
@@ -21,6 +21,12 @@ from oraclepack.store.schema import check_version
 from oraclepack.store.spending import fleet_spending
 from oraclepack.system.digests import canonical_line
 from oraclepack.system.machine import this_machine
+
+_COLUMNS = (
+    *("id", "fleet", "commit", "source", "state", "takes", "host", "exit_code", "summary"),
+    "run_dir",
+)
+"""Of a job, as statements select them."""
 
 
 class PostgresJobStore:
@@ -140,8 +146,8 @@ class PostgresJobStore:
         return FleetStanding(
             spent=str(spent.cost),
             reserved=str(reserved.cost),
-            providers=tuple(provider_loads(self.database)),
-            unknown=unknown_calls(self.database),
+            providers=SharedStore(self.database).limits().providers,
+            unknown=SharedStore(self.database).unknown().calls,
         )
 
     def is_stopping(self, fleet: str) -> bool:
@@ -184,19 +190,7 @@ class PostgresTakenJob:
 
 
 def _job(row: Row | list[object]) -> FleetJob:
-    job_id, fleet, commit, source, state, takes, where, exit_code, summary, run_dir = row
-    return FleetJob(
-        id=str(job_id),
-        fleet=str(fleet),
-        commit=str(commit),
-        source=msgspec.convert(source, JobSource),
-        state=JobState(str(state)),
-        takes=msgspec.convert(takes, int),
-        host=None if where is None else str(where),
-        exit_code=msgspec.convert(exit_code, int | None),
-        summary=msgspec.convert(summary, JobSummary),
-        run_dir=None if run_dir is None else str(run_dir),
-    )
+    return msgspec.convert(dict(zip(_COLUMNS, row, strict=True)), FleetJob)
 
 
 @contextmanager

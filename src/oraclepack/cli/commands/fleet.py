@@ -292,7 +292,8 @@ def unknown(*, settings: Settings) -> Reply:
 
     Nothing asks them again by itself. Each line says what would end it.
     """
-    report = open_shared_store(settings).unknown()
+    with open_shared_store(settings) as store:
+        report = store.unknown()
     rows = [
         (call.key[:12], call.asked_at[:19], call.host, call.step, call.resolution)
         for call in single_lines(report).calls
@@ -320,7 +321,8 @@ def bury(host: str, because: str, *, settings: Settings) -> Reply:
     asked, and paid for, again. Its runners can bring answers that they still have, and spend
     nothing more.
     """
-    report = open_shared_store(settings).bury(host, user_name(), because)
+    with open_shared_store(settings) as store:
+        report = store.bury(host, user_name(), because)
     runners = quantity(report.runners, "runner")
     calls = quantity(report.calls, "unknown call")
     return Reply(report, f"{host}: {runners} buried, {calls} given up\n")
@@ -352,15 +354,16 @@ def limits(
     A runner's own settings may only be stricter. A limit whose option is left out stays as it is;
     0 removes it.
     """
-    store = open_shared_store(settings)
-    if max_concurrent is None and requests_per_minute is None:
-        report = store.limits(provider)
-    elif provider is None:
+    changes = max_concurrent is not None or requests_per_minute is not None
+    if changes and provider is None:
         raise UsageError(
             "a limit needs a provider", hint="such as `oraclepack fleet limits openai …`"
         )
-    else:
-        report = store.set_limit(provider, max_concurrent, requests_per_minute)
+    with open_shared_store(settings) as store:
+        if changes and provider is not None:
+            report = store.set_limit(provider, max_concurrent, requests_per_minute)
+        else:
+            report = store.limits(provider)
     rows = [
         (
             one.name,
@@ -388,7 +391,8 @@ def init(*, settings: Settings) -> Reply:
     database. If that login may create roles, it also makes oraclepack_worker, oraclepack_admin and
     oraclepack_observer; grant them to the logins of your machines.
     """
-    report = open_shared_store(settings).init()
+    with open_shared_store(settings) as store:
+        report = store.init()
     missing = ", ".join(report.missing_roles)
     warning = (
         f"this login may not create roles, so there is no {missing}: only the owner can use the"
@@ -414,7 +418,8 @@ def doctor(*, settings: Settings) -> Reply:
 
     Versions, durability, encryption, and whether all runners are of one kind.
     """
-    report = open_shared_store(settings).examine()
+    with open_shared_store(settings) as store:
+        report = store.examine(settings[cs.STORE])
     rows = [
         ("ok" if check.ok else "WRONG", check.name, check.value, "" if check.ok else check.fix)
         for check in single_lines(report).checks
