@@ -26,7 +26,7 @@ from oraclepack.fleet.fleet_job import (
     to_submit,
     totals,
 )
-from oraclepack.fleet.fleet_run import FleetRequest, jobs_of, register
+from oraclepack.fleet.fleet_run import jobs_of
 from oraclepack.fleet.job_store import FileJobStore, JobReport
 from oraclepack.fleet.job_worker import end_state, workspace
 from oraclepack.fleet.run_archive import pack_directory, unpack_directory
@@ -302,16 +302,6 @@ def test_the_order_of_jobs_does_not_change_the_groups() -> None:
         assert [member.record.task_id for member in merged.members] == ["A", "B"]
         assert (merged.record.priority, merged.record.title) == ("critical", title.upper())
         assert [member.record.task_id for member in alone.members] == ["C"]
-
-
-@pytest.mark.parametrize("lifts_stop", [True, False])
-def test_a_stop_holds_for_the_process_behind_detach(tmp_path: Path, *, lifts_stop: bool) -> None:
-    store = FileJobStore(tmp_path)
-    store.add([a_job()])
-    store.request_stop("f", "someone")
-    request = FleetRequest(name="f", sources=(), log_dir="", lifts_stop=lifts_stop)
-    register(store, request)
-    assert store.is_stopping("f") is not lifts_stop
 
 
 def test_jobs_in_files(tmp_path: Path) -> None:

@@ -1,24 +1,17 @@
-"""`fleet run`: start the jobs of a manifest where there is room, until all are over."""
+"""The jobs that manifests and packs mean, and what people see of them."""
 
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
 
 from oraclepack.errors import InputError, Refusal
-from oraclepack.fleet.dask_cluster import WorkerStarter, check_dask, connected
 from oraclepack.fleet.fleet_job import (
     FleetJob,
-    FleetPolicy,
-    FleetTotals,
     JobSource,
-    JobState,
     make_job,
     read_manifest,
-    to_submit,
     totals,
 )
 from oraclepack.fleet.fleet_reports import FleetReport
@@ -26,34 +19,8 @@ from oraclepack.fleet.job_store import JobStore
 from oraclepack.system import files, git
 from oraclepack.system.environment import environment
 
-_WINDOW = 3
-"""Jobs handed to Dask at once, as a multiple of what runs at once."""
-_POLL_SECONDS = 1.0
 _REPOSITORIES_AT_ONCE = 8
 """Repositories that are asked for their commits at once: each answer may take a second."""
-HEAD_LOG = "head.log"
-"""What `fleet run --detach` prints in the background."""
-
-
-class FleetRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What `fleet run` was asked for."""
-
-    name: str
-    sources: tuple[JobSource, ...]
-    scheduler: str = "local"
-    at_once: int = 2
-    worker_words: tuple[str, ...] = ()
-    """Options that every worker gets."""
-    log_dir: str
-    insecure: bool = False
-    policy: FleetPolicy | None = None
-    """What holds for all jobs; None leaves it as it is."""
-    lifts_stop: bool = True
-    """An earlier `fleet stop` ends with it. Not with the process behind `--detach`, which begins
-    later than its command: a stop in between was meant for it."""
-
-
-Progress = Callable[[FleetTotals], None]
 
 
 def sources_of(arguments: Sequence[str]) -> tuple[JobSource, ...]:
@@ -130,72 +97,6 @@ def _commit_of(place: tuple[str, str]) -> str | InputError:
     if commit is None:
         return InputError(f"{repo} has no commit {ref}", hint="name a branch, tag or commit")
     return commit
-
-
-def run_fleet(store: JobStore, request: FleetRequest, progress: Progress) -> FleetReport:
-    """Submit what is missing and wait until every job is over. Running it again goes on."""
-    wanted, due = register(store, request)
-    if due:
-        with connected(request.scheduler, request.at_once, insecure=request.insecure) as starter:
-            _submit_all(starter, store, request, due, progress)
-    return fleet_report(store, request.name, {job.id for job in wanted}, len(due))
-
-
-def register(
-    store: JobStore, request: FleetRequest
-) -> tuple[tuple[FleetJob, ...], tuple[FleetJob, ...]]:
-    """Put the jobs of a request into the store; all of them, and those that are due."""
-    wanted = jobs_of(request.name, request.sources)
-    store.add(wanted)
-    if request.lifts_stop:
-        store.request_stop(request.name, "", stop=False)
-    if request.policy is not None:
-        store.set_policy(request.name, request.policy)
-    existing = {job.id: job for job in store.jobs(request.name)}
-    return wanted, to_submit(wanted, existing)
-
-
-def run_in_background(store: JobStore, request: FleetRequest, words: Sequence[str]) -> FleetReport:
-    """Check the request, put its jobs into the store, and let another process run them."""
-    check_dask(request.scheduler, insecure=request.insecure)
-    wanted, due = register(store, request)
-    log = Path(request.log_dir) / HEAD_LOG
-    files.make_private(log.parent)
-    with log.open("ab") as output:
-        process = subprocess.Popen(
-            # -P: what lies in the current directory is the project's, and must not be imported.
-            [sys.executable, "-P", "-m", "oraclepack", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-    report = fleet_report(store, request.name, {job.id for job in wanted}, len(due))
-    return msgspec.structs.replace(report, head=process.pid)
-
-
-def _submit_all(
-    starter: WorkerStarter,
-    store: JobStore,
-    request: FleetRequest,
-    due: Sequence[FleetJob],
-    progress: Progress,
-) -> None:
-    waiting = list(due)
-    wanted = {job.id for job in due}
-    is_elsewhere = False  # another `fleet run` started some of them, and they still run
-    while waiting or starter.count() or is_elsewhere:
-        if store.is_stopping(request.name):
-            waiting.clear()
-        while waiting and starter.count() < _WINDOW * request.at_once:
-            job = waiting.pop(0)
-            words = ("fleet", "worker", "--name", request.name, "--job", job.id)
-            log = f"{request.log_dir}/{job.id}.log"
-            starter.start(job.id, (*words, *request.worker_words), log)
-        starter.pause(_POLL_SECONDS)
-        jobs = store.jobs(request.name)
-        is_elsewhere = any(job.id in wanted and job.state is JobState.RUNNING for job in jobs)
-        progress(totals(jobs))
 
 
 def fleet_report(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -12,16 +14,19 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from oraclepack.errors import UsageError
-from oraclepack.fleet.dask_cluster import check_dask
-from oraclepack.fleet.fleet_job import OVER, FleetPolicy, FleetTotals, JobState, check_name
-from oraclepack.fleet.fleet_reports import FleetCollection, FleetReport, JobResult
-from oraclepack.fleet.fleet_run import (
-    FleetRequest,
-    fleet_report,
-    run_fleet,
-    run_in_background,
-    sources_of,
+from oraclepack.fleet.dask_cluster import WorkerStarter, check_dask, connected
+from oraclepack.fleet.fleet_job import (
+    OVER,
+    FleetJob,
+    FleetPolicy,
+    FleetTotals,
+    JobState,
+    check_name,
+    to_submit,
+    totals,
 )
+from oraclepack.fleet.fleet_reports import FleetCollection, FleetReport, JobResult
+from oraclepack.fleet.fleet_run import fleet_report, jobs_of, sources_of
 from oraclepack.fleet.job_store import FileJobStore, JobStore
 from oraclepack.fleet.job_worker import MovePolicy, WorkerOptions, run_job
 from oraclepack.settings import call_settings
@@ -29,11 +34,19 @@ from oraclepack.settings.declaration import ValueSource
 from oraclepack.settings.loading import set_variable
 from oraclepack.settings.registry import Settings
 from oraclepack.store.database import missing_driver
+from oraclepack.system import files
 from oraclepack.system.environment import state_directory
 
 if TYPE_CHECKING:
     from oraclepack.fleet.shared_store import SharedStore
     from oraclepack.shell.stop import Stop
+
+
+_WINDOW = 3
+"""Jobs handed to Dask at once, as a multiple of what runs at once."""
+_POLL_SECONDS = 1.0
+HEAD_LOG = "head.log"
+"""What `fleet run --detach` prints in the background."""
 
 
 class Fleets:
@@ -68,23 +81,21 @@ class Fleets:
         `detach` are the words of the command for a process in the background, which then runs
         them; `is_detached` holds in that process.
         """
-        request = FleetRequest(
-            name=check_name(name),
-            sources=sources_of(arguments),
-            scheduler=scheduler,
-            at_once=at_once,
-            insecure=insecure,
-            worker_words=tuple(worker_words),
-            lifts_stop=not is_detached,
-            log_dir=str(state_directory() / "fleet-logs" / name),
-        )
+        sources = sources_of(arguments)
+        check_name(name)
         check_dask(scheduler, insecure=insecure)
         if scheduler != "local" and not self._dsn:
             raise UsageError(
                 f"--scheduler {scheduler} reaches other machines, which cannot read local files",
                 hint="add --store postgresql://…, or set `store` in your own config file",
             )
+        logs = state_directory() / "fleet-logs" / name
         with self._jobs() as store:
+            wanted = jobs_of(name, sources)
+            store.add(wanted)
+            if not is_detached:
+                # A stop between `--detach` and the process behind it was meant for that.
+                store.request_stop(name, "", stop=False)
             known = store.policy(name)
             policy = FleetPolicy(
                 max_cost=known.max_cost if max_cost == "unchanged" else max_cost,
@@ -92,10 +103,15 @@ class Fleets:
                 if unknown_after == "unchanged"
                 else unknown_after,
             )
-            request = replace(request, policy=None if policy == known else policy)
-            if detach is None:
-                return run_fleet(store, request, progress)
-            return run_in_background(store, request, detach)
+            if policy != known:
+                store.set_policy(name, policy)
+            due = to_submit(wanted, {job.id: job for job in store.jobs(name)})
+            head = _in_background(detach, logs / HEAD_LOG) if detach is not None else None
+            if head is None and due:
+                with connected(scheduler, at_once, insecure=insecure) as starter:
+                    _start_all(starter, store, due, at_once, logs, worker_words, progress)
+            report = fleet_report(store, name, {job.id for job in wanted}, len(due))
+            return replace(report, head=head)
 
     def status(self, name: str) -> FleetReport:
         with self._jobs() as store:
@@ -172,6 +188,46 @@ class Fleets:
             raise missing_driver() from None
         with opened_jobs(self._dsn, self._lease_seconds, takes=takes) as store:
             yield store
+
+
+def _in_background(words: Sequence[str], log: Path) -> int:
+    """Let another process run a fleet; its number."""
+    files.make_private(log.parent)
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            # -P: what lies in the current directory is the project's, and must not be imported.
+            [sys.executable, "-P", "-m", "oraclepack", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    return process.pid
+
+
+def _start_all(
+    starter: WorkerStarter,
+    store: JobStore,
+    due: Sequence[FleetJob],
+    at_once: int,
+    logs: Path,
+    worker_words: Sequence[str],
+    progress: Callable[[FleetTotals], None],
+) -> None:
+    """Start jobs where there is room, until all are over."""
+    waiting, ids, name = list(due), {job.id for job in due}, due[0].fleet
+    is_elsewhere = False  # another `fleet run` started some of them, and they still run
+    while waiting or starter.count() or is_elsewhere:
+        if store.is_stopping(name):
+            waiting.clear()
+        while waiting and starter.count() < _WINDOW * at_once:
+            job = waiting.pop(0)
+            words = ("fleet", "worker", "--name", name, "--job", job.id, *worker_words)
+            starter.start(job.id, words, f"{logs}/{job.id}.log")
+        starter.pause(_POLL_SECONDS)
+        jobs = store.jobs(name)
+        is_elsewhere = any(job.id in ids and job.state is JobState.RUNNING for job in jobs)
+        progress(totals(jobs))
 
 
 def open_fleets(settings: Settings) -> Fleets:

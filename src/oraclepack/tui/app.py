@@ -25,7 +25,7 @@ from oraclepack.system.printable import visible
 from oraclepack.tui import key_table, outside_programs
 from oraclepack.tui.backlog_screen import BacklogScreen
 from oraclepack.tui.dialogs import DIALOGS, TextDialog
-from oraclepack.tui.faults import FaultGuard, LogFault, fault_message, is_expected
+from oraclepack.tui.faults import LogFault, fault_message, is_expected
 from oraclepack.tui.findings_screen import FindingsScreen
 from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.pack_screen import PackScreen
@@ -156,9 +156,11 @@ class TuiApp(App[int]):
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
         """Run the action of a key or the palette; an error is shown, and the screen stays open."""
-        with FaultGuard(self.report):
+        try:
             return await super().run_action(action, default_namespace, namespaces)
-        return False
+        except Exception as error:  # noqa: BLE001 - one failed action must not end the program
+            self.report(error)
+            return False
 
     def message_of(self, error: BaseException) -> str:
         """The message of an error; the details of an unexpected one are written to a file."""

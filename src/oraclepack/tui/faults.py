@@ -3,32 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from types import TracebackType
 
 from oraclepack.errors import OraclePackError
 from oraclepack.system.printable import one_line
 
 LogFault = Callable[[BaseException], str]
 """Writes the details of a fault to a file; returns its name, or nothing where that failed."""
-
-
-class FaultGuard(AbstractContextManager[None]):
-    """Hands exceptions to a function instead of letting them end the program."""
-
-    def __init__(self, report: Callable[[Exception], None]) -> None:
-        self._report = report
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        self._report(error)
-        return True
 
 
 def is_expected(error: BaseException) -> bool:

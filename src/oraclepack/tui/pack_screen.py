@@ -16,7 +16,6 @@ from textual.widgets import DataTable, Footer, Header, Input, Static
 from textual.worker import get_current_worker
 
 from oraclepack.system.printable import visible
-from oraclepack.tui.faults import FaultGuard
 from oraclepack.tui.key_table import EVERY_SCREEN
 from oraclepack.tui.outside_programs import OpenTarget
 from oraclepack.tui.screen_text import block
@@ -84,8 +83,10 @@ class PackScreen(Screen[None]):
 
     def on_finished(self, event: Finished) -> None:
         event.stop()
-        with FaultGuard(self.program.report):
+        try:
             event.apply()
+        except Exception as error:  # noqa: BLE001 - one failed look must not end the program
+            self.program.report(error)
 
     def failed(self, group: str, message: str) -> None:
         """A call of the api failed: say so."""

@@ -30,6 +30,7 @@ from oraclepack.tui.dialogs import ConfirmDialog, LineDialog
 from oraclepack.tui.pack_screen import PackScreen
 from oraclepack.tui.screen_text import block, cell, field, heading, joined
 from oraclepack.view.report import figures
+from oraclepack.view.report.github import cost_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -199,32 +200,34 @@ class PrepareScreen(PackScreen):
         self._note("Checking the pack, then rehearsing it in a copy; nothing is asked…")
         values, arguments = self.chosen_values(), self.arguments()
 
-        def look() -> Confirmation:
-            settings = self.program.load_settings(self.pack, values)
+        settings = self.program.load_settings(self.pack, values)
+
+        def look() -> str | tuple[str, Text]:
             return confirmation(self.pack, settings, arguments)
 
-        self.start("forecast", look, self._confirm)
+        def confirm(found: str | tuple[str, Text]) -> None:
+            self._ask_to_start(found, settings, arguments)
 
-    def _confirm(self, found: Confirmation) -> None:
-        self._note("")
-        self._ask_to_start(found)
+        self.start("forecast", look, confirm)
 
     @work(group="dialog")
-    async def _ask_to_start(self, found: Confirmation) -> None:
-        if found.refusal:
-            self._note(found.refusal, "bold red")
+    async def _ask_to_start(
+        self, found: str | tuple[str, Text], settings: Settings, arguments: RunArguments
+    ) -> None:
+        if isinstance(found, str):
+            self._note(found, "bold red")
             return
-        if await self.app.push_screen_wait(ConfirmDialog(found.question, found.detail, "Start")):
+        self._note("")
+        if await self.app.push_screen_wait(ConfirmDialog(*found, "Start")):
             self._note("Starting…")
-            pack, settings, arguments = self.pack, found.settings, found.arguments
-            self.start(
-                "start",
-                lambda: start_run(pack, settings, arguments, more=("--yes",)),
-                self._started,
-            )
+            pack = self.pack
 
-    def _started(self, run: StartedRun) -> None:
-        self.program.open_watch(self.pack, run.name)
+            def watch(run: StartedRun) -> None:
+                self.program.open_watch(pack, run.name)
+
+            self.start(
+                "start", lambda: start_run(pack, settings, arguments, more=("--yes",)), watch
+            )
 
     def failed(self, group: str, message: str) -> None:
         self._note(message, "bold red")
@@ -233,49 +236,31 @@ class PrepareScreen(PackScreen):
         self.query_one("#prepare-note", Static).update(block(text, style))
 
 
-class Confirmation:
-    """What a person is asked before a run begins, or why it cannot begin."""
+def confirmation(pack: str, settings: Settings, arguments: RunArguments) -> str | tuple[str, Text]:
+    """The question and its details for a person, or why the run cannot begin.
 
-    def __init__(self, settings: Settings, arguments: RunArguments) -> None:
-        self.settings, self.arguments = settings, arguments
-        self.refusal = ""
-        self.question = ""
-        self.detail = Text()
-
-
-def confirmation(pack: str, settings: Settings, arguments: RunArguments) -> Confirmation:
-    """Validate, then forecast: what `validate` or the plan refuses is never started."""
-    found = Confirmation(settings, arguments)
+    Validate, then forecast: what `validate` or the plan refuses is never started.
+    """
     checked = validate_packs(pack, settings).checked[0]
     errors = [one for one in checked.report.findings if one.severity is Severity.ERROR]
     if errors:
-        first = errors[0]
-        found.refusal = (
-            f"{figures.count(len(errors), 'error')}, so this pack does not run: "
-            f"line {first.span.line}: {first.message}"
-        )
-        return found
+        count = figures.count(len(errors), "error")
+        first = f"line {errors[0].line}: {errors[0].message}"
+        return f"{count}, so this pack does not run: {first}"
     forecast, warnings = forecast_run(pack, settings, arguments)
     running = [one for one in forecast.steps if one.decision == Decision.RUN]
     if not running:
-        found.refusal = "there is nothing to run: every chosen step is done"
-        return found
+        return "there is nothing to run: every chosen step is done"
     asked = figures.count(forecast.to_ask + forecast.adopted, "call")
-    found.question = f"Run {figures.count(len(running), 'step')}, {asked}? {_price(forecast)}"
-    found.detail = forecast_detail(forecast, warnings)
-    return found
+    question = f"Run {figures.count(len(running), 'step')}, {asked}? {_price(forecast)}"
+    return question, forecast_detail(forecast, warnings)
 
 
 def _price(forecast: CostForecast) -> str:
-    unknown = (
-        f"{figures.count(forecast.unpriced_calls, 'call')} of unknown price"
-        if forecast.unpriced_calls
-        else ""
-    )
-    if forecast.cost is None:
-        return unknown or "nothing: no call is to be asked"
-    likely = f"likely {money(forecast.cost.likely)}, at most {money(forecast.cost.high)}"
-    return f"{likely}{f', {unknown}' if unknown else ''}"
+    if forecast.cost is None and not forecast.unpriced_calls:
+        return "nothing: no call is to be asked"
+    likely = "likely " if forecast.cost else ""
+    return likely + cost_words(forecast.cost, forecast.unpriced_calls)
 
 
 def forecast_detail(forecast: CostForecast, warnings: Sequence[str]) -> Text:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from operator import eq, ge, gt, le, lt
 
 import msgspec
 
@@ -19,6 +20,7 @@ _FIELDS = {
     "tool": "tool",
     "t": "tool",
 }
+_SIGNS = {"<": lt, ">": gt, "<=": le, ">=": ge, "=": eq}
 SORTS = ("step", "ROI", "category", "state", "title")
 HELP = "words, roi>5, roi<3, cat:caching, state:failed, tool:oracle"
 
@@ -35,7 +37,10 @@ class StepFilter(msgspec.Struct, frozen=True):
         text = f"{step.step_id} {step.title} {step.reference or ''}".lower()
         return (
             all(word in text for word in self.words)
-            and all(_comparison_holds(step.roi, sign, number) for sign, number in self.comparisons)
+            and all(
+                step.roi is not None and _SIGNS[sign](step.roi, number)
+                for sign, number in self.comparisons
+            )
             and all(_field_matches(step, state, name, value) for name, value in self.fields)
         )
 
@@ -56,18 +61,6 @@ def read_filter(text: str) -> StepFilter:
         else:
             words.append(word.lower())
     return StepFilter(tuple(words), tuple(comparisons), tuple(fields))
-
-
-def _comparison_holds(roi: float | None, sign: str, number: float) -> bool:
-    if roi is None:
-        return False
-    return {
-        ">": roi > number,
-        "<": roi < number,
-        ">=": roi >= number,
-        "<=": roi <= number,
-        "=": roi == number,
-    }[sign]
 
 
 def _field_matches(step: ListedStep, state: str | None, name: str, value: str) -> bool:
