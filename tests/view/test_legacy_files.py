@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from oraclepack.view.legacy_files import files_of_go, keep_original, names_for, own_file_names
+from oraclepack.view.legacy_files import all_file_names, files_of_go, keep_original, names_for
 
 PLAIN = ("pack.state.json", "pack.report.json")
-OWN = own_file_names("b/pack.md")
+OWN = all_file_names("b/pack.md")[2:]
 GO = {"schema_version": 1, "pack_hash": "", "step_statuses": {"01": {"status": "success"}}}
 
 
@@ -44,7 +44,9 @@ def test_two_packs_of_one_name_have_files_of_their_own(
 
 
 def test_names_differ_by_folder() -> None:
-    assert len({own_file_names(path) for path in ("a/pack.md", "b/pack.md", "a/b/pack.md")}) == 3
+    assert (
+        len({all_file_names(path)[2:] for path in ("a/pack.md", "b/pack.md", "a/b/pack.md")}) == 3
+    )
 
 
 def test_what_the_go_tool_left_is_found_state_first(tmp_path: Path) -> None:

@@ -176,30 +176,23 @@ def maker_of(data: bytes) -> tuple[Maker, str]:
 
 def file_names(pack_path: str) -> tuple[str, str]:
     """The names of the state file and the report file of a pack."""
-    return _names(PurePosixPath(pack_path).stem)
+    return all_file_names(pack_path)[:2]
 
 
-def own_file_names(pack_path: str) -> tuple[str, str]:
-    """Their names where a pack of the same name in another folder has the plain ones."""
-    return _names(f"{PurePosixPath(pack_path).stem}.{sha256_text(pack_path)[:8]}")
-
-
-def all_file_names(pack_path: str) -> tuple[str, ...]:
-    """Every name that these files of a pack may have."""
-    return (*file_names(pack_path), *own_file_names(pack_path))
-
-
-def _names(stem: str) -> tuple[str, str]:
-    return f"{stem}.state.json", f"{stem}.report.json"
+def all_file_names(pack_path: str) -> tuple[str, str, str, str]:
+    """The same, then their names where a pack of that name in another folder has the plain ones."""
+    stem = PurePosixPath(pack_path).stem
+    own = f"{stem}.{sha256_text(pack_path)[:8]}"
+    return f"{stem}.state.json", f"{stem}.report.json", f"{own}.state.json", f"{own}.report.json"
 
 
 def legacy_state(view: RunView) -> LegacyState:
     """The state file; paths in it are relative to the project root."""
-    created, statuses = view.created, _statuses(view)
+    statuses = _statuses(view)
     return LegacyState(
         schema_version=SCHEMA_VERSION,
-        pack_path=created.pack_path if created else "",
-        pack_hash=created.pack_hash if created else "",
+        pack_path=view.pack_path,
+        pack_hash=view.pack_hash,
         run_dir=view.run_dir,
         steps={
             step.step_id: shaped(
@@ -230,14 +223,12 @@ def legacy_state(view: RunView) -> LegacyState:
 
 def legacy_report(view: RunView) -> LegacyReport:
     """The report file; paths in it are relative to the project root."""
-    created = view.created
-    pack_path, pack_hash = (created.pack_path, created.pack_hash) if created else ("", "")
     statuses = [status for _, status in _statuses(view)]
     took = sum(step.duration_ms or 0 for step in view.steps)
     return LegacyReport(
         schema_version=SCHEMA_VERSION,
-        pack_path=pack_path,
-        pack_hash=pack_hash,
+        pack_path=view.pack_path,
+        pack_hash=view.pack_hash,
         run_dir=view.run_dir,
         status=view.state.status,
         started_at=view.created_at,
@@ -254,7 +245,7 @@ def legacy_report(view: RunView) -> LegacyReport:
             total_duration=took * 1_000_000,
             total_duration_ms=took,
         ),
-        pack_info=GoPackInfo(name=PurePosixPath(pack_path).name, hash=pack_hash),
+        pack_info=GoPackInfo(name=PurePosixPath(view.pack_path).name, hash=view.pack_hash),
         generated_at=view.state.last_at,
     )
 
@@ -332,23 +323,18 @@ def names_for(root: Path, pack_path: str, folder: str = "") -> tuple[str, str]:
     The plain ones, unless they belong to a pack of the same name in another folder, or to
     another program. A pack that has names of its own keeps them.
     """
-    own, plain = (
-        (f"{folder}/{state}", f"{folder}/{report}") if folder else (state, report)
-        for state, report in (own_file_names(pack_path), file_names(pack_path))
-    )
+    place = f"{folder}/" if folder else ""
+    names = [f"{place}{name}" for name in all_file_names(pack_path)]
+    plain, own = (names[0], names[1]), (names[2], names[3])
     if (root / own[0]).is_file():
         return own
-    return own if any(_is_taken(root, root / name, pack_path) for name in plain) else plain
-
-
-def _is_taken(root: Path, path: Path, pack_path: str) -> bool:
-    data = files.read(path) if path.is_file() else None
-    if data is None:
-        return False
-    maker, owner = maker_of(data)
-    if maker is Maker.OURS:
-        return owner != pack_path and (root / owner).is_file()
-    return maker is Maker.OTHER
+    for name in plain:
+        data = files.read(root / name) if (root / name).is_file() else None
+        maker, owner = (None, "") if data is None else maker_of(data)
+        is_ours = maker is Maker.OURS
+        if maker is Maker.OTHER or (is_ours and owner != pack_path and (root / owner).is_file()):
+            return own
+    return plain
 
 
 def refuse_directories(root: Path, pack_path: str) -> None:
