@@ -339,20 +339,3 @@ def test_what_could_not_be_settled_is_settled_by_the_next_command(tmp_path: Path
     settle_ended(limited(tmp_path).context, frozenset({"oracle"}))
 
     assert spent(tmp_path) == (COST, 0)
-
-
-def test_what_a_power_cut_took_back_from_the_store_is_settled_again(tmp_path: Path) -> None:
-    office = limited(tmp_path)
-    assert office.call(ScriptedShim(paying()), *LIMITED) == 0
-    (made,) = office.invocations
-    office.journal.close()
-    database = SqliteDatabase(tmp_path / "state")
-    database.rows("delete from spending")
-    database.rows(
-        "insert into reservation values (%s, 'dead', %s, '', '2026-03-01', '', '1', 1, 10, true)",
-        (made.settled[0].reservation, f"{office.root}:r"),
-    )
-
-    settle_ended(limited(tmp_path).context, frozenset({"oracle"}))
-
-    assert spent(tmp_path) == (COST, 0)

@@ -26,7 +26,7 @@ from oraclepack.store.spending import (
     UnknownPricePolicy,
 )
 from oraclepack.store.sqlite import SqliteDatabase, StoreDamagedError, is_on_network
-from tests.faults import die_at, watched
+from tests.faults import die_at, failing_once, watched
 
 DAY = "2026-11-16"
 ROUNDS, PROCESSES = 40, 5
@@ -141,15 +141,13 @@ def test_every_statement_can_be_interrupted_before_and_after(tmp_path: Path) -> 
     database.rows("select 1")
     with watched() as seen:
         Budget(database).settle("x", None)
-    assert seen == ["sql", "sql done"] * 3, "begin, delete, commit"
+    assert seen == [*["sql", "sql done"] * 3, "sync", "sync"], "begin, delete, commit"
 
 
-def test_only_what_opens_a_payment_is_synced(tmp_path: Path) -> None:
-    database = SqliteDatabase(tmp_path)
-    database.rows("select 1")
-    with watched() as seen:
-        Budget(database).open("x")
-    assert seen == ["sql", "sql done", "sync", "sync"]
+def test_a_store_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
+    with failing_once("sql done"), pytest.raises(OraclePackError):
+        SqliteDatabase(tmp_path).rows("select 1")
+    assert list(tmp_path.iterdir()) == []
 
 
 def request(name: str, cost: str = "1") -> BudgetRequest:

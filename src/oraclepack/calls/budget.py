@@ -214,7 +214,7 @@ def reserve_try(call: "Call", worst: "WorstCase") -> Reserved | StepError:
     request = BudgetRequest(
         reservation=f"{context.command}#{next(_numbers)}",
         command=context.command,
-        run=_run_name(context),
+        run=f"{readable(str(context.root))}:{context.run_id}",
         day=f"{now:%Y-%m-%d}",
         at=now.isoformat(),
         worst=worst.spending,
@@ -243,10 +243,6 @@ def reserve_try(call: "Call", worst: "WorstCase") -> Reserved | StepError:
     )
     context.record(event)
     return Reserved(context, event, request)
-
-
-def _run_name(context: "CallContext") -> str:
-    return f"{readable(str(context.root))}:{context.run_id}"
 
 
 def _reserve(
@@ -296,16 +292,8 @@ def settle_ended(context: "CallContext", adopted: frozenset[str]) -> None:
 
     `adopted` are the tools whose open calls are looked for when their question is asked again.
     """
-    still_open: frozenset[str] = frozenset()
-    with _tolerated(context, ""):
-        still_open = context.store.budget.open_in(_run_name(context))
     for step in context.journal.state.steps.values():
         for call in step.invocations:
-            for one in call.settled:  # before a power cut that took it back
-                if one.reservation in still_open:
-                    spent = Spending(one.cost, one.calls, one.tokens)
-                    with _tolerated(context, one.step):
-                        context.store.budget.settle(one.reservation, spent)
             record = call.outcome or call.intent
             waits = call.is_open and record is not None and record.tool in adopted
             if call.reserved and not waits:

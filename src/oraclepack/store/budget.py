@@ -79,15 +79,10 @@ class Budget:
 
         Any command that learns the outcome may settle; settling twice changes nothing.
         """
-        # Not synced: what a power cut takes back, the next command of the run settles again.
-        self._database.transaction(lambda cursor: self.settle_in(cursor, [reservation], spent))
-
-    def open_in(self, run: str) -> frozenset[str]:
-        """The open reservations of a run."""
-        rows = self._database.rows(
-            "select name from reservation where run = %s and is_open", (run,)
+        # Durable: the journal says next that it is settled, and then no command settles it again.
+        self._database.transaction(
+            lambda cursor: self.settle_in(cursor, [reservation], spent), durable=True
         )
-        return frozenset(name for (name,) in rows)
 
     def settle_in(
         self, cursor: Cursor, reservations: Iterable[str], spent: Spending | None = None

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -153,25 +153,23 @@ class SqliteDatabase(Database):
         """Make the database under another name first: an empty one is never taken for ours."""
         files.make_private(self.folder)
         temporary = files.temporary_beside(self.path)
-        os.close(disk.create(temporary, files.PRIVATE_FILE))
-        connection = self._connect(temporary)
         try:
-            connection.execute("pragma journal_mode = off")
-            cursor = connection.cursor(_Cursor)
-            cursor.execute(self.begin)
-            for name in ("schema.sql", "user.sql"):
-                for statement in files.shipped(__package__, name).decode().split(";\n"):
-                    connection.execute(statement)
-            take_over_files(cursor, self.folder)
-            connection.execute(f"pragma user_version = {VERSION}")
-            cursor.execute("commit")
-        finally:
-            connection.close()
-        try:
+            os.close(disk.create(temporary, files.PRIVATE_FILE))
+            with closing(self._connect(temporary)) as connection:
+                connection.execute("pragma journal_mode = off")
+                cursor = connection.cursor(_Cursor)
+                cursor.execute(self.begin)
+                for name in ("schema.sql", "user.sql"):
+                    for statement in files.shipped(__package__, name).decode().split(";\n"):
+                        connection.execute(statement)
+                take_over_files(cursor, self.folder)
+                connection.execute(f"pragma user_version = {VERSION}")
+                cursor.execute("commit")
             disk.sync_file(temporary)
-            file_moves.move(temporary, self.path)
-        except FileExistsError:
-            files.forget(temporary)  # another process was faster
+            with suppress(FileExistsError):  # another process was faster
+                file_moves.move(temporary, self.path)
+        finally:
+            files.forget(temporary)
 
     def _note_sync(self) -> None:
         """SQLite has synced its files; tests that cut the power want to know."""
