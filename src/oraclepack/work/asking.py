@@ -71,7 +71,8 @@ def read_replies(data: bytes | None) -> tuple[AskedReply, ...]:
 
 def answer_key(step: AnsweredStep) -> str:
     """What a reply about an answer is filed under."""
-    return sha256_text("\0".join(part.text for part in step.parts))
+    parts = sorted(step.parts, key=lambda part: part.path)
+    return sha256_text("\0".join(part.text for part in parts))
 
 
 def about_answer(step: AnsweredStep) -> ModelQuestion | None:

@@ -251,6 +251,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     def is_work(self) -> bool:
         return self.status is WorkStatus.ACTIONABLE
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """The step and the number in it, by which records are ordered."""
+        return self.step_id, int(self.task_id.rpartition("-")[2] or 0)
+
 
 class Issue(msgspec.Struct, frozen=True, kw_only=True):
     """One question with everything that its answer says."""

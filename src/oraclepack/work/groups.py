@@ -6,10 +6,10 @@ from itertools import combinations
 import msgspec
 
 from oraclepack.work.asking import Proposal
-from oraclepack.work.backlog import TaskKind, WorkStatus
+from oraclepack.work.backlog import Record, TaskKind
 from oraclepack.work.compare import ComparedStatement, Relation, relate, statement_of
 from oraclepack.work.reading import plain
-from oraclepack.work.step_answers import Draft
+from oraclepack.work.step_answers import is_claim
 
 _MOST_CLASSES = 20
 """Of statements with the same words about the same thing that are compared."""
@@ -20,11 +20,11 @@ Place = tuple[str, int]
 class Groups(msgspec.Struct, frozen=True):
     """What belongs together: each draft once, in the order of steps and numbers."""
 
-    merged: tuple[tuple[Draft, ...], ...]
-    conflicts: tuple[tuple[Draft, ...], ...]
+    merged: tuple[tuple[Record, ...], ...]
+    conflicts: tuple[tuple[Record, ...], ...]
 
 
-def group_drafts(drafts: Iterable[Draft], proposals: Iterable[Proposal] = ()) -> Groups:
+def group_drafts(drafts: Iterable[Record], proposals: Iterable[Proposal] = ()) -> Groups:
     """Find the same work and the contradictions among the drafts of all answers.
 
     `proposals` are those that a model named and rules accepted.
@@ -41,8 +41,8 @@ def group_drafts(drafts: Iterable[Draft], proposals: Iterable[Proposal] = ()) ->
         else:
             torn |= {first, second}
     roots = {_root(against, place) for place in torn}
-    conflicts: dict[Place, list[Draft]] = {}
-    merged: dict[Place, list[Draft]] = {}
+    conflicts: dict[Place, list[Record]] = {}
+    merged: dict[Place, list[Record]] = {}
     for draft in ordered:
         root = _root(against, draft.place)
         if root in roots:
@@ -52,16 +52,16 @@ def group_drafts(drafts: Iterable[Draft], proposals: Iterable[Proposal] = ()) ->
     return Groups(tuple(map(tuple, merged.values())), tuple(map(tuple, conflicts.values())))
 
 
-def _related(drafts: Iterable[Draft]) -> Iterator[tuple[Place, Place, Relation]]:
+def _related(drafts: Iterable[Record]) -> Iterator[tuple[Place, Place, Relation]]:
     """The related pairs of drafts of different answers, enough to connect all that are related.
 
     Only statements with a common name and the same words are compared, and those that say the same
     of the same places only once, so that the work grows with the answers and not with their square.
     """
-    classes: dict[Hashable, list[Draft]] = {}
-    blocks: dict[Hashable, list[tuple[ComparedStatement, list[Draft]]]] = {}
+    classes: dict[Hashable, list[Record]] = {}
+    blocks: dict[Hashable, list[tuple[ComparedStatement, list[Record]]]] = {}
     for draft in drafts:
-        if not draft.is_claim or not draft.actions:
+        if not is_claim(draft):
             continue
         statement = statement_of(plain(draft.actions[0]).partition(". ")[0], draft.evidence)
         members = classes.setdefault((statement, draft.kind, draft.status), [])
@@ -81,12 +81,12 @@ def _related(drafts: Iterable[Draft]) -> Iterator[tuple[Place, Place, Relation]]
                 yield from _pairs(some, others, relation)
 
 
-def _is_work(draft: Draft) -> bool:
-    return draft.status is WorkStatus.ACTIONABLE and draft.kind is not TaskKind.EXPERIMENT
+def _is_work(draft: Record) -> bool:
+    return draft.is_work and draft.kind is not TaskKind.EXPERIMENT
 
 
 def _pairs(
-    some: Sequence[Draft], others: Sequence[Draft], relation: Relation
+    some: Sequence[Record], others: Sequence[Record], relation: Relation
 ) -> Iterator[tuple[Place, Place, Relation]]:
     """Pairs of different answers that connect all members of two classes."""
     pairs = [*((one, others[0]) for one in some), *((some[0], one) for one in others[1:])]

@@ -32,17 +32,15 @@ from oraclepack.work.backlog import (
     Record,
     SideStatement,
     StepQuestion,
-    TaskKind,
     WorkStatus,
 )
 from oraclepack.work.compare import statement_of
-from oraclepack.work.evidence import check, said_of
+from oraclepack.work.evidence import Evidence, check, said_of
 from oraclepack.work.groups import Groups, group_drafts
-from oraclepack.work.step_answers import Draft, StepAnswer, once, read_step, states_work
+from oraclepack.work.step_answers import MARKED, StepAnswer, once, read_step, states_work
 from oraclepack.work.titles import LONGEST, title_of
 from oraclepack.work.trackers import github_entries, taskmaster
 from oraclepack.work.work_pages import (
-    REHEARSAL_NOTE,
     Permalinks,
     backlog,
     change_plan,
@@ -105,7 +103,7 @@ def work_of(pack: PackAnswers) -> WorkItems:
     """Turn the answers of a pack into records and issues."""
     answers = _answers(pack)
     replies = {one.sha256: one.reply for one in pack.replies}
-    drafts = [draft for one in answers.values() for draft in one.drafts]
+    drafts = [draft for one in answers.values() for draft in one.records]
     reply = replies.get(titles_key(_titles(drafts)))
     compared = {
         one.place: statement_of(one.actions[0], one.evidence) for one in drafts if one.is_work
@@ -134,17 +132,18 @@ def work_of(pack: PackAnswers) -> WorkItems:
             mark = f" (question {issue.step_id})"
             issue = replace(issue, title=f"{title_of(issue.title, LONGEST - len(mark))}{mark}")
         seen.add(issue.title.lower())
+        if pack.rehearsal:
+            issue = replace(issue, title=_rehearsed(issue.title))
         issues.append(issue)
     return WorkItems(tuple(records), tuple(issues), rejected)
 
 
+def _rehearsed(title: str) -> str:
+    return f"{_REHEARSAL}{title_of(title, LONGEST - len(_REHEARSAL))}"
+
+
 def issue_id(pack_hash: str, step_id: str) -> str:
     return f"OP3-{pack_hash[:_SHORT_HASH]}-{step_id}"
-
-
-def task_id(pack_hash: str, step_id: str, number: int) -> str:
-    """The id of a task: the pack, the question that raised it, its number in the answer."""
-    return f"{issue_id(pack_hash, step_id)}-{number:02}"
 
 
 def questions_about_answers(pack: PackAnswers) -> dict[str, ModelQuestion]:
@@ -156,7 +155,7 @@ def questions_about_answers(pack: PackAnswers) -> dict[str, ModelQuestion]:
 
 def question_over_titles(pack: PackAnswers) -> dict[str, ModelQuestion]:
     """What to ask a model once the answers are read, by its key; nothing where nothing compares."""
-    titles = _titles(d for one in _answers(pack).values() for d in one.drafts)
+    titles = _titles(d for one in _answers(pack).values() for d in one.records)
     question = about_titles(titles)
     return {} if question is None else {titles_key(titles): question}
 
@@ -170,42 +169,62 @@ def _answers(pack: PackAnswers) -> dict[str, StepAnswer]:
         # Nothing from a rehearsal counts as verified.
         ordered = replace(step, parts=parts, attached=None if pack.rehearsal else step.attached)
         reply = replies.get(answer_key(ordered)) if replies else None
-        answers[step.question.step_id] = _answer(ordered, reply)
+        answers[step.question.step_id] = _answer(ordered, _blank(pack, ordered), reply)
     return answers
 
 
-def _titles(drafts: Iterable[Draft]) -> list[str]:
+def _titles(drafts: Iterable[Record]) -> list[str]:
     """One line for each piece of work, as the question over all titles shows it."""
     said = [(one, " ".join(one.actions[0].split())[:_LONGEST]) for one in drafts if one.is_work]
-    return [f"{one.step_id}-{one.number:02} | {one.kind} | {text}" for one, text in said]
+    return [f"{one.step_id}-{one.place[1]:02} | {one.kind} | {text}" for one, text in said]
 
 
-def _answer(step: AnsweredStep, reply: str | None) -> StepAnswer:
+def _blank(pack: PackAnswers, step: AnsweredStep) -> Record:
+    """A record that knows its pack and its question, and says nothing yet."""
+    question = step.question
+    priority, why = _ranked(question.roi)
+    return Record(
+        pack_id=pack.pack_id,
+        pack_hash=pack.pack_hash,
+        step_id=question.step_id,
+        task_id=f"{issue_id(pack.pack_hash, question.step_id)}-",
+        title="",
+        status=WorkStatus.NOOP,
+        category=category_of(question),
+        reference=question.reference,
+        expected_artifacts=question.expected_artifacts,
+        actions=(),
+        evidence=Evidence(),
+        notes=(),
+        missing_inputs=(),
+        sources=(question.step_id,),
+        priority=priority,
+        why=why,
+        roi=question.roi,
+        effort=question.effort,
+    )
+
+
+def _answer(step: AnsweredStep, blank: Record, reply: str | None) -> StepAnswer:
     """What an answer comes to; one that is missing or too large is blocked, with the reason."""
     number = step.question.step_id
     excess = next((e for part in step.parts if (e := ANSWER.excess(part.text))), None)
     if excess is not None:
         absent = f"the answer is too large for an answer: {excess}"
         step = replace(step, parts=(), absent=absent)
+    answer, status = StepAnswer(step=step, title=""), WorkStatus.BLOCKED
     if step.silent and not step.is_answered:
-        title = f"Nothing to do: step {number} writes no answer in words"
-        return StepAnswer(step=step, title=title, drafts=(_alone(number, title, WorkStatus.NOOP),))
-    if not step.is_answered:
+        title, status = f"Nothing to do: step {number} writes no answer in words", WorkStatus.NOOP
+    elif not step.is_answered:
         title = f"Get the answer to question {number}"
-        draft = _alone(number, title, WorkStatus.BLOCKED)
-        return StepAnswer(step=step, title=title, drafts=(draft,))
-    answer = read_step(step, reply)
-    if not answer.drafts:
+    else:
+        answer = read_step(step, blank, reply)
+        if answer.records:
+            return answer
         title = f"Get the answer to question {number}: it says nothing"
-        return replace(answer, drafts=(_alone(number, title, WorkStatus.BLOCKED),))
-    return answer
-
-
-def _alone(step_id: str, title: str, status: WorkStatus) -> Draft:
-    """A record about an answer that has none of its own."""
-    return Draft(
-        step_id=step_id, number=1, kind=TaskKind.STATEMENT, status=status, title=title, actions=()
-    )
+    # A record about an answer that has none of its own.
+    alone = replace(blank, task_id=f"{blank.task_id}01", status=status, title=title)
+    return replace(answer, title=answer.title or title, records=(alone,))
 
 
 class _Maker:
@@ -232,7 +251,7 @@ class _Maker:
         return Issue(
             issue_id=issue_id(self._pack.pack_hash, question.step_id),
             step_id=question.step_id,
-            title=self._marked(answer.title),
+            title=answer.title,
             question=question.text or question.title,
             reference=question.reference,
             category=category_of(question),
@@ -247,70 +266,44 @@ class _Maker:
             elsewhere=tuple(moved),
         )
 
-    def _record(self, members: Sequence[Draft]) -> Record:
+    def _record(self, members: Sequence[Record]) -> Record:
+        """Several records that are the same work as one, with what is known of its evidence."""
         first = members[0]
         answer = self._answers[first.step_id]
-        step, question = answer.step, answer.step.question
         sources = sorted({one.step_id for one in members})
         evidence = first.evidence
         for one in members[1:]:
             evidence = evidence.with_other(one.evidence)
-        if step.attached is not None:
-            files = {file.path: file for file in step.attached}
-            evidence = check(evidence, files, complete=step.attached_known)
-        rois = [self._answers[one].step.question.roi for one in sources]
-        roi = max((one for one in rois if one is not None), default=None)
-        mark = next((one.mark for one in members if one.mark is not None), None)
-        priority, why = mark or (_priority(roi), f"ROI {roi:g}" if roi is not None else "")
-        ids = [self._id(one) for one in members]
+        if answer.step.attached is not None:
+            files = {file.path: file for file in answer.step.attached}
+            evidence = check(evidence, files, complete=answer.step.attached_known)
+        roi = max((one.roi for one in members if one.roi is not None), default=None)
+        marks = ((one.priority, one.why) for one in members if one.why.startswith(MARKED))
+        priority, why = next(marks, _ranked(roi))
         remarks = [
-            *([REHEARSAL_NOTE] if self._pack.rehearsal else []),
-            *([step.remark] if step.remark else []),
+            answer.step.remark,
             *(text for one in members for text in one.remarks),
             *(said_of(one) for one in evidence.citations if one.state.is_bad),
         ]
-        record = Record(
-            pack_id=self._pack.pack_id,
-            pack_hash=self._pack.pack_hash,
-            step_id=first.step_id,
-            task_id=ids[0],
+        record = replace(
+            first,
             issue_title=answer.title,
-            title=self._marked(first.title),
-            status=first.status,
-            kind=first.kind if first.actions else None,
-            origin=first.origin,
-            category=category_of(question),
-            reference=question.reference,
-            expected_artifacts=question.expected_artifacts,
             actions=once(text for one in members for text in one.actions),
             evidence=evidence,
             notes=once(text for one in members for text in one.notes),
             missing_inputs=once(name for one in members for name in one.missing_inputs),
             sources=tuple(sources),
             priority=priority,
-            why=f"marked {why}" if mark is not None else why,
+            why=why,
             roi=roi,
-            effort=question.effort,
-            merged=tuple(ids[1:]),
+            merged=tuple(one.task_id for one in members[1:]),
             spans=once(span for one in members for span in one.spans),
             partial=any(self._answers[one].cut for one in sources),
-            remarks=once(remarks),
+            remarks=once(filter(None, remarks)),
             done_when=next((one.done_when for one in members if one.done_when), ""),
             size=next((one.size for one in members if one.size), None),
-            depends_on=self._before(first),
         )
         return self._blocked(record, answer) if first.status is WorkStatus.BLOCKED else record
-
-    def _marked(self, title: str) -> str:
-        if not self._pack.rehearsal:
-            return title
-        return f"{_REHEARSAL}{title_of(title, LONGEST - len(_REHEARSAL))}"
-
-    def _before(self, draft: Draft) -> tuple[str, ...]:
-        """The ids of the items that the answer says come first."""
-        named = {normalise(title) for title in draft.after}
-        others = self._answers[draft.step_id].drafts if named else ()
-        return tuple(self._id(one) for one in others if normalise(one.title) in named)
 
     def _blocked(self, record: Record, answer: StepAnswer) -> Record:
         """What is missing and one next step; the question's files where the answer names none."""
@@ -329,7 +322,7 @@ class _Maker:
             next_experiment=answer.experiment or None,
         )
 
-    def _conflict(self, members: Sequence[Draft]) -> Record:
+    def _conflict(self, members: Sequence[Record]) -> Record:
         """Statements that contradict each other: a decision comes first."""
         first, second = (
             members[0],
@@ -347,16 +340,13 @@ class _Maker:
         }
         return replace(
             record,
-            title=self._marked(f"{head}{title_of(first.title, room)}{mark}"),
+            title=f"{head}{title_of(first.title, room)}{mark}",
             status=WorkStatus.CONFLICT,
             kind=None,
             statements=tuple(sorted(sides)),
             missing_inputs=missing or record.evidence.paths,
             next_step=f"Decide which of the answers {steps} holds, and note it here",
         )
-
-    def _id(self, draft: Draft) -> str:
-        return task_id(self._pack.pack_hash, draft.step_id, draft.number)
 
 
 def category_of(question: StepQuestion) -> str:
@@ -370,7 +360,9 @@ def category_of(question: StepQuestion) -> str:
     )
 
 
-def _priority(roi: float | None) -> Priority:
+def _ranked(roi: float | None) -> tuple[Priority, str]:
+    """The priority that the ROI of a question gives, and why."""
     if roi is None:
-        return Priority.MEDIUM
-    return next((priority for least, priority in _ROI if roi >= least), Priority.LOW)
+        return Priority.MEDIUM, ""
+    ranked = next((priority for least, priority in _ROI if roi >= least), Priority.LOW)
+    return ranked, f"ROI {roi:g}"

@@ -1,7 +1,7 @@
 """One answer → its records before they are compared with those of other answers."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -10,16 +10,17 @@ from oraclepack.answers.answer_reader import ParsedAnswer, read_answer_text
 from oraclepack.answers.statements import Statement
 from oraclepack.answers.work_items import WorkItem
 from oraclepack.pack.answer_sections import Section, normalise
-from oraclepack.work.asking import AskedWork, Quote, checked_work
+from oraclepack.work.asking import AskedWork, checked_work
 from oraclepack.work.backlog import (
     AnsweredStep,
     Priority,
+    Record,
     RecordOrigin,
     SourceSpan,
     TaskKind,
     WorkStatus,
 )
-from oraclepack.work.evidence import NO_EVIDENCE, Evidence, evidence_in, missing_patterns
+from oraclepack.work.evidence import Evidence, evidence_in, missing_patterns
 from oraclepack.work.reading import Reading, reading_of, spoken
 from oraclepack.work.titles import LONGEST, title_of
 
@@ -43,44 +44,11 @@ _KINDS = {
 _REMARKS = {Reading.DONE: "the answer says that this is done", Reading.NOTHING: "nothing to do"}
 _WORK = frozenset({TaskKind.CHANGE, TaskKind.FINDING, TaskKind.EXPERIMENT, TaskKind.QUESTION})
 _NEARLY_ALL = 0.8
+MARKED = "marked "
 _CUT_OFF = "the answer is cut off here"
 
 
 One = TypeVar("One")
-
-
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """A record of one answer."""
-
-    step_id: str
-    number: int = 0
-    kind: TaskKind
-    status: WorkStatus = WorkStatus.NOOP
-    origin: RecordOrigin = RecordOrigin.READ
-    title: str
-    actions: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    evidence: Evidence = NO_EVIDENCE
-    spans: tuple[SourceSpan, ...] = ()
-    missing_inputs: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-    done_when: str = ""
-    size: str | None = None
-    after: tuple[str, ...] = ()
-    """Titles of the same answer that come first."""
-    mark: tuple[Priority, str] | None = None
-    """The priority that the answer itself gives, and its word for it."""
-    is_claim: bool = False
-    """It says how something is or should be, and may contradict another answer."""
-    is_undecided: bool = False
-
-    @property
-    def is_work(self) -> bool:
-        return self.status is WorkStatus.ACTIONABLE
-
-    @property
-    def place(self) -> tuple[str, int]:
-        return self.step_id, self.number
 
 
 class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +57,7 @@ class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
     step: AnsweredStep
     title: str
     verdict: str = ""
-    drafts: tuple[Draft, ...] = ()
+    records: tuple[Record, ...] = ()
     experiment: str = ""
     cut: str = ""
     doubts: tuple[str, ...] = ()
@@ -97,39 +65,45 @@ class StepAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def missing_inputs(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for one in self.drafts for name in one.missing_inputs))
+        return tuple(dict.fromkeys(name for one in self.records for name in one.missing_inputs))
 
     @property
     def risks(self) -> tuple[str, ...]:
-        return tuple(t for one in self.drafts if one.kind is TaskKind.RISK for t in one.actions)
+        return tuple(t for one in self.records if one.kind is TaskKind.RISK for t in one.actions)
 
 
-def read_step(step: AnsweredStep, reply: str | None = None) -> StepAnswer:
-    """Read an answer: the work that it states, else what a model found in it, else by rules."""
+def read_step(step: AnsweredStep, blank: Record, reply: str | None = None) -> StepAnswer:
+    """Read an answer: the work that it states, else what a model found in it, else by rules.
+
+    Its records are made from a blank one, which knows the pack and the question.
+    """
     parsed = _parsed(step)
     items = [(path, item) for path, one in parsed for item in one.work.items]
     is_stated = any(one.work.is_stated for _, one in parsed)
     asked = checked_work(step, reply) if reply is not None and not is_stated else None
-    drafts = [_stated(step, path, item) for path, item in items]
+    records = [_stated(blank, path, item) for path, item in items]
     rejected: tuple[str, ...] = ()
+    used: set[tuple[str, int]] = set()
     if asked is not None:
-        found, used = _asked(step, parsed, asked)
-        drafts += found
-        drafts += _read(step, parsed, only_said=True, used=used)
+        found, used = _asked(blank, parsed, asked)
+        records += found
         rejected = asked.rejected
-    else:
-        drafts += _read(step, parsed, only_said=is_stated)
-        rejected = ("the reply is not of the form that was asked for",) if reply else ()
-    numbered = _numbered(_decided(drafts))
+    elif reply:
+        rejected = ("the reply is not of the form that was asked for",)
+    is_known = is_stated or asked is not None
+    question = step.question.text or step.question.title
+    records += _read(blank, question, parsed, only_said=is_known, used=used)
+    after = {title: item.after for _, item in items for title in (title_of(item.title),)}
+    numbered = _numbered(records, after)
     verdict = next((one.work.verdict for _, one in parsed if one.work.verdict), "")
     verdict = verdict or (asked.verdict if asked is not None else "")
-    said = next((one for one in (*drafts, *numbered) if _may_name_issue(one)), None)
+    said = next((one for one in (*records, *numbered) if _may_name_issue(one)), None)
     title = title_of(verdict) if verdict else said.title if said is not None else ""
     return StepAnswer(
         step=step,
         title=title or f"Read the answer to question {step.question.step_id}",
         verdict=verdict or (said.actions[0] if said is not None else ""),
-        drafts=tuple(numbered),
+        records=numbered,
         experiment="\n\n".join(
             text for one in numbered if one.kind is TaskKind.EXPERIMENT for text in one.actions
         ),
@@ -154,145 +128,130 @@ def _parsed(step: AnsweredStep) -> list[tuple[str, ParsedAnswer]]:
     ]
 
 
-def _may_name_issue(draft: Draft) -> bool:
+def _may_name_issue(draft: Record) -> bool:
     """The first thing that an answer says directly; a question, a heading, a caption is none."""
     is_said = draft.kind in {*_WORK, TaskKind.STATEMENT} and not draft.remarks
     is_heading = any(text.startswith(("#", "```", "~~~")) for text in draft.actions)
     return is_said and " " in draft.title and not is_heading and not draft.title.endswith("?")
 
 
-def _stated(step: AnsweredStep, path: str, item: WorkItem) -> Draft:
+def _stated(blank: Record, path: str, item: WorkItem) -> Record:
     """An item of stated work, as it stands."""
-    text = item.title
-    cited = evidence_in(" ".join((*item.files, *item.evidence, text)))
-    paths = tuple(sorted({*cited.paths, *item.files}))
-    return Draft(
-        step_id=step.question.step_id,
-        kind=TaskKind(item.kind),
-        status=WorkStatus.ACTIONABLE,
+    named = evidence_in(" ".join((*item.files, *item.evidence, item.title)))
+    return msgspec.structs.replace(
+        _item(blank, item, item.title, named, item.title),
         origin=RecordOrigin.STATED,
         title=title_of(item.title),
-        actions=(text,),
-        evidence=msgspec.structs.replace(cited, paths=paths),
         spans=(SourceSpan(path, item.line, item.line),),
+    )
+
+
+def _item(blank: Record, item: WorkItem, text: str, named: Evidence, marked: str) -> Record:
+    """An item that the answer states, or that a model found in it."""
+    paths = tuple(sorted({*named.paths, *item.files}))
+    priority, why = _mark_in(marked) or (blank.priority, blank.why)
+    return msgspec.structs.replace(
+        blank,
+        kind=TaskKind(item.kind),
+        status=WorkStatus.ACTIONABLE,
+        origin=RecordOrigin.ASKED,
+        title=title_of(spoken(item.title)),
+        actions=(text,),
+        evidence=msgspec.structs.replace(named, paths=paths),
         done_when=item.done_when,
         size=str(item.effort) if item.effort is not None else None,
-        after=item.after,
-        mark=_mark_in(item.title),
-        is_claim=True,
+        priority=priority,
+        why=why,
     )
 
 
 def _asked(
-    step: AnsweredStep, parsed: Sequence[tuple[str, ParsedAnswer]], work: AskedWork
-) -> tuple[list[Draft], set[tuple[str, int]]]:
+    blank: Record, parsed: Sequence[tuple[str, ParsedAnswer]], work: AskedWork
+) -> tuple[list[Record], set[tuple[str, int]]]:
     """The items of a reply, and the statements that went into them.
 
     A quote that is nearly all of a statement stands for the whole of it.
     """
     used: set[tuple[str, int]] = set()
-    drafts: list[Draft] = []
+    records: list[Record] = []
     for item, quote in work.items:
         text, first, last = quote.text, quote.first_line, quote.last_line
         said = [one for path, answer in parsed if path == quote.path for one in answer.statements]
         for one in said:
-            if _is_around(one, quote) and len(quote.text) >= _NEARLY_ALL * len(one.text):
+            is_around = one.first_line <= quote.first_line and quote.last_line <= one.last_line
+            is_inside = quote.first_line <= one.first_line and one.last_line <= quote.last_line
+            if is_around and len(quote.text) >= _NEARLY_ALL * len(one.text):
                 text, first, last = one.text, one.first_line, one.last_line
                 used.add((quote.path, first))
-            elif _is_inside(one, quote):
+            elif is_inside and normalise(one.text) in normalise(quote.text):
                 used.add((quote.path, one.first_line))
         head = text[:_LONGEST_READ]
-        named = evidence_in(head)
-        paths = tuple(sorted({*named.paths, *item.files}))
-        drafts.append(
-            Draft(
-                step_id=step.question.step_id,
-                kind=TaskKind(item.kind),
-                status=WorkStatus.ACTIONABLE,
-                origin=RecordOrigin.ASKED,
-                title=title_of(spoken(item.title)),
-                actions=(text,),
-                evidence=msgspec.structs.replace(named, paths=paths),
-                spans=(SourceSpan(quote.path, first, last),),
-                done_when=item.done_when,
-                size=str(item.effort) if item.effort is not None else None,
-                mark=_mark_in(head),
-                is_claim=True,
-            )
-        )
-    return drafts, used
-
-
-def _is_around(statement: Statement, quote: Quote) -> bool:
-    return statement.first_line <= quote.first_line and quote.last_line <= statement.last_line
-
-
-def _is_inside(statement: Statement, quote: Quote) -> bool:
-    lines = quote.first_line <= statement.first_line and statement.last_line <= quote.last_line
-    return lines and normalise(statement.text) in normalise(quote.text)
+        record = _item(blank, item, text, evidence_in(head), head)
+        spans = (SourceSpan(quote.path, first, last),)
+        records.append(msgspec.structs.replace(record, spans=spans))
+    return records, used
 
 
 def _read(
-    step: AnsweredStep,
+    blank: Record,
+    question: str,
     parsed: Sequence[tuple[str, ParsedAnswer]],
     *,
     only_said: bool,
     used: Collection[tuple[str, int]] = (),
-) -> Iterator[Draft]:
+) -> Iterator[Record]:
     """Every statement of an answer; the experiment is one, however many lines it has."""
-    question = step.question.text or step.question.title
-    experiment: Draft | None = None
+    experiment: Record | None = None
     for path, answer in parsed:
+        broken = answer.statements[-1:] if answer.cut and answer.cut.breaks_statement else ()
         for statement in answer.statements:
             if (path, statement.first_line) in used:
                 continue
             reading = reading_of(statement, question)
-            is_last = answer.cut is not None and statement is answer.statements[-1]
-            is_cut = is_last and answer.cut is not None and answer.cut.breaks_statement
-            draft = _draft(step, path, statement, reading, is_cut=is_cut, only_said=only_said)
+            record = _said(blank, path, statement, reading, only_said=only_said)
+            if any(statement is one for one in broken):
+                record = msgspec.structs.replace(record, remarks=(*record.remarks, _CUT_OFF))
             if reading is not Reading.EXPERIMENT:
-                yield draft
+                yield record
             else:
-                experiment = draft if experiment is None else _joined(experiment, draft)
+                experiment = record if experiment is None else _joined(experiment, record)
     if experiment is not None:
         yield experiment
 
 
-def _draft(
-    step: AnsweredStep,
-    path: str,
-    statement: Statement,
-    reading: Reading,
-    *,
-    is_cut: bool,
-    only_said: bool,
-) -> Draft:
+def _said(
+    blank: Record, path: str, statement: Statement, reading: Reading, *, only_said: bool
+) -> Record:
     text = statement.text
     head = text[:_LONGEST_READ]
     kind = _KINDS.get(reading, TaskKind.STATEMENT)
-    is_direct = statement.section is Section.DIRECT_ANSWER
-    if only_said and is_direct:
+    if only_said and statement.section is Section.DIRECT_ANSWER:
         kind = TaskKind.STATEMENT
-    is_work = kind in _WORK and not only_said
-    remarks = [_REMARKS[reading]] if reading in _REMARKS else []
-    return Draft(
-        step_id=step.question.step_id,
+    status = WorkStatus.ACTIONABLE if kind in _WORK and not only_said else WorkStatus.NOOP
+    priority, why = _mark_in(f"{statement.lead}\n{head}") or (blank.priority, blank.why)
+    return msgspec.structs.replace(
+        blank,
         kind=kind,
-        status=WorkStatus.ACTIONABLE if is_work else WorkStatus.NOOP,
+        status=WorkStatus.BLOCKED if reading is Reading.UNDECIDED else status,
         title=title_of(spoken(head)) or text[:LONGEST],
         actions=(text,),
         notes=(statement.lead,) if statement.lead else (),
         evidence=evidence_in(head),
         spans=(SourceSpan(path, statement.first_line, statement.last_line),),
         missing_inputs=tuple(missing_patterns(head)) if reading is Reading.EVIDENCE else (),
-        remarks=(*remarks, *([_CUT_OFF] if is_cut else [])),
-        mark=_mark_in(f"{statement.lead}\n{head}"),
-        is_claim=is_direct and reading not in _REMARKS,
-        is_undecided=reading is Reading.UNDECIDED,
+        remarks=(_REMARKS[reading],) if reading in _REMARKS else (),
+        priority=priority,
+        why=why,
     )
 
 
-def _joined(first: Draft, more: Draft) -> Draft:
+def is_claim(record: Record) -> bool:
+    """Whether it says how something is or should be, and may contradict another answer."""
+    is_aside = record.kind in {TaskKind.RISK, TaskKind.EVIDENCE}
+    return bool(record.actions) and not is_aside and not {*_REMARKS.values()} & {*record.remarks}
+
+
+def _joined(first: Record, more: Record) -> Record:
     """Two statements of the same thing as one record."""
     return msgspec.structs.replace(
         first,
@@ -304,39 +263,52 @@ def _joined(first: Draft, more: Draft) -> Draft:
     )
 
 
-def _decided(drafts: Sequence[Draft]) -> list[Draft]:
-    """Where an answer has no work, what says that it cannot tell blocks the question."""
-    if any(one.status is WorkStatus.ACTIONABLE for one in drafts):
-        return list(drafts)
-    blocked = WorkStatus.BLOCKED
-    return [msgspec.structs.replace(d, status=blocked) if d.is_undecided else d for d in drafts]
+def _numbered(
+    records: Iterable[Record], after: Mapping[str, tuple[str, ...]]
+) -> tuple[Record, ...]:
+    """Work first, then what is only said; what an answer says twice is one record.
 
-
-def _numbered(drafts: Iterable[Draft]) -> list[Draft]:
-    """Work first, then what is only said; what an answer says twice is one record."""
-    distinct: dict[tuple[str, ...], Draft] = {}
-    for draft in drafts:
-        key = (draft.kind, *map(normalise, draft.actions))
-        distinct[key] = _joined(distinct[key], draft) if key in distinct else draft
-    ordered = sorted(distinct.values(), key=lambda one: one.status is WorkStatus.NOOP)
+    Where an answer has no work, what says that it cannot tell blocks the question. `after` has the
+    titles that come before those of stated work.
+    """
+    distinct: dict[tuple[str, ...], Record] = {}
+    for record in records:
+        key = (str(record.kind), *map(normalise, record.actions))
+        distinct[key] = _joined(distinct[key], record) if key in distinct else record
+    has_work = any(one.is_work for one in distinct.values())
+    ordered = sorted(
+        (
+            msgspec.structs.replace(one, status=WorkStatus.NOOP)
+            if has_work and one.status is WorkStatus.BLOCKED
+            else one
+            for one in distinct.values()
+        ),
+        key=lambda one: one.status is WorkStatus.NOOP,
+    )
     seen: set[str] = set()
-    numbered: list[Draft] = []
-    for number, draft in enumerate(ordered, start=1):
-        title = draft.title
-        if title.lower() in seen and draft.status is not WorkStatus.NOOP:
+    ids = {normalise(one.title): f"{one.task_id}{n:02}" for n, one in enumerate(ordered, 1)}
+    numbered: list[Record] = []
+    for number, record in enumerate(ordered, start=1):
+        title = record.title
+        before = (ids.get(normalise(title_of(name))) for name in after.get(title, ()))
+        if title.lower() in seen and record.status is not WorkStatus.NOOP:
             title = f"{title_of(title, LONGEST - len(f' ({number})'))} ({number})"
         seen.add(title.lower())
-        numbered.append(msgspec.structs.replace(draft, number=number, title=title))
-    return numbered
+        name = f"{record.task_id}{number:02}"
+        depends = tuple(one for one in before if one is not None)
+        numbered.append(
+            msgspec.structs.replace(record, task_id=name, title=title, depends_on=depends)
+        )
+    return tuple(numbered)
 
 
 def _mark_in(text: str) -> tuple[Priority, str] | None:
-    """A priority that the answer gives itself: P0 to P3, or a word as a label."""
+    """A priority that the answer gives itself, and its word for it: P0 to P3, or a label."""
     match = _MARK.search(text[:_LONGEST_READ])
     if match is None:
         return None
     word = next(group for group in match.groups() if group)
-    return _LEVELS.get(word.lower()) or Priority(word.lower()), word
+    return _LEVELS.get(word.lower()) or Priority(word.lower()), f"{MARKED}{word}"
 
 
 def once(values: Iterable[One]) -> tuple[One, ...]:
