@@ -17,7 +17,7 @@ from oraclepack.run.question_pack import LONGEST_PROMPT, ModelQuestion
 from oraclepack.system.digests import sha256_text
 from oraclepack.system.printable import quantity
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, AskedReply
-from oraclepack.work.compare import ComparedStatement, Relation, about_the_same
+from oraclepack.work.compare import ComparedStatement, Proposal, Relation, about_the_same
 from oraclepack.work.titles import CONTRAST
 from oraclepack.work.work_pages import prompt_text
 
@@ -48,14 +48,6 @@ class AskedWork(msgspec.Struct, frozen=True):
     items: tuple[tuple[WorkItem, Quote], ...]
     verdict: str = ""
     rejected: tuple[str, ...] = ()
-
-
-class Proposal(msgspec.Struct, frozen=True):
-    """Two pieces of work that a model takes for the same, or for contradictory."""
-
-    first: tuple[str, int]
-    second: tuple[str, int]
-    relation: Relation
 
 
 def read_replies(data: bytes | None) -> tuple[AskedReply, ...]:

@@ -27,6 +27,7 @@ class Reading(StrEnum):
     SAID = "said"
 
 
+REMARKS = {Reading.DONE: "the answer says that this is done", Reading.NOTHING: "nothing to do"}
 _VERBS = word_set(
     "acknowledge add adopt align allow apply assert attach audit avoid backfill batch bind "
     "block bound break broaden build bump cache call cap capture catch change check clamp "

@@ -34,9 +34,8 @@ from oraclepack.work.backlog import (
     StepQuestion,
     WorkStatus,
 )
-from oraclepack.work.compare import statement_of
+from oraclepack.work.compare import Groups, group_drafts, statement_of
 from oraclepack.work.evidence import Evidence, check, said_of
-from oraclepack.work.groups import Groups, group_drafts
 from oraclepack.work.step_answers import MARKED, StepAnswer, once, read_step, states_work
 from oraclepack.work.titles import LONGEST, title_of
 from oraclepack.work.trackers import github_entries, taskmaster

@@ -21,7 +21,7 @@ from oraclepack.work.backlog import (
     WorkStatus,
 )
 from oraclepack.work.evidence import Evidence, evidence_in, missing_patterns
-from oraclepack.work.reading import Reading, reading_of, spoken
+from oraclepack.work.reading import REMARKS, Reading, reading_of, spoken
 from oraclepack.work.titles import LONGEST, title_of
 
 _LONGEST_READ = 4_000
@@ -41,7 +41,6 @@ _KINDS = {
     Reading.RISK: TaskKind.RISK,
     Reading.EVIDENCE: TaskKind.EVIDENCE,
 }
-_REMARKS = {Reading.DONE: "the answer says that this is done", Reading.NOTHING: "nothing to do"}
 _WORK = frozenset({TaskKind.CHANGE, TaskKind.FINDING, TaskKind.EXPERIMENT, TaskKind.QUESTION})
 _NEARLY_ALL = 0.8
 MARKED = "marked "
@@ -239,16 +238,10 @@ def _said(
         evidence=evidence_in(head),
         spans=(SourceSpan(path, statement.first_line, statement.last_line),),
         missing_inputs=tuple(missing_patterns(head)) if reading is Reading.EVIDENCE else (),
-        remarks=(_REMARKS[reading],) if reading in _REMARKS else (),
+        remarks=(REMARKS[reading],) if reading in REMARKS else (),
         priority=priority,
         why=why,
     )
-
-
-def is_claim(record: Record) -> bool:
-    """Whether it says how something is or should be, and may contradict another answer."""
-    is_aside = record.kind in {TaskKind.RISK, TaskKind.EVIDENCE}
-    return bool(record.actions) and not is_aside and not {*_REMARKS.values()} & {*record.remarks}
 
 
 def _joined(first: Record, more: Record) -> Record:
