@@ -1,7 +1,7 @@
 """An answer, read once for `verify` and for Stage 3: sections, statements, work, completeness."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -80,7 +80,19 @@ def read_answer_text(
     lacking = [one for one in Section if one in set(expected) - present]
     # Stated work is at the end, and needs no full stop.
     is_ended = len(lines) in work.lines and not lacking and work.is_whole
-    end = None if is_ended else find_cut(lines, _last_opened(opened), statements, lacking, prompt)
+    last = opened[-1] if opened else None
+    is_empty = last is not None and not any(line.text.strip() for line in last.body)
+    end = (
+        None
+        if is_ended
+        else find_cut(
+            lines,
+            statements,
+            lacking,
+            prompt,
+            ends_with_heading=is_empty and bool(last and last.line),
+        )
+    )
     return ParsedAnswer(statements, present, work, end)
 
 
@@ -93,10 +105,11 @@ def open_sections(
         inside = parts[-1][0] if parts[-1][1] or parts[-1][2] else None
         opening = None if line.in_code else _opening(line.text, inside, prompt)
         if opening is None:
-            following = lines[position + 1].text if position + 1 < len(lines) else ""
-            if not _is_underline(
-                line.text, lines[position - 1].text if position else "", following
-            ):
+            bare = line.text.strip()
+            near = lines[max(0, position - 1) : position + 2 : 2]
+            stands_apart = len(near) < 2 or not all(one.text.strip() for one in near)
+            is_rule = len(bare) >= _LEAST_RULE and set(bare) <= set("=-*_")
+            if not (is_rule and stands_apart):
                 parts[-1][2].append(line)
             continue
         section, rest = opening
@@ -148,23 +161,3 @@ def _asks_for_files(text: str) -> bool:
     if not _ABOUT_FILES & set(words[:6]) or _NAMES_A_FILE.search(text.replace("(s)", "")):
         return False
     return sum(word in _FORMAT_WORDS for word in words) * 2 > len(words)
-
-
-def _is_underline(line: str, before: str, after: str) -> bool:
-    bare = line.strip()
-    return (
-        len(bare) >= _LEAST_RULE
-        and set(bare) <= set("=-*_")
-        and (not before.strip() or not after.strip())
-    )
-
-
-def _last_opened(opened: Sequence[Opened]) -> Mapping[str, bool]:
-    """Whether the last section has a heading, and whether anything is below it."""
-    if not opened:
-        return {"headed": False, "empty": True}
-    last = opened[-1]
-    return {
-        "headed": bool(last.line),
-        "empty": not any(line.text.strip() for line in last.body),
-    }

@@ -1,7 +1,7 @@
 """Whether an answer is complete: signs of a cut-off end."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -29,6 +29,7 @@ _FINISHED = re.compile(r"[.!?…。！？][\"'”’»)\]}`*_]*$")
 _CITES = re.compile(r"[.!?”\"`*\w]\s*\([^()]*[/.`]\w[^()]*(?:\([^()]*\)[^()]*)*\)[*_]*$")
 """The text ends with a source in brackets."""
 _ENDS_WITH_FILE = re.compile(r"\S*[/*]\S*\.[a-z][a-z0-9]{1,4}$")
+_CODE = re.compile(r"`\0+`")
 _OPEN_BOLD = re.compile(r"(?:^|[\s(])\*\*(?=[A-Za-z`“\"])(?![^\s*]*[*/])(?!.*?[\w.:)`”\"?!]\*\*)")
 _LAST_WORD = re.compile(r"(?P<before>[^A-Za-z]?)(?P<word>[A-Za-z]+)$")
 _WORD = re.compile(r"[A-Za-z]+")
@@ -88,10 +89,11 @@ class Cut(msgspec.Struct, frozen=True):
 
 def find_cut(
     lines: Sequence[str],
-    last_opened: Mapping[str, bool],
     units: Sequence[Statement],
     lacking: Sequence[Section],
     context: str = "",
+    *,
+    ends_with_heading: bool = False,
 ) -> Cut | None:
     """Why an answer counts as cut off; None for a complete one.
 
@@ -105,7 +107,7 @@ def find_cut(
     last = lines[-1].rstrip()[-_LONGEST_END:]
     if not last.strip() or FENCE.match(last):
         return _missing_end(lacking, units, end)
-    if last_opened["headed"] and last_opened["empty"]:
+    if ends_with_heading:
         return Cut("it ends with a heading and nothing below it", end, breaks_statement=False)
     if _CHIP.fullmatch(last.strip()):
         return _missing_end(lacking, units, end)
@@ -148,8 +150,13 @@ def _broken_end(
 
 def _has_unclosed_markup(last: str) -> bool:
     """Whether the last line opens code, bold text or brackets and does not close them."""
-    plain = masked(last).replace("\0", "x")
-    if _has_open_code(last) or _OPEN_BOLD.search(plain) or plain.rfind("“") > plain.rfind("”"):
+    mask = masked(last)
+    plain = mask.replace("\0", "x")
+    if (
+        "`" in _CODE.sub("", mask)
+        or _OPEN_BOLD.search(plain)
+        or plain.rfind("“") > plain.rfind("”")
+    ):
         return True
     return not _is_closed(last) and bool(open_brackets(last))
 
@@ -158,23 +165,6 @@ def _is_part_of_heading(last: str) -> bool:
     """Whether the line is the beginning of a section heading."""
     text = last.strip(" #*_0123456789.)(").lower()
     return len(text) > _TWO and any(head.startswith(text) and head != text for head in _HEADINGS)
-
-
-def _has_open_code(line: str) -> bool:
-    """Whether a backquote opens code that does not end in this line."""
-    mask = masked(line)
-    inside = False
-    position = 0
-    while position < len(mask):
-        if mask[position] == "`":
-            filled = mask[position + 1 : position + 2] == "\0"
-            if not filled and not inside:
-                return True
-            inside = filled
-        elif mask[position] != "\0":
-            inside = False
-        position += 1
-    return False
 
 
 def _is_broken_word(last: str, lines: Sequence[str], context: str) -> bool:
