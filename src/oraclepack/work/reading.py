@@ -84,6 +84,7 @@ _SHOULD = re.compile(
     r"\b(?:should(?!\s+(?:be fine|work|already|suffice))|needs? (?:to|an?|explicit)|ought to"
     r"|worth \w+ing|(?:is|are) required to|recommend(?:ed|s|ation)?"
     r"|i would(?! have| say| expect)|could you|let[’']s"
+    r"|still (?:has|have) to|would be (?:better|good|wise) to"
     r"|(?:fix|remedy|solution) is to)\b|\bI[’']d\b",
     re.IGNORECASE,
 )
@@ -105,12 +106,14 @@ _DEFECT = re.compile(
 _HARMLESS = re.compile(
     r"\b(?:is|are)(?: not|n[’']t) (?:an? (?:\w+ )?(?:bug|concern|factor|issue|problem|risk"
     r"|vulnerability)|affected|needed|necessary|required|urgent|vulnerable|worth)\b"
-    r"|\bweak (?:ref\w+|keys?|maps?|point\w+)",
+    r"|\bweak (?:ref\w+|keys?|maps?|point\w+)"
+    r"|(?<!even )\b(?:after|if|once|unless|until|when|whether|while)\b[^,.;:—]*",
     re.IGNORECASE,
 )
-"""Denials and names that are no defects."""
+"""Denials and names that are no defects, and clauses that only say when something holds."""
 _PRAISE = re.compile(
-    r"\b(?:gracefully|correctly|properly|sound|solid|as expected"
+    r"\b(?:already (?:covered|enforced|handled|prevented|rejected|satisfied)"
+    r"|gracefully|correctly|properly|sound|solid|as expected"
     r"|(?:is|are|looks?) (?:fine|good|reasonable|sufficient|ok|okay))\b"
     r"(?<!not correctly)(?<!not properly)",
     re.IGNORECASE,
