@@ -149,9 +149,6 @@ class Evidence(msgspec.Struct, frozen=True):
         )
 
 
-NO_EVIDENCE = Evidence()
-
-
 class QuestionFile(msgspec.Struct, frozen=True):
     """A file that a question was asked about: as recorded then, and as it is now."""
 

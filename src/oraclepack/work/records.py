@@ -40,6 +40,7 @@ from oraclepack.work.step_answers import MARKED, StepAnswer, once, read_step, st
 from oraclepack.work.titles import LONGEST, title_of
 from oraclepack.work.trackers import github_entries, taskmaster
 from oraclepack.work.work_pages import (
+    REHEARSAL_NOTE,
     Permalinks,
     backlog,
     change_plan,
@@ -109,10 +110,12 @@ def work_of(pack: PackAnswers) -> WorkItems:
     }
     pairs, rejected = checked_pairs(reply, compared) if reply is not None else ((), ())
     maker = _Maker(pack, answers)
-    records = sorted(
-        maker.records(group_drafts(drafts, pairs)),
-        key=lambda one: (one.step_id, int(one.task_id.rpartition("-")[2])),
-    )
+    records = sorted(maker.records(group_drafts(drafts, pairs)), key=lambda one: one.place)
+    if pack.rehearsal:
+        records = [
+            replace(one, title=_rehearsed(one.title), remarks=(REHEARSAL_NOTE, *one.remarks))
+            for one in records
+        ]
     own: dict[str, list[Record]] = {}
     moved: dict[str, list[tuple[str, str]]] = {}
     for record in records:
