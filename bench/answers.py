@@ -4,8 +4,8 @@ import gc
 import sys
 
 from oraclepack.work.backlog import AnsweredStep, AnswerPart, Export, PackAnswers, StepQuestion
-from oraclepack.work.engine_actionize import actionize
 from oraclepack.work.evidence import QuestionFile
+from oraclepack.work.records import actionize
 
 FEW = 20
 FILES = 25
