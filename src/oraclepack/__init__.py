@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from oraclepack.pipeline.run_pipeline import PipelineRequest as PipelineRequest
     from oraclepack.pipeline.run_pipeline import run_pipeline as run_pipeline
     from oraclepack.run.accept import accept_outputs as accept_outputs
-    from oraclepack.run.entry_points import explain_step as explain_step
-    from oraclepack.run.entry_points import forecast_run as forecast_run
     from oraclepack.run.entry_points import plan_run as plan_run
     from oraclepack.run.entry_points import run_pack as run_pack
-    from oraclepack.run.entry_points import start_run as start_run
+    from oraclepack.run.explain_steps import explain_step as explain_step
+    from oraclepack.run.plan_costs import forecast_run as forecast_run
     from oraclepack.run.planning.selection import RunArguments as RunArguments
     from oraclepack.run.project_records import ProjectRuns as ProjectRuns
     from oraclepack.run.run_display import Display as Display
     from oraclepack.run.single_call import SingleQuestion as SingleQuestion
     from oraclepack.run.single_call import ask_question as ask_question
+    from oraclepack.run.start_run import start_run as start_run
     from oraclepack.run.verify_outputs import verify_outputs as verify_outputs
     from oraclepack.settings.loading import load_settings as load_settings
     from oraclepack.shell.attempt import StopLevel as StopLevel
@@ -60,8 +60,8 @@ _HOMES = {
     "actionize_run": "oraclepack.work.actionize:actionize_and_weigh",
     "ask_question": "oraclepack.run.single_call:ask_question",
     "diff_runs": "oraclepack.view.report.diff:diff_runs",
-    "explain_step": "oraclepack.run.entry_points:explain_step",
-    "forecast_run": "oraclepack.run.entry_points:forecast_run",
+    "explain_step": "oraclepack.run.explain_steps:explain_step",
+    "forecast_run": "oraclepack.run.plan_costs:forecast_run",
     "generate_pack": "oraclepack.authoring.generate:generate",
     "list_packs": "oraclepack.view.past_runs:list_packs",
     "list_steps": "oraclepack.view.step_listing:list_steps",
@@ -71,7 +71,7 @@ _HOMES = {
     "read_run": "oraclepack.view.report.write:read_run",
     "run_pack": "oraclepack.run.entry_points:run_pack",
     "run_pipeline": "oraclepack.pipeline.run_pipeline:run_pipeline",
-    "start_run": "oraclepack.run.entry_points:start_run",
+    "start_run": "oraclepack.run.start_run:start_run",
     "validate_packs": "oraclepack.lint.validate:validate_packs",
     "verify_outputs": "oraclepack.run.verify_outputs:verify_outputs",
     "write_report": "oraclepack.view.report.write:write_report",

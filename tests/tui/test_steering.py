@@ -7,8 +7,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from oraclepack.run.entry_points import start_run
 from oraclepack.run.planning.selection import RunArguments
+from oraclepack.run.start_run import start_run
 from oraclepack.settings.loading import load_settings
 from oraclepack.tui.app import TuiApp
 from oraclepack.tui.watch_screen import WatchScreen, stop_detail

@@ -15,11 +15,13 @@ from oraclepack.lint.validate import validate_packs
 from oraclepack.mcp import inputs
 from oraclepack.mcp.services import Services
 from oraclepack.pipeline.record_pages import ProjectPages
-from oraclepack.run import entry_points
 from oraclepack.run.accept import accept_outputs
 from oraclepack.run.control import ControlRequest
+from oraclepack.run.explain_steps import explain_step
+from oraclepack.run.plan_token import plan_with_token
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.project_records import ProjectRuns
+from oraclepack.run.start_run import start_run as start_detached_run
 from oraclepack.settings.registry import STRICT
 from oraclepack.system.paging import page, text_page
 from oraclepack.system.secrets import redacted
@@ -139,7 +141,7 @@ def explain(services: Services, asked: inputs.Explain) -> ToolReply:
     if asked.pack is not None and asked.step is not None:
         settings = services.settings(asked.pack)
         pack = services.roots.named(asked.pack)
-        return ToolReply(entry_points.explain_step(pack, asked.step, settings)[1], "why-report")
+        return ToolReply(explain_step(pack, asked.step, settings)[1], "why-report")
     found = explain_rules(asked.rule)
     shown = page(found, "rules", lambda doc: doc.rule, asked.limit, asked.cursor)
     return ToolReply(shown, "rule-explanation")
@@ -172,7 +174,7 @@ class ApprovedRun(msgspec.Struct, frozen=True):
 def plan_run(services: Services, asked: inputs.PlanRun) -> ToolReply:
     pack = services.roots.named(asked.pack)
     settings = services.run_settings(asked)
-    plan, warnings = entry_points.plan_with_token(pack, settings, run_arguments(asked))
+    plan, warnings = plan_with_token(pack, settings, run_arguments(asked))
     return ToolReply(plan, "run-plan", warnings)
 
 
@@ -186,7 +188,7 @@ def plan_run(services: Services, asked: inputs.PlanRun) -> ToolReply:
 def start_run(services: Services, approved: ApprovedRun) -> ToolReply:
     pack = services.roots.named(approved.asked.pack)
     settings = services.run_settings(approved.asked)
-    return ToolReply(entry_points.start_run(pack, settings, approved.arguments), "run-start")
+    return ToolReply(start_detached_run(pack, settings, approved.arguments), "run-start")
 
 
 @tool(

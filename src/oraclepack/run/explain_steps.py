@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,17 +16,16 @@ from oraclepack.pack.questions import asking_calls
 from oraclepack.pack.tool_call import AttachmentKind, ToolCall
 from oraclepack.run.cache_queries import explain_calls
 from oraclepack.run.open_run import path_in_project
+from oraclepack.run.preview import preview_run
+from oraclepack.run.request import RunRequest, read_request
 from oraclepack.run.run_report import StepReport, plan_report
+from oraclepack.settings.loading import load_settings
+from oraclepack.settings.registry import Settings
 from oraclepack.system.digests import sha256_bytes, sha256_text
 from oraclepack.system.path_jail import read_content
 from oraclepack.system.secrets import BLOT
 from oraclepack.view.run import read_view
 from oraclepack.view.step import shaped
-
-if TYPE_CHECKING:
-    from oraclepack.run.open_run import SelectedRun
-    from oraclepack.run.planning.plan import Plan
-    from oraclepack.run.request import RunRequest
 
 
 class QuestionChange(msgspec.Struct, frozen=True):
@@ -55,10 +53,12 @@ class WhyReport(StepReport, frozen=True, kw_only=True):
     """In what its questions differ from those of that run, as far as the text of the pack shows."""
 
 
-def why_step(
-    request: RunRequest, selected: SelectedRun, plan: Plan, step: str
+def explain_step(
+    pack: str | Path, step: str, settings: Settings | None = None
 ) -> tuple[str, WhyReport]:
-    """The reason in a sentence, and everything behind it, from what `preview_run` found."""
+    """Why a step ran, was left out or would run: in one sentence, and everything behind it."""
+    request = read_request(pack, settings or load_settings(pack))
+    selected, plan = preview_run(request)
     report = plan_report(selected, plan)
     step_id = step.zfill(2)
     one = next((one for one in report.steps if one.step_id == step_id), None)

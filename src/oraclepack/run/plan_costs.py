@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from oraclepack.journal.run_state import EMPTY, RunState
 from oraclepack.lint.rules.cost_rules import is_pro_for_yes_or_no
-from oraclepack.pack.pack_files import read_pack
 from oraclepack.pack.questions import asking_calls, short_title
 from oraclepack.run.forecast import (
     CallFate,
@@ -36,10 +35,12 @@ from oraclepack.run.request import (
     lanes_with,
     limits_of,
     max_parallel,
+    read_request,
     request_for,
 )
 from oraclepack.run.run import run_pack
 from oraclepack.settings import call_settings as cs
+from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import Settings
 from oraclepack.settings.value_kinds import AUTO, AUTO_STEPS
 from oraclepack.shell.stop import Stop
@@ -51,15 +52,19 @@ _EVERYTHING = 64
 """More steps at once than a command may run: the critical path counts alone."""
 
 
-def forecast(
-    pack: str | Path, settings: Settings, arguments: RunArguments, stop: Stop | None = None
+def forecast_run(
+    pack: str | Path,
+    settings: Settings | None = None,
+    arguments: RunArguments | None = None,
+    stop: Stop | None = None,
 ) -> tuple[CostForecast, tuple[str, ...]]:
-    """What a run would do and cost, and warnings about that.
+    """What a run would ask and cost, from a rehearsal in a copy of the project; and warnings.
 
     Nothing is asked, and no tool is started. The steps that would run are rehearsed in a copy of
     the project, whose record is kept below `.oraclepack/rehearsals`.
     """
-    request = request_for(read_pack(Path(pack)), settings, arguments)
+    settings = settings or load_settings(pack)
+    request = read_request(pack, settings, arguments)
     selected, planned = preview_run(request)
     steps = tuple(step.step_id for step in planned.to_run)
     state = EMPTY

@@ -12,6 +12,7 @@ import msgspec
 
 from oraclepack.errors import UsageError
 from oraclepack.pack.pack_files import read_pack
+from oraclepack.run.entry_points import plan_run
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.run_report import RunReport
 from oraclepack.settings.registry import Settings
@@ -49,8 +50,16 @@ class PlanSubject(NamedTuple):
     """Of the pack that the digest includes; for `RunArguments.expect_pack`."""
 
 
-def planned(plan: RunReport, subject: PlanSubject) -> RunPlan:
-    return RunPlan(plan=plan, token=issue_token(subject.digest), expires_in_s=SECONDS)
+def plan_with_token(
+    pack: str | Path, settings: Settings, arguments: RunArguments
+) -> tuple[RunPlan, tuple[str, ...]]:
+    """What a run would do, and a token that lets exactly that begin; also warnings."""
+    subject = plan_subject(pack, settings, arguments)
+    # The token must be for the pack that the plan shows, although it is read twice.
+    shown = msgspec.structs.replace(arguments, expect_pack=subject.pack_hash)
+    outcome = plan_run(pack, settings, shown)
+    plan = RunPlan(plan=outcome.report, token=issue_token(subject.digest), expires_in_s=SECONDS)
+    return plan, outcome.warnings
 
 
 def redeem(token: str, pack: str | Path, settings: Settings, arguments: RunArguments) -> str:

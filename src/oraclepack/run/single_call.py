@@ -17,8 +17,9 @@ import msgspec
 
 from oraclepack.errors import NotFoundError, Refusal, UsageError
 from oraclepack.journal.run_state import Ask
-from oraclepack.run.entry_points import forecast_run, run_pack
+from oraclepack.run.entry_points import run_pack
 from oraclepack.run.forecast import CallFate, CostForecast, CostRange
+from oraclepack.run.plan_costs import forecast_run
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.question_pack import fenced_pack, write_pack
 from oraclepack.run.run_display import Display

@@ -30,6 +30,7 @@ from oraclepack.errors import (
 )
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.settings.declaration import Setting, ValueSource
+from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import BY_NAME, COLOR, OUTPUT, Settings
 from oraclepack.system import environment, files
 from oraclepack.system.environment import DETACHED_VARIABLE
@@ -79,18 +80,21 @@ _ERRORS: dict[int, type[OraclePackError]] = {
 # The parent
 
 
-def start_detached(
-    command: str,
+def start_run(
     pack: str | Path,
-    settings: Settings,
-    arguments: RunArguments,
+    settings: Settings | None = None,
+    arguments: RunArguments | None = None,
+    *,
+    command: str = "run",
     more: Sequence[str] = (),
 ) -> StartedRun:
-    """Start `run` or `pipeline` in a session of its own; returns once its run has begun.
+    """Run a pack in a process of its own that outlives this one; returns once its run has begun.
 
-    `more` are words of the command line beyond settings and arguments. Raises the error that
-    prevented the run; then no process is left.
+    `command` is `run` or `pipeline`; `more` are words of its command line that are no settings.
+    The process reads the pack itself: `arguments.expect_pack` makes it refuse another one. Raises
+    the error that prevented the run; then no process is left.
     """
+    settings, arguments = settings or load_settings(pack), arguments or RunArguments()
     words = (*command_line(command, pack, settings, arguments), *more)
     # -P: what lies in the current directory is the project's, and must not be imported.
     argv = (sys.executable, "-P", "-m", "oraclepack", *words)

@@ -12,7 +12,7 @@ from typing import cast
 import msgspec
 from msgspec.structs import replace
 
-from oraclepack.errors import InputError
+from oraclepack.errors import AlreadyExistsError, InputError, UsageError
 from oraclepack.settings.call_settings import CHATGPT_URLS
 from oraclepack.settings.declaration import PREFIX, ValueSource
 from oraclepack.settings.registry import (
@@ -28,12 +28,13 @@ from oraclepack.settings.registry import (
     from_variables,
     resolve,
 )
-from oraclepack.settings.trusted_files import SettingsTrust, is_trusted, record_trust
 from oraclepack.system import files
+from oraclepack.system.digests import canonical_line, sha256_bytes
 from oraclepack.system.environment import config_directory, project_root
 from oraclepack.system.ownership import is_tracked, is_untracked
 from oraclepack.system.path_jail import refuse_own_links_out
 from oraclepack.system.trust_key import use_file
+from oraclepack.system.user_secrets import make_secret, read_secret, secret_file
 
 NO_COLOR = "NO_COLOR"
 COMPLETION_VARIABLE = "_ORACLEPACK_COMPLETE"
@@ -282,9 +283,89 @@ def _is_own_dotenv(root: str, variables: Mapping[str, str]) -> bool:
     return is_untracked(Path(root, DOTENV)) or is_trusted(Path(root), DOTENV, variables)
 
 
+# Settings files that the user trusts
+
+_WHAT = "the record of trusted settings"
+
+
+class TrustedFile(msgspec.Struct, frozen=True):
+    """A settings file, and what it may set once it is trusted."""
+
+    path: str
+    """Relative to the project root."""
+    settings: tuple[str, ...]
+    """What it sets less strictly than the user, or than the default."""
+
+
+class SettingsTrust(msgspec.Struct, frozen=True):
+    """What `config trust` trusts."""
+
+    root: str
+    files: tuple[TrustedFile, ...] = ()
+
+
+def find_untrusted(settings: Settings) -> SettingsTrust:
+    """The settings files of the project that would be less strict, and are not trusted."""
+    names: dict[str, list[str]] = {}
+    for one in settings.ignored:
+        if one.can_be_trusted:
+            names.setdefault(one.where.partition(":")[0], []).append(one.name)
+    files = (TrustedFile(file, tuple(wanted)) for file, wanted in sorted(names.items()))
+    return SettingsTrust(settings.root, tuple(files))
+
+
+def record_trust(root: Path, name: str, content: Mapping[str, object]) -> None:
+    """Trust a settings file of a project while its settings are these."""
+    make_secret(_record(root, name, content), _WHAT)
+
+
+def is_trusted(root: Path, name: str, content: Mapping[str, object]) -> bool:
+    return read_secret(_record(root, name, content), _WHAT) is not None
+
+
+def _record(root: Path, name: str, content: Mapping[str, object]) -> Path:
+    digest = sha256_bytes(canonical_line([str(root.resolve()), name, content]))
+    return secret_file(f"trusted-settings/{digest}", _WHAT)
+
+
 def trust_settings(found: SettingsTrust) -> None:
     """Let settings files be less strict than the user, as long as their settings stay the same."""
     contents: dict[str, Mapping[str, object]] = {DOTENV: dotenv(found.root)}
     contents |= {path.name: table for path, table in project_tables(found.root)}
     for file in found.files:
         record_trust(Path(found.root), file.path, contents[file.path])
+
+
+def save_page(name: str, url: str) -> Path:
+    """Add a name to `chatgpt_urls` of the user's config file; nothing else in it changes."""
+    import tomllib
+
+    try:
+        CHATGPT_URLS.kind.read({name: url})
+    except ValueError as reason:
+        raise UsageError(f"chatgpt_urls: {reason}") from None
+    place = user_config_file()
+    text = (files.read(place) or b"").decode("utf-8-sig")
+    before = tomllib.loads(text)
+    pages = before.get(CHATGPT_URLS.name, {})
+    if isinstance(pages, dict) and name in pages:
+        raise AlreadyExistsError(f"{place}: {name} is {pages[name]}", hint="choose another name")
+    changed = with_page(text, name, url)
+    if tomllib.loads(changed) != {**before, CHATGPT_URLS.name: {**pages, name: url}}:
+        raise InputError(
+            f"{place}: {CHATGPT_URLS.name} has an unusual form", hint="edit it by hand"
+        )
+    files.make_directories(place.parent)
+    files.write_atomic(place, changed.encode())
+    return place
+
+
+def with_page(text: str, name: str, url: str) -> str:
+    """The text of a config file with one more page."""
+    line = f'{name} = "{url}"'
+    header, lines = f"[{CHATGPT_URLS.name}]", text.split("\n")
+    for at, one in enumerate(lines):
+        if one.strip() == header:
+            return "\n".join([*lines[: at + 1], line, *lines[at + 1 :]])
+    head = f"{text.rstrip()}\n\n" if text.strip() else ""
+    return f"{head}{header}\n{line}\n"

@@ -115,14 +115,6 @@ class Duration(msgspec.Struct, frozen=True):
         return _bounded(value, self.low, self.high)
 
 
-def seconds_of(text: str, flag: str) -> float:
-    """The value of a flag that takes a duration and is no setting."""
-    try:
-        return Duration().read(text)
-    except ValueError as reason:
-        raise UsageError(f"{flag}: {reason}, not {text!r}") from None
-
-
 class Amount(msgspec.Struct, frozen=True):
     """US dollars, or `none`."""
 
@@ -135,14 +127,6 @@ class Amount(msgspec.Struct, frozen=True):
         if amount is None:
             raise ValueError("must be an amount of US dollars like 12.50, or none")
         return amount
-
-
-def amount_of(text: str, flag: str) -> Decimal | None:
-    """The value of a flag that takes an amount and is no setting."""
-    try:
-        return Amount().read(text)
-    except ValueError as reason:
-        raise UsageError(f"{flag}: {reason}, not {text!r}") from None
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -306,3 +290,11 @@ def _bounded(value: float, low: float | None, high: float | None) -> float:
     if high is not None and value > high:
         raise ValueError(f"must be at most {high:g}")
     return value
+
+
+def flag_value(kind: ValueKind[T_co], text: str, flag: str) -> T_co:
+    """The value of a flag that is no setting."""
+    try:
+        return kind.read(text)
+    except ValueError as reason:
+        raise UsageError(f"{flag}: {reason}, not {text!r}") from None

@@ -16,15 +16,15 @@ from textual.widgets.option_list import Option
 from oraclepack.journal.costs import calls_text, money
 from oraclepack.lint.finding import Severity
 from oraclepack.lint.validate import validate_packs
-from oraclepack.run.entry_points import forecast_run, start_run
 from oraclepack.run.forecast import CostForecast
+from oraclepack.run.plan_costs import forecast_run
 from oraclepack.run.planning.plan import Decision
 from oraclepack.run.planning.selection import RunArguments
-from oraclepack.run.start_run import StartedRun
+from oraclepack.run.start_run import StartedRun, start_run
 from oraclepack.run.step_content import check_overrides
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
-from oraclepack.settings.named_pages import save_page
+from oraclepack.settings.loading import save_page
 from oraclepack.settings.registry import Settings
 from oraclepack.tui.dialogs import ConfirmDialog, LineDialog
 from oraclepack.tui.pack_screen import PackScreen

@@ -14,9 +14,9 @@ from textual.widgets import Footer, Header, Input, Static, TabbedContent, TabPan
 
 from oraclepack.errors import OraclePackError, UsageError
 from oraclepack.journal.costs import money
-from oraclepack.run.entry_points import explain_step, forecast_run
-from oraclepack.run.explain_steps import WhyReport
+from oraclepack.run.explain_steps import WhyReport, explain_step
 from oraclepack.run.forecast import CostForecast, PlannedStepCost
+from oraclepack.run.plan_costs import forecast_run
 from oraclepack.run.project_records import ProjectRuns
 from oraclepack.run.step_content import StepContent, step_content
 from oraclepack.settings.registry import Settings

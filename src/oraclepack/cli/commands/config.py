@@ -13,12 +13,11 @@ from oraclepack.cli.text import columns
 from oraclepack.cli.value_completion import rule_ids
 from oraclepack.lint.rule_docs import explain_rules
 from oraclepack.settings import call_settings
-from oraclepack.settings.loading import COMPLETION_VARIABLE, trust_settings
+from oraclepack.settings.loading import COMPLETION_VARIABLE, find_untrusted, trust_settings
 from oraclepack.settings.registry import (
     Settings,
     config_report,
 )
-from oraclepack.settings.trusted_files import find_untrusted
 from oraclepack.system.digests import canonical_file, canonical_reply
 from oraclepack.system.paging import page
 from oraclepack.system.printable import single_lines

@@ -19,8 +19,8 @@ from oraclepack.fleet.fleet_job import FleetTotals
 from oraclepack.fleet.fleet_reports import FleetReport
 from oraclepack.fleet.fleets import open_fleets, open_shared_store
 from oraclepack.settings import call_settings as cs
-from oraclepack.settings import value_kinds
 from oraclepack.settings.registry import Settings
+from oraclepack.settings.value_kinds import Amount, Duration, flag_value
 from oraclepack.system.environment import user_name
 from oraclepack.system.printable import quantity, single_lines
 
@@ -173,14 +173,14 @@ def _in_background() -> list[str]:
 
 def _amount(text: str) -> Decimal | Literal["unchanged"] | None:
     """The new limit of a fleet; it holds until it is changed."""
-    return "unchanged" if not text else value_kinds.amount_of(text, "--max-cost")
+    return "unchanged" if not text else flag_value(Amount(), text, "--max-cost")
 
 
 def _age(text: str) -> float | Literal["unchanged"] | None:
     if not text:
         return "unchanged"
     is_never = text.strip().lower() == "none"
-    return None if is_never else value_kinds.seconds_of(text, "--unknown-after")
+    return None if is_never else flag_value(Duration(), text, "--unknown-after")
 
 
 def _progress(totals: FleetTotals) -> None:

@@ -37,13 +37,9 @@ from oraclepack.errors import ExitCode, UsageError
 from oraclepack.journal.costs import calls_text, money
 from oraclepack.pipeline.pipeline_exports import append_run_summary
 from oraclepack.pipeline.run_pipeline import PipelineRequest, run_pipeline
-from oraclepack.run.entry_points import (
-    forecast_run,
-    plan_run,
-    run_pack,
-    start_run,
-)
+from oraclepack.run.entry_points import plan_run, run_pack
 from oraclepack.run.forecast import CostForecast, CostRange, PlannedStepCost
+from oraclepack.run.plan_costs import forecast_run
 from oraclepack.run.planning.selection import RunArguments
 from oraclepack.run.run_packs import plan_packs, run_packs
 from oraclepack.run.single_call import (
@@ -52,6 +48,7 @@ from oraclepack.run.single_call import (
     ask_question,
     preflight_question,
 )
+from oraclepack.run.start_run import start_run
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.notify_settings import NOTIFY

@@ -30,8 +30,9 @@ from oraclepack.run.trust import (
     trust_cache,
     trust_run,
 )
-from oraclepack.settings import run_settings, value_kinds
+from oraclepack.settings import run_settings
 from oraclepack.settings.registry import OUTPUT, Settings
+from oraclepack.settings.value_kinds import Duration, flag_value
 from oraclepack.system.paging import page
 from oraclepack.system.printable import one_line, quantity, single_lines
 from oraclepack.view.calls import RunCall
@@ -509,7 +510,7 @@ def prune(older_than: str, keep: int | None, *, dry_run: bool, settings: Setting
     """
     if not older_than and keep is None:
         raise UsageError("nothing to go by", hint="give --older-than, --keep or both")
-    age = value_kinds.seconds_of(older_than, "--older-than") if older_than else None
+    age = flag_value(Duration(), older_than, "--older-than") if older_than else None
     report = ProjectRuns(settings.root).prune(older_than=age, keep=keep, dry_run=dry_run)
     return Reply(report, _pruned(report))
 

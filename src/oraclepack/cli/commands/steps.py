@@ -18,13 +18,13 @@ from oraclepack.errors import ExitCode, UsageError
 from oraclepack.pack.pack_files import read_pack
 from oraclepack.run import cache_queries, quarantine
 from oraclepack.run.accept import AcceptReport, accept_outputs
-from oraclepack.run.entry_points import explain_step
+from oraclepack.run.explain_steps import explain_step
 from oraclepack.run.quarantine import QuarantineEntry
 from oraclepack.run.undo import undo_step
 from oraclepack.settings import call_settings as cs
 from oraclepack.settings import run_settings as rs
-from oraclepack.settings import value_kinds
 from oraclepack.settings.registry import Settings
+from oraclepack.settings.value_kinds import Duration, flag_value
 from oraclepack.system.paging import page
 from oraclepack.system.printable import one_line, quantity, single_lines
 
@@ -269,7 +269,7 @@ def prune_old(older_than: str, max_size: str, *, dry_run: bool, settings: Settin
         raise UsageError("nothing to go by", hint="give --older-than, --max-size or both")
     report = cache_queries.prune(
         Path(settings.root),
-        older_than=value_kinds.seconds_of(older_than, "--older-than") if older_than else None,
+        older_than=flag_value(Duration(), older_than, "--older-than") if older_than else None,
         max_size=_bytes(max_size) if max_size else None,
         dry_run=dry_run,
     )

@@ -87,7 +87,7 @@ SCHEMAS = {
     "prices": ("oraclepack.tools.prices:PriceList | oraclepack.tools.prices:PriceReport", 2),
     "price": ("oraclepack.tools.prices:PriceReport", 1),
     "config": ("oraclepack.settings.registry:ConfigReport", 1),
-    "config-trust": ("oraclepack.settings.trusted_files:SettingsTrust", 1),
+    "config-trust": ("oraclepack.settings.loading:SettingsTrust", 1),
     "doctor": ("oraclepack.doctor:Health | oraclepack.run.rebuild:RebuildReport", 3),
     "runs-prune-report": ("oraclepack.run.prune_runs:RunsPruneReport", 2),
     "runs": ("oraclepack.view.past_runs:RunList", 1),
