@@ -180,75 +180,73 @@ class RunControl:
         self, request: ControlRequest, by: str, record: Callable[[KnownEvent], object]
     ) -> ControlReply:
         """Check a request, record it, and carry it out; a refusal is also a reply."""
-        checked = self._refusal_while_stopping(request) or self._checked(request)
-        if isinstance(checked, Refusal):
-            return self._reply(ok=False, message=checked.reason, hint=checked.hint)
-        record(j.ControlRequested(action=request.action, value=_value(request), by=by))
-        return self._reply(ok=True, message=checked(by))
 
-    def _refusal_while_stopping(self, request: ControlRequest) -> Refusal | None:
+        def note() -> None:
+            record(j.ControlRequested(action=request.action, value=_value(request), by=by))
+
         is_stopping = self._stop.level is not StopLevel.NONE
-        if not is_stopping or request.action not in _NOT_WHILE_STOPPING:
-            return None
-        return Refusal("the run is being stopped", "run the pack again to continue it")
+        done: str | Refusal
+        if is_stopping and request.action in _NOT_WHILE_STOPPING:
+            done = Refusal("the run is being stopped", "run the pack again to continue it")
+        else:
+            done = self._done(request, by, note)
+        refusal = done if isinstance(done, Refusal) else None
+        return ControlReply(
+            ok=refusal is None,
+            message=refusal.reason if refusal else str(done),
+            hint=refusal.hint if refusal else "",
+            paused=self._is_paused,
+            max_parallel=self._max_parallel,
+        )
 
-    def _checked(self, request: ControlRequest) -> Callable[[str], str] | Refusal:
-        """The function that carries out the request, or a refusal. Changes nothing itself."""
+    def _done(self, request: ControlRequest, by: str, note: Callable[[], None]) -> str | Refusal:
+        """What was done. A request is noted once it is known to be possible, before it is done."""
         match request.action:
             case "stop":
-                return self._check_stop(request)
-            case "pause":
-                return lambda _: self._set_paused(paused=True)
-            case "resume":
-                return lambda _: self._set_paused(paused=False)
+                level = StopLevel.AT_ONCE if request.now else StopLevel.POLITE
+                if request.step is not None:
+                    return self._stop_step(request.step, level, note)
+                note()
+                return self._stop_run(level)
+            case "pause" | "resume":
+                note()
+                self._is_paused = request.action == "pause"
+                self._notify()
+                is_paused = "paused: running calls finish, none starts"
+                return is_paused if self._is_paused else "the run continues"
             case "set":
-                return self._check_set(request.values)
+                return self._set(request.values, note)
             case "answer":
-                return self._check_answer(request)
+                return self._answer(request, by, note)
             case other:
                 return Refusal(f"no such request: {other[:40]}", f"one of {', '.join(ACTIONS)}")
 
-    def _check_stop(self, request: ControlRequest) -> Callable[[str], str] | Refusal:
-        level = StopLevel.AT_ONCE if request.now else StopLevel.POLITE
-        if request.step is None:
-            return lambda _: self._stop_run(level)
-        with self._lock:
-            step = self._steps.get(request.step)
-            running = sorted(self._steps)
-        if step is None:
-            now = f"running now: {', '.join(running)}" if running else "no step is running"
-            return Refusal(f"step {request.step} is not running", now)
-        return lambda _: self._stop_step(request.step or "", level)
-
     def _stop_run(self, level: StopLevel) -> str:
-        self._note_cancelled(None, level)
+        if level is StopLevel.AT_ONCE:
+            self._cancelled.add(None)
         self._stop.ask(level, signal.SIGTERM)
         self._notify()
         return f"the run is being stopped; {_STOPPING[level]}"
 
-    def _stop_step(self, name: str, level: StopLevel) -> str:
+    def _stop_step(self, name: str, level: StopLevel, note: Callable[[], None]) -> str | Refusal:
+        with self._lock:
+            running = sorted(self._steps)
+        if name not in running:
+            others = f"running now: {', '.join(running)}" if running else "no step is running"
+            return Refusal(f"step {name} is not running", others)
+        note()
         # With the lock, since the step may end: its descriptors are closed and may be reused.
         with self._lock:
             step = self._steps.get(name)
             if step is not None:
                 self._stopped.add(name)
-                self._note_cancelled(name, level)
+                if level is StopLevel.AT_ONCE:
+                    self._cancelled.add(name)
                 step.ask(level)
         rest = "the run continues with the steps that do not need it"
         return f"step {name} is being stopped; {_STOPPING[level]}; {rest}"
 
-    def _note_cancelled(self, step: str | None, level: StopLevel) -> None:
-        if level is StopLevel.AT_ONCE:
-            self._cancelled.add(step)
-
-    def _set_paused(self, *, paused: bool) -> str:
-        self._is_paused = paused
-        self._notify()
-        if paused:
-            return "paused: running calls finish, none starts"
-        return "the run continues"
-
-    def _check_set(self, values: Mapping[str, str]) -> Callable[[str], str] | Refusal:
+    def _set(self, values: Mapping[str, str], note: Callable[[], None]) -> str | Refusal:
         known = ", ".join(sorted(self._settable))
         unknown = sorted(values.keys() - self._settable.keys())
         if not values:
@@ -262,18 +260,16 @@ class RunControl:
                 read[name] = self._settable[name].read(text)
             except ValueError as reason:
                 return Refusal(f"{name}={text[:40]}: {reason}")
-        return lambda _: self._set(read)
-
-    def _set(self, values: Mapping[str, Any]) -> str:
-        for name, value in values.items():
+        note()
+        for name, value in read.items():
             self._settable[name].apply(value)
         self._notify()
-        return "set " + ", ".join(f"{name}={value}" for name, value in values.items())
+        return "set " + ", ".join(f"{name}={value}" for name, value in read.items())
 
     def _set_parallel(self, value: MaxParallel) -> None:
         self._max_parallel = value
 
-    def _check_answer(self, request: ControlRequest) -> Callable[[str], str] | Refusal:
+    def _answer(self, request: ControlRequest, by: str, note: Callable[[], None]) -> str | Refusal:
         with self._lock:
             open_questions = {
                 place: one
@@ -289,32 +285,18 @@ class RunControl:
         if len(open_questions) > 1:
             calls = ", ".join(str(call) for _, call in sorted(open_questions))
             return Refusal(f"several calls of step {request.step} wait", f"--call: one of {calls}")
-        place, question = next(iter(open_questions.items()))
+        (step, call), question = next(iter(open_questions.items()))
         if request.answer not in question.options:
             what = f"{request.answer[:40]!r} is not an answer to this question"
             return Refusal(what, f"one of {', '.join(question.options)}")
-        return lambda by: self._answer(place, request.answer, by)
-
-    def _answer(self, place: tuple[str, int], answer: str, by: str) -> str:
-        with self._lock:
-            question = self._questions.get(place)
-            if question is not None:
-                question.answer = PersonAnswer(answer, by)
-        return f"step {place[0]}, call {place[1]}: {answer}"
+        note()
+        question.answer = PersonAnswer(request.answer, by)
+        return f"step {step}, call {call}: {request.answer}"
 
     def _notify(self) -> None:
         with self._lock:
             changed, self._changed = self._changed, Future()
         changed.set_result(None)
-
-    def _reply(self, *, ok: bool, message: str, hint: str = "") -> ControlReply:
-        return ControlReply(
-            ok=ok,
-            message=message,
-            hint=hint,
-            paused=self._is_paused,
-            max_parallel=self._max_parallel,
-        )
 
 
 def _value(request: ControlRequest) -> str:
