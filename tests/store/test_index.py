@@ -124,6 +124,11 @@ def test_few_files_need_no_store(folder: Folder) -> None:
     assert len(folder.facts(below="05")) == 5
     assert not (folder.root / "state").exists()
 
+    (folder.path / "03").write_bytes(b"x" * 1_000_000)
+    folder.facts(below="05")
+    folder.facts(below="05")
+    assert folder.reads == [], "a large one is worth it"
+
 
 def test_rows_of_another_key_do_not_count(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.facts()

@@ -4,7 +4,7 @@ The files stay the truth: what changed since is read again, and without an index
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -21,8 +21,8 @@ from oraclepack.system.trust_key import find_key
 
 Fact = TypeVar("Fact")
 
-_FEW = 32
-"""Reading so many files takes no longer than opening the store."""
+_FEW, _SMALL = 32, 1_000_000
+"""Reading so many files, of so many bytes together, takes no longer than opening the store."""
 _DAYS = 180 * 86_400
 """Seconds after which a row is made anew, so that those of projects that are gone do not stay."""
 
@@ -44,6 +44,11 @@ def version_in(status: os.stat_result) -> str:
     return f"{status.st_ino}.{status.st_size}.{status.st_ctime_ns}"
 
 
+def _bytes(versions: Iterable[str]) -> int:
+    known = (part.split(".") for one in versions for part in one.split() if part != "-")
+    return sum(int(size) for _, size, _ in known)
+
+
 def indexed(
     root: Path,
     folder: str,
@@ -61,7 +66,8 @@ def indexed(
     the folder has no other files. What git tracks is read anew: its index decides whose it is.
     """
     key = find_key()
-    if key is None or len(versions) < _FEW or tracked(root, folder) is not None:
+    is_little = len(versions) < _FEW and _bytes(versions.values()) < _SMALL
+    if key is None or is_little or tracked(root, folder) is not None:
         read_now = ((name, read(name)[0]) for name in versions)
         return {name: one for name, one in read_now if one is not None}
     # With another key everything would be foreign. No path of a project is kept.
