@@ -18,7 +18,7 @@ from oraclepack.journal.statuses import RollbackStatus
 from oraclepack.lint.validate import CheckedPack
 from oraclepack.pipeline.pipeline_report import PipelineReport, PolicyReport, StageReport
 from oraclepack.run.run_packs import PackRun, RunPacksOutcome
-from oraclepack.run.run_report import PlanOutcome, RunOutcome, RunReport, StepReport
+from oraclepack.run.run_report import PlanOutcome, RunOutcome, RunReport, StepReport, ways_on
 from oraclepack.run.start_run import StartedRun
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.declaration import Setting, ValueSource
@@ -197,7 +197,7 @@ def _ways_on(report: RunReport, pack: str, step_id: str, *, are_shown: bool) -> 
         is_held = step_id in report.held_steps
         return ["  not asked again, because it was paid for\n"] if is_held else []
     held = "not asked again: " if step_id in report.held_steps else ""
-    return [f"  {held}{report.ways_on_from(pack, step_id)}\n"]
+    return [f"  {held}{ways_on(pack, (step_id,))}\n"]
 
 
 def _step_failure(step: StepReport) -> list[str | Styled]:

@@ -208,7 +208,7 @@ class RunReport(RunReply, frozen=True, kw_only=True):
             return None
         if self.failed_step == PRELUDE:
             return f"the prelude failed: {self.prelude_error or 'no reason is known'}"
-        first = next((one for one in self._failed if one.step_id == self.failed_step), None)
+        first = self._first_failed
         why = f": {first.error}: {first.message}" if first and first.error else ""
         others = [step for step in self.failed_steps if step != self.failed_step]
         more = f" (also failed: {', '.join(others)})" if others else ""
@@ -262,15 +262,15 @@ class RunReport(RunReply, frozen=True, kw_only=True):
 
     def way_on(self, pack: str, command: str) -> str:
         """What a person can do about the first failure, with the command that continues."""
-        first = next((one for one in self._failed if one.step_id == self.failed_step), None)
+        first = self._first_failed
         fix = _FIXES.get(first.error or "") if first else None
         return self.ways_on(pack) or (
             f"{fix}; then: {command}" if fix else f"to continue: {command}"
         )
 
-    def ways_on_from(self, pack: str, step_id: str) -> str:
-        """What a person can do about the answer of one step."""
-        return ways_on(pack, (step_id,))
+    @property
+    def _first_failed(self) -> StepReport | None:
+        return next((one for one in self.steps if one.step_id == self.failed_step), None)
 
     @property
     def _failed(self) -> list[StepReport]:

@@ -6,13 +6,12 @@ from oraclepack.journal import events as j
 from oraclepack.journal.run_state import EMPTY, RunState
 from oraclepack.journal.statuses import Status
 from oraclepack.pack.model import Pack
-from oraclepack.run.planning.planner import DiskSnapshot, NeededHashes, needed_hashes, plan
+from oraclepack.run.planning.planner import DiskSnapshot, plan
 from oraclepack.run.planning.selection import Selection
 from tests.events import finished, output
 from tests.packs import a_pack, some_steps
 from tests.run.planning.recorded import (
     DONE,
-    FIRST,
     NEW,
     PACK,
     a_run,
@@ -159,17 +158,6 @@ def test_what_cannot_be_planned(pack: Pack, selection: Selection, message: str) 
 
     assert isinstance(made, Refusal)
     assert made.reason == message
-
-
-def test_only_files_of_steps_that_went_well_are_looked_at() -> None:
-    bare = msgspec.structs.replace(output("02"), declared_path=None)
-    state = a_run(*FIRST, bare, finished("02"), output("03"), finished("03", Status.FAILED))
-
-    assert needed_hashes(state) == NeededHashes(
-        outputs=("outputs/01-answer.md", "outputs/02-answer.md"),
-        declared=("out/01-answer.md",),
-        attached=("src/1.py",),
-    )
 
 
 def test_an_output_without_a_declared_path_is_judged_by_its_copy() -> None:

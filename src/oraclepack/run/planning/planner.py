@@ -67,25 +67,6 @@ _FEW_STEPS = 5
 """A message names so many steps; of more it has the number."""
 
 
-class NeededHashes(msgspec.Struct, frozen=True):
-    """The files whose hashes a plan asks for."""
-
-    outputs: tuple[str, ...]
-    declared: tuple[str, ...]
-    attached: tuple[str, ...]
-
-
-def needed_hashes(state: RunState) -> NeededHashes:
-    """What to look at before planning: files of steps that went well, nothing else."""
-    steps = [step for step in state.steps.values() if step.status is Status.OK]
-    outputs = [output for step in steps for output in step.outputs]
-    return NeededHashes(
-        outputs=tuple(sorted({output.path for output in outputs})),
-        declared=tuple(sorted({o.declared_path for o in outputs if o.declared_path})),
-        attached=tuple(sorted({path for step in steps for path in step.attached})),
-    )
-
-
 def plan(
     pack: Pack, state: RunState, selection: Selection, snapshot: DiskSnapshot
 ) -> Plan | Refusal:

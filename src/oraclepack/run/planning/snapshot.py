@@ -5,13 +5,13 @@ from pathlib import Path
 
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
+from oraclepack.journal.statuses import Status
 from oraclepack.pack.missing_files import literal_attachments
 from oraclepack.pack.model import Pack
 from oraclepack.run.planning.planner import (
     CheckedOutputs,
     DiskSnapshot,
     edited_outputs,
-    needed_hashes,
 )
 from oraclepack.run.recorded_files import present_outputs
 from oraclepack.run.request import RunRequest
@@ -32,12 +32,16 @@ def take_snapshot(request: RunRequest, run: RunDir, state: RunState) -> DiskSnap
     named need not be on PATH. A rehearsal makes no calls, so a missing file costs nothing.
     """
     root, pack = request.root, request.pack
-    needed, answered = needed_hashes(state), request.answered
-    declared = present_outputs(root, run.run_id, state, needed.declared)
+    answered = request.answered
+    # Files of steps that went well, nothing else.
+    steps = [step for step in state.steps.values() if step.status is Status.OK]
+    outputs = [output for step in steps for output in step.outputs]
+    paths = sorted({one.declared_path for one in outputs if one.declared_path})
+    declared = present_outputs(root, run.run_id, state, paths)
     return DiskSnapshot(
-        outputs=hashes_of(run.path, needed.outputs),
+        outputs=hashes_of(run.path, sorted({one.path for one in outputs})),
         declared=declared,
-        attached=hashes_of(root, needed.attached),
+        attached=hashes_of(root, sorted({path for step in steps for path in step.attached})),
         missing_tools=missing_tools(pack) - answered - _not_needed(request),
         checked=_checked(request, run, state, declared),
         answered=answered,
