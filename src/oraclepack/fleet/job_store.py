@@ -1,4 +1,4 @@
-"""Where the jobs of fleets are: a port, and its implementation in files of one machine.
+"""The jobs of fleets in files of one machine; `postgres_jobs` has them in a shared database.
 
 A job is taken by one worker at a time. Only its last worker may report on it; the reports of an
 earlier one, which was taken for dead, change nothing.
@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -48,65 +48,21 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
 
 
-class TakenJob(Protocol):
-    """A job that this worker may run and report on, until another one takes it."""
+if TYPE_CHECKING:
+    from oraclepack.fleet.postgres_jobs import PostgresJobStore, PostgresTakenJob
 
-    @property
-    def job(self) -> FleetJob: ...
-
-    @property
-    def archive(self) -> bytes | None:
-        """The run directory that an earlier worker published, packed."""
-
-    def report(self, report: JobReport) -> bool:
-        """Say how far it is; False when another worker has taken the job meanwhile.
-
-        A report with a state is the last one: the job is free afterwards.
-        """
-
-    def release(self) -> None:
-        """Let others take it; its state stays as it was reported."""
-
-
-class JobStore(Protocol):
-    """The jobs of fleets."""
-
-    def add(self, jobs: Iterable[FleetJob]) -> None:
-        """Remember jobs; those that are known already stay as they are."""
-
-    def jobs(self, fleet: str) -> tuple[FleetJob, ...]:
-        """The jobs of a fleet in the order in which they were added."""
-
-    def fleets(self) -> tuple[str, ...]:
-        """The names of all fleets."""
-
-    def take(self, fleet: str, job_id: str) -> TakenJob | None:
-        """The right to run a job; None when it is done, or another worker runs it."""
-
-    def archive(self, fleet: str, job_id: str) -> bytes | None:
-        """The run directory of a job as its worker published it; None when there is none."""
-
-    def request_stop(self, fleet: str, asked_by: str, *, stop: bool = True) -> None:
-        """Ask all workers of a fleet to end politely, or take that back."""
-
-    def is_stopping(self, fleet: str) -> bool: ...
-
-    def set_policy(self, fleet: str, policy: FleetPolicy) -> None:
-        """Say what holds for all jobs of a fleet that are taken from now on."""
-
-    def policy(self, fleet: str) -> FleetPolicy: ...
-
-    def standing(self, fleet: str) -> FleetStanding:
-        """What the store knows of a fleet beside its jobs."""
+JobStore: TypeAlias = "FileJobStore | PostgresJobStore"
+TakenJob: TypeAlias = "FileTakenJob | PostgresTakenJob"
 
 
 class FileJobStore:
-    """A `JobStore` in a directory of the user: one directory per fleet and job."""
+    """The jobs in a directory of the user: one directory per fleet and job."""
 
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory or state_directory() / "fleets"
 
     def add(self, jobs: Iterable[FleetJob]) -> None:
+        """Remember jobs; those that are known already stay as they are."""
         by_fleet: dict[str, list[FleetJob]] = {}
         for job in jobs:
             by_fleet.setdefault(job.fleet, []).append(job)
@@ -129,6 +85,7 @@ class FileJobStore:
             _write(fleet / job.id, job, durable=False)
 
     def jobs(self, fleet: str) -> tuple[FleetJob, ...]:
+        """The jobs of a fleet in the order in which they were added."""
         order = files.read(self._folder(fleet) / _ORDER) or b""
         read = (self._read(fleet, name) for name in dict.fromkeys(order.decode().split()))
         return tuple(job for job in read if job is not None)
@@ -139,6 +96,7 @@ class FileJobStore:
         return ()
 
     def take(self, fleet: str, job_id: str) -> "FileTakenJob | None":
+        """The right to run a job; None when it is done, or another worker runs it."""
         folder = self._folder(fleet) / job_id
         if self._read(fleet, job_id) is None:
             raise InputError(f"fleet {fleet} has no job {job_id}", hint="see `fleet status`")
@@ -155,13 +113,14 @@ class FileJobStore:
         return FileTakenJob(folder, taken, descriptor)
 
     def archive(self, fleet: str, job_id: str) -> bytes | None:
-        """Packed when asked for: the run directory itself is on this machine."""
+        """The run directory of a job, packed; None when there is none on this machine."""
         job = self._read(fleet, job_id)
         if job is None or job.run_dir is None or not Path(job.run_dir).is_dir():
             return None
         return pack_directory(Path(job.run_dir))
 
     def request_stop(self, fleet: str, asked_by: str, *, stop: bool = True) -> None:
+        """Ask all workers of a fleet to end politely, or take that back."""
         path = self._folder(fleet) / _STOP
         if stop:
             files.write_atomic(path, asked_by.encode(), mode=files.PRIVATE_FILE)
@@ -172,6 +131,7 @@ class FileJobStore:
         return (self._folder(fleet) / _STOP).exists()
 
     def set_policy(self, fleet: str, policy: FleetPolicy) -> None:
+        """Say what holds for all jobs of a fleet that are taken from now on."""
         path = self._folder(fleet) / _POLICY
         files.write_atomic(path, canonical_file(policy), mode=files.PRIVATE_FILE)
 
@@ -187,6 +147,7 @@ class FileJobStore:
             ) from None
 
     def standing(self, fleet: str) -> FleetStanding:
+        """What the store knows of a fleet beside its jobs."""
         spent, reserved = fleet_spending(Budget(SqliteDatabase()).ledger(), fleet)
         undecided = (job for job in self.jobs(fleet) if job.state is JobState.UNDECIDED)
         return FleetStanding(
@@ -217,9 +178,9 @@ class FileJobStore:
 
 
 class FileTakenJob:
-    """A `TakenJob` by a lock that the kernel frees when the worker dies."""
+    """A job that this worker may run and report on: a lock, which the kernel frees when it dies."""
 
-    archive = None
+    archive: bytes | None = None
 
     def __init__(self, folder: Path, job: FleetJob, descriptor: int) -> None:
         self._folder = folder
@@ -227,6 +188,10 @@ class FileTakenJob:
         self._descriptor = descriptor
 
     def report(self, report: JobReport) -> bool:
+        """Say how far it is; False when another worker has taken the job meanwhile.
+
+        A report with a state is the last one: the job is free afterwards.
+        """
         self.job = replace(
             self.job,
             state=report.state or self.job.state,
@@ -240,6 +205,7 @@ class FileTakenJob:
         return True
 
     def release(self) -> None:
+        """Let others take it; its state stays as it was reported."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -32,7 +32,7 @@ from oraclepack.journal import run_dir as journal_run_dir
 from oraclepack.journal.costs import total_cost
 from oraclepack.journal.run_dir import RunDir
 from oraclepack.journal.run_state import RunState
-from oraclepack.journal.statuses import Cache, Status
+from oraclepack.journal.statuses import UNDECIDED, Cache, Status
 from oraclepack.journal.step_state import Invocation, StepState
 from oraclepack.run.request import RunRequest, read_request
 from oraclepack.run.run import run_pack
@@ -52,7 +52,6 @@ from oraclepack.system.trust_key import use_file
 
 REPORT_SECONDS = 2.0
 """The longest pause between a change and its report."""
-UNDECIDED_CODE = "UNDECIDED"
 
 
 class MovePolicy(StrEnum):
@@ -287,7 +286,7 @@ def _open_providers(steps: Iterable[StepState]) -> Iterator[str]:
 
 def _is_undecided(calls: Sequence[Invocation]) -> bool:
     last = calls[-1].outcome if calls else None
-    return last is not None and last.error is not None and last.error.code == UNDECIDED_CODE
+    return last is not None and last.error is not None and last.error.code == UNDECIDED
 
 
 def _run(

@@ -11,7 +11,7 @@ from oraclepack.calls.fleet_store import fingerprint_of
 from oraclepack.errors import InputError
 from oraclepack.fleet.fleet_job import FleetJob, FleetPolicy
 from oraclepack.fleet.fleet_reports import FleetStanding
-from oraclepack.fleet.job_store import JobReport, TakenJob
+from oraclepack.fleet.job_store import JobReport
 from oraclepack.fleet.shared_store import SharedStore
 from oraclepack.store.budget import Budget
 from oraclepack.store.database import Database, Row, StoreError
@@ -30,7 +30,10 @@ _COLUMNS = (
 
 
 class PostgresJobStore:
-    """A `JobStore` that every machine reads and writes. `runner` is needed to take jobs."""
+    """The jobs that every machine reads and writes, as `FileJobStore` has them for one.
+
+    `runner` is needed to take jobs.
+    """
 
     def __init__(self, database: Database, runner: Runner | None = None) -> None:
         check_version(database)
@@ -66,7 +69,7 @@ class PostgresJobStore:
             row[0] for row in self.database.rows("select distinct fleet from job order by 1")
         )
 
-    def take(self, fleet: str, job_id: str) -> TakenJob | None:
+    def take(self, fleet: str, job_id: str) -> "PostgresTakenJob | None":
         assert self._runner is not None, "only a runner takes jobs"
         self._refuse_mixture(fleet, self._runner.fingerprint)
         rows = self.database.rows(
@@ -156,7 +159,7 @@ class PostgresJobStore:
 
 
 class PostgresTakenJob:
-    """A `TakenJob`; valid as long as its token is the newest."""
+    """The right to run a job, valid as long as its token is the newest; as `FileTakenJob`."""
 
     def __init__(
         self, database: Database, runner: str, job: FleetJob, token: int, archive: bytes | None
