@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 from oraclepack.system.git import changed_files
-from oraclepack.tickets.steps_support import TicketOutDir, report
+from oraclepack.tickets.steps_support import TicketSteps
 from oraclepack.tickets.ticketify import TicketifyRequest, ticketify
 from tests.tickets.tickets import OPTIONS, TWO, put
 
@@ -44,6 +44,6 @@ def test_our_own_files_are_no_work(tmp_path: Path) -> None:
     ticketify(TicketifyRequest(root))
     (root / "work.py").write_text("new\n")
 
-    reply = report(TicketOutDir.at(root, OPTIONS.out_dir), "changes")
+    reply = TicketSteps.at(root, OPTIONS.out_dir).report("changes")
 
     assert reply.text.startswith("1 file:")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oraclepack.errors import InputError, UsageError
-from oraclepack.tickets.steps_support import TicketOutDir, note_missing, prompt, report, take, tasks
+from oraclepack.tickets.steps_support import TicketSteps
 from oraclepack.tickets.ticket import AgentStage
 from oraclepack.tickets.ticketify import TicketifyRequest, ticketify
 from tests.tickets.tickets import OPTIONS, TWO, put
@@ -17,19 +17,19 @@ TASKS = {"master": {"tasks": [{"id": 4, "title": "T-1: Limit", "status": "pendin
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> TicketOutDir:
+def steps(tmp_path: Path) -> TicketSteps:
     ticketify(TicketifyRequest(put(tmp_path, TWO)))
-    return TicketOutDir.at(tmp_path, OPTIONS.out_dir)
+    return TicketSteps.at(tmp_path, OPTIONS.out_dir)
 
 
-def _with_tasks(desk: TicketOutDir, content: object = TASKS) -> None:
-    place = desk.root / ".taskmaster/tasks/tasks.json"
+def _with_tasks(steps: TicketSteps, content: object = TASKS) -> None:
+    place = steps.root / ".taskmaster/tasks/tasks.json"
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(content if isinstance(content, str) else json.dumps(content))
 
 
-def _read(desk: TicketOutDir, name: str) -> dict[str, object]:
-    data = desk.content(name)
+def _read(steps: TicketSteps, name: str) -> dict[str, object]:
+    data = steps.content(name)
     assert data is not None
     loaded: dict[str, object] = json.loads(data)
     return loaded
@@ -37,16 +37,16 @@ def _read(desk: TicketOutDir, name: str) -> dict[str, object]:
 
 def test_an_out_dir_outside_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        TicketOutDir.at(tmp_path, "../x")
+        TicketSteps.at(tmp_path, "../x")
 
 
-def test_a_selection_knows_its_task(desk: TicketOutDir) -> None:
-    _with_tasks(desk)
+def test_a_selection_knows_its_task(steps: TicketSteps) -> None:
+    _with_tasks(steps)
 
-    reply = take(desk, AgentStage.SELECT, SELECTED, "gemini")
+    reply = steps.take(AgentStage.SELECT, SELECTED, "gemini")
 
     assert reply.written == f"{OPTIONS.out_dir}/next.json"
-    assert _read(desk, "next.json")["task_id"] == "4"
+    assert _read(steps, "next.json")["task_id"] == "4"
 
 
 @pytest.mark.parametrize(
@@ -61,43 +61,43 @@ def test_a_selection_knows_its_task(desk: TicketOutDir) -> None:
     ],
 )
 def test_an_answer_goes_to_its_file(
-    desk: TicketOutDir, stage: AgentStage, raw: str, name: str
+    steps: TicketSteps, stage: AgentStage, raw: str, name: str
 ) -> None:
-    take(desk, AgentStage.SELECT, SELECTED, "gemini")
+    steps.take(AgentStage.SELECT, SELECTED, "gemini")
 
-    take(desk, stage, raw, "gemini")
+    steps.take(stage, raw, "gemini")
 
-    assert desk.content(name)
+    assert steps.content(name)
 
 
 @pytest.mark.parametrize("stage", [stage for stage in AgentStage if stage is not AgentStage.ACCEPT])
-def test_an_empty_answer_is_refused(desk: TicketOutDir, stage: AgentStage) -> None:
+def test_an_empty_answer_is_refused(steps: TicketSteps, stage: AgentStage) -> None:
     with pytest.raises(InputError, match="cannot be used: the answer is empty"):
-        take(desk, stage, "\n", "gemini")
+        steps.take(stage, "\n", "gemini")
 
 
 @pytest.mark.parametrize("tool", ["codex", "gemini"])
-def test_a_missing_reviewer_is_noted(desk: TicketOutDir, tool: str) -> None:
-    reply = note_missing(desk, tool)
+def test_a_missing_reviewer_is_noted(steps: TicketSteps, tool: str) -> None:
+    reply = steps.note_missing(tool)
 
-    assert f"{tool} was not found" in (desk.root / (reply.written or "")).read_text()
+    assert f"{tool} was not found" in (steps.root / (reply.written or "")).read_text()
 
 
-def test_prompts_follow_the_work(desk: TicketOutDir) -> None:
-    assert prompt(desk, AgentStage.IMPLEMENT).text.startswith("SKIP: ")
-    assert "T-1-A02" in prompt(desk, AgentStage.SELECT).text
+def test_prompts_follow_the_work(steps: TicketSteps) -> None:
+    assert steps.prompt(AgentStage.IMPLEMENT).text.startswith("SKIP: ")
+    assert "T-1-A02" in steps.prompt(AgentStage.SELECT).text
 
-    take(desk, AgentStage.SELECT, SELECTED, "gemini")
-    take(desk, AgentStage.IMPLEMENT, "words", "gemini")
+    steps.take(AgentStage.SELECT, SELECTED, "gemini")
+    steps.take(AgentStage.IMPLEMENT, "words", "gemini")
 
-    assert "gemini-implement.md" not in prompt(desk, AgentStage.IMPLEMENT).text
-    assert "gemini-implement.md" in prompt(desk, AgentStage.VERIFY).text
+    assert "gemini-implement.md" not in steps.prompt(AgentStage.IMPLEMENT).text
+    assert "gemini-implement.md" in steps.prompt(AgentStage.VERIFY).text
 
 
 def test_nothing_open_is_skipped(tmp_path: Path) -> None:
     ticketify(TicketifyRequest(put(tmp_path, {"a.md": "- [x] done\n"})))
 
-    reply = prompt(TicketOutDir.at(tmp_path, OPTIONS.out_dir), AgentStage.SELECT)
+    reply = TicketSteps.at(tmp_path, OPTIONS.out_dir).prompt(AgentStage.SELECT)
 
     assert reply.text == "SKIP: no ticket has an open action"
 
@@ -106,79 +106,79 @@ def test_nothing_open_is_skipped(tmp_path: Path) -> None:
     ("question", "before", "after"),
     [("found", "none", "some"), ("complexity", "none", "none"), ("wanted", "2", "2")],
 )
-def test_short_questions(desk: TicketOutDir, question: str, before: str, after: str) -> None:
-    assert tasks(desk, question)[0].text == before
+def test_short_questions(steps: TicketSteps, question: str, before: str, after: str) -> None:
+    assert steps.tasks(question)[0].text == before
 
-    _with_tasks(desk)
+    _with_tasks(steps)
 
-    assert tasks(desk, question)[0].text == after
+    assert steps.tasks(question)[0].text == after
 
 
 @pytest.mark.parametrize(("status", "expected"), [("pending", "4"), ("done", ""), ("review", "")])
-def test_only_an_open_task_goes_to_review(desk: TicketOutDir, status: str, expected: str) -> None:
-    _with_tasks(desk, {"tasks": [{"id": 4, "title": "T-1: x", "status": status}]})
-    take(desk, AgentStage.SELECT, SELECTED, "gemini")
+def test_only_an_open_task_goes_to_review(steps: TicketSteps, status: str, expected: str) -> None:
+    _with_tasks(steps, {"tasks": [{"id": 4, "title": "T-1: x", "status": status}]})
+    steps.take(AgentStage.SELECT, SELECTED, "gemini")
 
-    assert tasks(desk, "selected")[0].text == expected
+    assert steps.tasks("selected")[0].text == expected
 
 
-def test_the_complexity_report_is_demanded_whole(desk: TicketOutDir) -> None:
+def test_the_complexity_report_is_demanded_whole(steps: TicketSteps) -> None:
     with pytest.raises(InputError, match="was not written"):
-        tasks(desk, "weighed")
-    desk.write("tm-complexity.json", b"{")
+        steps.tasks("weighed")
+    steps.write("tm-complexity.json", b"{")
     with pytest.raises(InputError, match="not JSON"):
-        tasks(desk, "weighed")
-    desk.write("tm-complexity.json", b'{"complexityAnalysis": [{}]}')
+        steps.tasks("weighed")
+    steps.write("tm-complexity.json", b'{"complexityAnalysis": [{}]}')
 
-    assert tasks(desk, "weighed")[0].text == "1 task weighed"
-    assert tasks(desk, "complexity")[0].text == "some"
+    assert steps.tasks("weighed")[0].text == "1 task weighed"
+    assert steps.tasks("complexity")[0].text == "some"
 
 
 @pytest.mark.parametrize("question", ["made", "kept", "expanded", "check", "sync"])
-def test_figures_need_tasks(desk: TicketOutDir, question: str) -> None:
+def test_figures_need_tasks(steps: TicketSteps, question: str) -> None:
     with pytest.raises(InputError, match="holds no tasks"):
-        tasks(desk, question)
+        steps.tasks(question)
 
-    _with_tasks(desk, {"tasks": [{"id": 4, "title": "a", "subtasks": [{"id": 1, "title": "b"}]}]})
+    _with_tasks(steps, {"tasks": [{"id": 4, "title": "a", "subtasks": [{"id": 1, "title": "b"}]}]})
 
-    assert tasks(desk, question)[0].written is not None
+    assert steps.tasks(question)[0].written is not None
 
 
-def test_what_was_not_broken_down_is_reported_and_no_figures_are_left(desk: TicketOutDir) -> None:
-    _with_tasks(desk)
+def test_what_was_not_broken_down_is_reported_and_no_figures_are_left(steps: TicketSteps) -> None:
+    _with_tasks(steps)
 
     with pytest.raises(InputError, match="broke down nothing of task 4"):
-        tasks(desk, "expanded")
+        steps.tasks("expanded")
 
-    assert desk.content("tm-expanded.json") is None
+    assert steps.content("tm-expanded.json") is None
 
 
-def test_a_check_tells_what_is_wrong(desk: TicketOutDir) -> None:
-    _with_tasks(desk, {"tasks": [{"id": 1, "title": "a", "dependencies": [1]}]})
+def test_a_check_tells_what_is_wrong(steps: TicketSteps) -> None:
+    _with_tasks(steps, {"tasks": [{"id": 1, "title": "a", "dependencies": [1]}]})
 
-    reply, _ = tasks(desk, "check")
+    reply, _ = steps.tasks("check")
 
     assert not reply.ok
     assert "task 1: it depends on itself" in reply.text
 
 
-def test_a_broken_tasks_file_is_an_error(desk: TicketOutDir) -> None:
-    _with_tasks(desk, "{")
+def test_a_broken_tasks_file_is_an_error(steps: TicketSteps) -> None:
+    _with_tasks(steps, "{")
 
     with pytest.raises(InputError, match="not JSON"):
-        tasks(desk, "found")
+        steps.tasks("found")
 
 
-def test_reports(desk: TicketOutDir) -> None:
-    assert "no repository" in report(desk, "changes").text
-    assert report(desk, "audit").ok
-    assert report(desk, "close-out").written == f"{OPTIONS.out_dir}/close-out.md"
+def test_reports(steps: TicketSteps) -> None:
+    assert "no repository" in steps.report("changes").text
+    assert steps.report("audit").ok
+    assert steps.report("close-out").written == f"{OPTIONS.out_dir}/close-out.md"
 
 
-def test_the_audit_finds_what_cannot_be_read(desk: TicketOutDir) -> None:
-    desk.write("PR.md", b"")
+def test_the_audit_finds_what_cannot_be_read(steps: TicketSteps) -> None:
+    steps.write("PR.md", b"")
 
-    reply = report(desk, "audit")
+    reply = steps.report("audit")
 
     assert not reply.ok
     assert "PR.md: empty" in reply.text
@@ -186,25 +186,25 @@ def test_the_audit_finds_what_cannot_be_read(desk: TicketOutDir) -> None:
 
 @pytest.mark.parametrize("place", ["../key", "/dev/zero", ".git/config"])
 def test_a_manifest_of_the_repository_names_no_file_elsewhere(
-    desk: TicketOutDir, place: str
+    steps: TicketSteps, place: str
 ) -> None:
-    manifest = desk.root / desk.path("manifest.json")
+    manifest = steps.root / steps.path("manifest.json")
     data = json.loads(manifest.read_bytes())
     data["options"]["prd_path"] = place
     manifest.write_text(json.dumps(data))
-    _with_tasks(desk)
+    _with_tasks(steps)
 
-    for look in (lambda: report(desk, "audit"), lambda: tasks(desk, "made")):
+    for look in (lambda: steps.report("audit"), lambda: steps.tasks("made")):
         with pytest.raises(InputError, match="names"):
             look()
 
 
-def test_tasks_behind_a_link_out_of_the_project_are_not_read(desk: TicketOutDir) -> None:
-    _with_tasks(desk)
-    place = desk.root / ".taskmaster/tasks/tasks.json"
-    place.rename(desk.root.parent / "tasks.json")
+def test_tasks_behind_a_link_out_of_the_project_are_not_read(steps: TicketSteps) -> None:
+    _with_tasks(steps)
+    place = steps.root / ".taskmaster/tasks/tasks.json"
+    place.rename(steps.root.parent / "tasks.json")
     place.symlink_to("../../../tasks.json")
 
-    for look in (lambda: tasks(desk, "found"), lambda: report(desk, "close-out")):
+    for look in (lambda: steps.tasks("found"), lambda: steps.report("close-out")):
         with pytest.raises(InputError, match="symbolic link"):
             look()

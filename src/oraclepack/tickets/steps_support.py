@@ -62,14 +62,14 @@ _FIGURES = {
 
 
 @dataclass(frozen=True, slots=True)
-class TicketOutDir:
-    """The out dir of a project, and what lies in it."""
+class TicketSteps:
+    """What the steps of the ticket action pack ask of oraclepack, for one out dir."""
 
     root: Path
     out_dir: str
 
     @classmethod
-    def at(cls, root: Path, out_dir: str) -> "TicketOutDir":
+    def at(cls, root: Path, out_dir: str) -> "TicketSteps":
         verdict = jail(root, f"{out_dir}/x")
         if isinstance(verdict, Refusal):
             raise UsageError(f"--out-dir {out_dir}: {verdict.reason}")
@@ -121,7 +121,7 @@ class TicketOutDir:
         refuse_link_out(self.root, self.root / names.TASKS)
         return files.read(self.root / names.TASKS)
 
-    def tasks(self) -> tuple[tm.Task, ...]:
+    def read_tasks(self) -> tuple[tm.Task, ...]:
         tasks = tm.read_tasks(self.tasks_data())
         if isinstance(tasks, tm.MalformedTasks):
             raise InputError(
@@ -130,202 +130,190 @@ class TicketOutDir:
             )
         return tasks
 
+    def prompt(self, stage: AgentStage) -> TicketsReply:
+        """What an agent is to be asked, or a line that begins with SKIP and says why nothing is."""
+        actions = self.needed(names.ACTIONS, Actions)
+        if stage is AgentStage.SELECT:
+            index = self.needed(names.INDEX, TicketIndex)
+            text = select_prompt(index, actions, has_tasks=bool(self.read_tasks()))
+            return TicketsReply(text=text or "SKIP: no ticket has an open action")
+        work = self.shape(names.NEXT, NextWork)
+        if work is None:
+            return TicketsReply(
+                text=f"SKIP: {self.path(names.NEXT)} is missing, nothing was selected"
+            )
+        states = {action.action_id: action.done for action in actions.actions}
+        if stage is AgentStage.IMPLEMENT and all(states.get(one, True) for one in work.action_ids):
+            return TicketsReply(text="SKIP: everything that was selected is done")
+        known = [name for name in _REPORTS if self.content(name)]
+        reports = [] if stage is AgentStage.IMPLEMENT else [self.path(name) for name in known]
+        return TicketsReply(text=work_prompt(stage, work, actions, reports))
 
-def prompt(desk: TicketOutDir, stage: AgentStage) -> TicketsReply:
-    """What an agent is to be asked, or a line that begins with SKIP and says why nothing is."""
-    actions = desk.needed(names.ACTIONS, Actions)
-    if stage is AgentStage.SELECT:
-        index = desk.needed(names.INDEX, TicketIndex)
-        text = select_prompt(index, actions, has_tasks=bool(desk.tasks()))
-        return TicketsReply(text=text or "SKIP: no ticket has an open action")
-    work = desk.shape(names.NEXT, NextWork)
-    if work is None:
-        return TicketsReply(text=f"SKIP: {desk.path(names.NEXT)} is missing, nothing was selected")
-    states = {action.action_id: action.done for action in actions.actions}
-    if stage is AgentStage.IMPLEMENT and all(states.get(one, True) for one in work.action_ids):
-        return TicketsReply(text="SKIP: everything that was selected is done")
-    known = [name for name in _REPORTS if desk.content(name)]
-    reports = [] if stage is AgentStage.IMPLEMENT else [desk.path(name) for name in known]
-    return TicketsReply(text=work_prompt(stage, work, actions, reports))
+    def take(self, stage: AgentStage, raw: str, agent: str) -> TicketsReply:
+        """Check an agent's answer and write it down, whole or not at all."""
+        name, value = self._answer_content(stage, raw, agent)
+        if isinstance(value, UnusableAnswer):
+            raise InputError(f"the answer cannot be used: {value.reason}", hint="ask again")
+        data = f"{value}\n".encode() if isinstance(value, str) else canonical_file(value)
+        path = self.write(name, data)
+        return TicketsReply(text=f"wrote {path}", written=path)
 
+    def _answer_content(
+        self, stage: AgentStage, raw: str, agent: str
+    ) -> tuple[str, NextWork | Acceptance | Review | str | UnusableAnswer]:
+        """The file an answer goes to, and what goes into it."""
+        match stage:
+            case AgentStage.SELECT:
+                return names.NEXT, self._selected(raw)
+            case AgentStage.ACCEPT:
+                work = self.needed(names.NEXT, NextWork)
+                return names.ACCEPTANCE, judgement(raw, work, self.needed(names.ACTIONS, Actions))
+            case AgentStage.VERIFY:
+                text = text_of(raw)
+                if isinstance(text, UnusableAnswer):
+                    return names.REVIEW, text
+                return names.REVIEW, Review(tool=agent, status="answered", answer=text)
+            case _:
+                return _TEXT_FILES[stage].format(agent), text_of(raw)
 
-def take(desk: TicketOutDir, stage: AgentStage, raw: str, agent: str) -> TicketsReply:
-    """Check an agent's answer and write it down, whole or not at all."""
-    name, value = _answer_content(desk, stage, raw, agent)
-    if isinstance(value, UnusableAnswer):
-        raise InputError(f"the answer cannot be used: {value.reason}", hint="ask again")
-    data = f"{value}\n".encode() if isinstance(value, str) else canonical_file(value)
-    path = desk.write(name, data)
-    return TicketsReply(text=f"wrote {path}", written=path)
+    def note_missing(self, tool: str) -> TicketsReply:
+        """Record that a reviewer was not installed, so that its answer is not missed."""
+        note = f"{tool} was not found; it reviewed nothing."
+        if tool == "codex":
+            path = self.write("codex-verify.md", f"SKIP: {note}\n".encode())
+        else:
+            missing = Review(tool=tool, status="missing", answer=note)
+            path = self.write(names.REVIEW, canonical_file(missing))
+        return TicketsReply(text=f"wrote {path}", written=path)
 
+    def _selected(self, raw: str) -> NextWork | UnusableAnswer:
+        index, actions = self.needed(names.INDEX, TicketIndex), self.needed(names.ACTIONS, Actions)
+        selected = selection(raw, index, actions)
+        if isinstance(selected, UnusableAnswer):
+            return selected
+        task = tm.task_of(selected.ticket_id, self.read_tasks())
+        return msgspec.structs.replace(selected, task_id=task.id if task else None)
 
-def _answer_content(
-    desk: TicketOutDir, stage: AgentStage, raw: str, agent: str
-) -> tuple[str, NextWork | Acceptance | Review | str | UnusableAnswer]:
-    """The file an answer goes to, and what goes into it."""
-    match stage:
-        case AgentStage.SELECT:
-            return names.NEXT, _selected(desk, raw)
-        case AgentStage.ACCEPT:
-            work = desk.needed(names.NEXT, NextWork)
-            return names.ACCEPTANCE, judgement(raw, work, desk.needed(names.ACTIONS, Actions))
-        case AgentStage.VERIFY:
-            text = text_of(raw)
-            return names.REVIEW, text if isinstance(text, UnusableAnswer) else _review(agent, text)
-        case _:
-            return _TEXT_FILES[stage].format(agent), text_of(raw)
+    def tasks(self, text: str) -> tuple[TicketsReply, tuple[str, ...]]:
+        """Answer about Task Master's results; some questions also leave their figures in a file."""
+        match text:
+            case "found":
+                return TicketsReply(text="some" if self.read_tasks() else "none"), ()
+            case "wanted":
+                return TicketsReply(
+                    text=str(self.needed(names.INDEX, TicketIndex).selected_count)
+                ), ()
+            case "complexity":
+                return TicketsReply(text="none" if self._complexity_count() is None else "some"), ()
+            case "weighed":
+                count = self._complexity_count()
+                if count is None:
+                    raise InputError(f"{self.path(names.TM_COMPLEXITY)} was not written")
+                return TicketsReply(text=f"{quantity(count, 'task')} weighed"), ()
+            case "selected":
+                task = self._current()
+                return TicketsReply(text=task.id if task and tm.is_movable(task) else ""), ()
+        return self._figures(text)
 
+    def _complexity_count(self) -> int | None:
+        complexity = tm.read_complexity(self.content(names.TM_COMPLEXITY))
+        if isinstance(complexity, tm.MalformedTasks):
+            raise InputError(
+                f"{self.path(names.TM_COMPLEXITY)}: {complexity.reason}",
+                hint="`oraclepack tickets build --regenerate` moves it away",
+            )
+        return complexity
 
-def note_missing(desk: TicketOutDir, tool: str) -> TicketsReply:
-    """Record that a reviewer was not installed, so that its answer is not missed."""
-    note = f"{tool} was not found; it reviewed nothing."
-    if tool == "codex":
-        path = desk.write("codex-verify.md", f"SKIP: {note}\n".encode())
-    else:
-        missing = Review(tool=tool, status="missing", answer=note)
-        path = desk.write(names.REVIEW, canonical_file(missing))
-    return TicketsReply(text=f"wrote {path}", written=path)
+    def _current(self) -> tm.Task | None:
+        work = self.shape(names.NEXT, NextWork)
+        return tm.task_of(work.ticket_id, self.read_tasks()) if work else None
 
+    def _figures(self, question: str) -> tuple[TicketsReply, tuple[str, ...]]:
+        tasks = self.read_tasks()
+        if not tasks:
+            raise InputError(f"{names.TASKS} holds no tasks", hint="step 05 makes them")
+        if question == "expanded" and (
+            whole := tm.unexpanded_tasks(tasks, self.content(names.TM_COMPLEXITY))
+        ):
+            raise InputError(
+                f"Task Master broke down nothing of task {', '.join(whole)}",
+                hint="see its own messages above; run the step again, what has subtasks stays",
+            )
+        before = self.shape(names.TM_TASKS, TasksReport)
+        prd = self._prd_hash()
+        made_of = prd if question == "made" else before.prd_sha256 if before else None
+        task = self._current() if question == "sync" else None
+        figures = tm.tasks_report(tasks, prd_sha256=made_of, task_id=task.id if task else None)
+        path = self.write(_FIGURES[question], canonical_file(figures))
+        warnings: tuple[str, ...] = ()
+        if made_of is not None and prd is not None and made_of != prd:
+            warnings = (
+                (
+                    "the tasks were made of an older PRD; `oraclepack tickets build --regenerate` "
+                    "sets them aside, so that step 05 makes new ones"
+                ),
+            )
+        text = f"{quantity(figures.tasks, 'task')}, {quantity(figures.subtasks, 'subtask')}"
+        if question == "check" and figures.problems:
+            lines = [f"task {one.task_id}: {one.problem}" for one in figures.problems]
+            return TicketsReply(text="\n".join([text, *lines]), written=path, ok=False), warnings
+        return TicketsReply(text=f"{text}: wrote {path}", written=path), warnings
 
-def _selected(desk: TicketOutDir, raw: str) -> NextWork | UnusableAnswer:
-    index, actions = desk.needed(names.INDEX, TicketIndex), desk.needed(names.ACTIONS, Actions)
-    selected = selection(raw, index, actions)
-    if isinstance(selected, UnusableAnswer):
-        return selected
-    task = tm.task_of(selected.ticket_id, desk.tasks())
-    return msgspec.structs.replace(selected, task_id=task.id if task else None)
+    def _prd_hash(self) -> str | None:
+        manifest = read_manifest(self.content(names.MANIFEST))
+        data = files.read(self.root / self.prd_path(manifest)) if manifest else None
+        return None if data is None else sha256_bytes(data)
 
+    def report(self, about: str) -> TicketsReply:
+        """Write one of the reports at the end of a turn."""
+        match about:
+            case "changes":
+                return self._changes()
+            case "audit":
+                return self._audit()
+            case _:
+                return self._close_out()
 
-def _review(agent: str, text: str) -> Review:
-    return Review(tool=agent, status="answered", answer=text)
+    def _changes(self) -> TicketsReply:
+        self.needed(names.INDEX, TicketIndex)
+        changes = changed_files(self.root, environment())
+        diff = None
+        if changes is not None:
+            own = (*_NOT_WORK, f"{self.out_dir}/")
+            diff = [ChangedFile(state, path) for state, path in changes if not path.startswith(own)]
+        page = changes_page(diff, self.shape(names.NEXT, NextWork))
+        path = self.write(names.CHANGES, page.encode())
+        count = "no repository" if diff is None else quantity(len(diff), "file")
+        return TicketsReply(text=f"{count}: wrote {path}", written=path)
 
+    def _audit(self) -> TicketsReply:
+        manifest = self.needed(names.MANIFEST, TicketManifest)
+        prd = self.prd_path(manifest)
+        inside = [self.path(name) for name in list_files(self.root, self.out_dir)]
+        paths = {*inside, prd, names.TASKS}
+        contents = {path: _content(self.root / path) for path in paths}
+        result = audit(self.out_dir, prd, contents, inside)
+        path = self.write(names.AUDIT, canonical_file(result))
+        wrong = [f"{file.path}: {file.problem}" for file in result.files if file.problem]
+        there = sum(file.present for file in result.files)
+        text = "\n".join([f"{quantity(there, 'file')}: wrote {path}", *wrong])
+        return TicketsReply(text=text, written=path, ok=result.ok)
 
-def tasks(desk: TicketOutDir, text: str) -> tuple[TicketsReply, tuple[str, ...]]:
-    """Answer about Task Master's results; some questions also leave their figures in a file."""
-    match text:
-        case "found":
-            return TicketsReply(text="some" if desk.tasks() else "none"), ()
-        case "wanted":
-            return TicketsReply(text=str(desk.needed(names.INDEX, TicketIndex).selected_count)), ()
-        case "complexity":
-            return TicketsReply(text="none" if _complexity_count(desk) is None else "some"), ()
-        case "weighed":
-            count = _complexity_count(desk)
-            if count is None:
-                raise InputError(f"{desk.path(names.TM_COMPLEXITY)} was not written")
-            return TicketsReply(text=f"{quantity(count, 'task')} weighed"), ()
-        case "selected":
-            task = _current(desk)
-            return TicketsReply(text=task.id if task and tm.is_movable(task) else ""), ()
-    return _figures(desk, text)
-
-
-def _complexity_count(desk: TicketOutDir) -> int | None:
-    complexity = tm.read_complexity(desk.content(names.TM_COMPLEXITY))
-    if isinstance(complexity, tm.MalformedTasks):
-        raise InputError(
-            f"{desk.path(names.TM_COMPLEXITY)}: {complexity.reason}",
-            hint="`oraclepack tickets build --regenerate` moves it away",
+    def _close_out(self) -> TicketsReply:
+        turn = TurnSummary(
+            index=self.needed(names.INDEX, TicketIndex),
+            actions=self.needed(names.ACTIONS, Actions),
+            work=self.shape(names.NEXT, NextWork),
+            acceptance=self.shape(names.ACCEPTANCE, Acceptance),
+            audit=self.shape(names.AUDIT, Audit),
+            tasks=self.tasks_data(),
         )
-    return complexity
-
-
-def _current(desk: TicketOutDir) -> tm.Task | None:
-    work = desk.shape(names.NEXT, NextWork)
-    return tm.task_of(work.ticket_id, desk.tasks()) if work else None
-
-
-def _figures(desk: TicketOutDir, question: str) -> tuple[TicketsReply, tuple[str, ...]]:
-    tasks = desk.tasks()
-    if not tasks:
-        raise InputError(f"{names.TASKS} holds no tasks", hint="step 05 makes them")
-    if question == "expanded" and (
-        whole := tm.unexpanded_tasks(tasks, desk.content(names.TM_COMPLEXITY))
-    ):
-        raise InputError(
-            f"Task Master broke down nothing of task {', '.join(whole)}",
-            hint="see its own messages above; run the step again, what has subtasks stays",
-        )
-    before = desk.shape(names.TM_TASKS, TasksReport)
-    prd = _prd_hash(desk)
-    made_of = prd if question == "made" else before.prd_sha256 if before else None
-    task = _current(desk) if question == "sync" else None
-    figures = tm.tasks_report(tasks, prd_sha256=made_of, task_id=task.id if task else None)
-    path = desk.write(_FIGURES[question], canonical_file(figures))
-    warnings: tuple[str, ...] = ()
-    if made_of is not None and prd is not None and made_of != prd:
-        warnings = (
-            (
-                "the tasks were made of an older PRD; `oraclepack tickets build --regenerate` "
-                "sets them aside, so that step 05 makes new ones"
-            ),
-        )
-    text = f"{quantity(figures.tasks, 'task')}, {quantity(figures.subtasks, 'subtask')}"
-    if question == "check" and figures.problems:
-        lines = [f"task {one.task_id}: {one.problem}" for one in figures.problems]
-        return TicketsReply(text="\n".join([text, *lines]), written=path, ok=False), warnings
-    return TicketsReply(text=f"{text}: wrote {path}", written=path), warnings
-
-
-def _prd_hash(desk: TicketOutDir) -> str | None:
-    manifest = read_manifest(desk.content(names.MANIFEST))
-    data = files.read(desk.root / desk.prd_path(manifest)) if manifest else None
-    return None if data is None else sha256_bytes(data)
+        path = self.write(names.CLOSE_OUT, close_out_page(turn, self.out_dir).encode())
+        return TicketsReply(text=f"wrote {path}", written=path)
 
 
 _NOT_WORK = (".oraclepack/", ".taskmaster/", "ticket-action-pack.")
 """Ours and Task Master's, and the state of the run: no part of what was worked on."""
-
-
-def report(desk: TicketOutDir, about: str) -> TicketsReply:
-    """Write one of the reports at the end of a turn."""
-    match about:
-        case "changes":
-            return _changes(desk)
-        case "audit":
-            return _audit(desk)
-        case _:
-            return _close_out(desk)
-
-
-def _changes(desk: TicketOutDir) -> TicketsReply:
-    desk.needed(names.INDEX, TicketIndex)
-    changes = changed_files(desk.root, environment())
-    diff = None
-    if changes is not None:
-        own = (*_NOT_WORK, f"{desk.out_dir}/")
-        diff = [ChangedFile(state, path) for state, path in changes if not path.startswith(own)]
-    page = changes_page(diff, desk.shape(names.NEXT, NextWork))
-    path = desk.write(names.CHANGES, page.encode())
-    count = "no repository" if diff is None else quantity(len(diff), "file")
-    return TicketsReply(text=f"{count}: wrote {path}", written=path)
-
-
-def _audit(desk: TicketOutDir) -> TicketsReply:
-    manifest = desk.needed(names.MANIFEST, TicketManifest)
-    prd = desk.prd_path(manifest)
-    inside = [desk.path(name) for name in list_files(desk.root, desk.out_dir)]
-    paths = {*inside, prd, names.TASKS}
-    contents = {path: _content(desk.root / path) for path in paths}
-    result = audit(desk.out_dir, prd, contents, inside)
-    path = desk.write(names.AUDIT, canonical_file(result))
-    wrong = [f"{file.path}: {file.problem}" for file in result.files if file.problem]
-    there = sum(file.present for file in result.files)
-    text = "\n".join([f"{quantity(there, 'file')}: wrote {path}", *wrong])
-    return TicketsReply(text=text, written=path, ok=result.ok)
-
-
-def _close_out(desk: TicketOutDir) -> TicketsReply:
-    turn = TurnSummary(
-        index=desk.needed(names.INDEX, TicketIndex),
-        actions=desk.needed(names.ACTIONS, Actions),
-        work=desk.shape(names.NEXT, NextWork),
-        acceptance=desk.shape(names.ACCEPTANCE, Acceptance),
-        audit=desk.shape(names.AUDIT, Audit),
-        tasks=desk.tasks_data(),
-    )
-    path = desk.write(names.CLOSE_OUT, close_out_page(turn, desk.out_dir).encode())
-    return TicketsReply(text=f"wrote {path}", written=path)
 
 
 def _content(path: Path) -> bytes | None:
@@ -375,30 +363,3 @@ def write_report(path: Path, value: object) -> None:
     """Put a file of ours in place, whole."""
     files.make_directories(path.parent)
     files.write_atomic(path, canonical_file(value))
-
-
-class TicketSteps:
-    """What the steps of the ticket action pack ask of oraclepack, for one out dir."""
-
-    def __init__(self, root: str | Path, out_dir: str) -> None:
-        self._desk = TicketOutDir.at(Path(root), out_dir)
-
-    def prompt(self, stage: str) -> TicketsReply:
-        """What an agent is to be asked at a stage, or `SKIP:` and why there is nothing to ask."""
-        return prompt(self._desk, AgentStage(stage))
-
-    def take(self, stage: str, answer: str, agent: str) -> TicketsReply:
-        """Check an agent's answer and write it down."""
-        return take(self._desk, AgentStage(stage), answer, agent)
-
-    def note_missing(self, agent: str) -> TicketsReply:
-        """Write down that a reviewer was not there."""
-        return note_missing(self._desk, agent)
-
-    def tasks(self, question: str) -> tuple[TicketsReply, tuple[str, ...]]:
-        """Look at Task Master's results; also warnings."""
-        return tasks(self._desk, question)
-
-    def report(self, about: str) -> TicketsReply:
-        """Write a report at the end of a turn."""
-        return report(self._desk, about)

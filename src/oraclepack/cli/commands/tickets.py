@@ -144,7 +144,7 @@ def prompt(stage: str, out_dir: str, *, settings: Settings) -> Reply:
 
     A line that begins with `SKIP:` says why there is nothing to ask.
     """
-    return _reply(TicketSteps(settings.root, out_dir).prompt(stage))
+    return _reply(TicketSteps.at(Path(settings.root), out_dir).prompt(AgentStage(stage)))
 
 
 @command(
@@ -164,10 +164,10 @@ def take(stage: str, agent: str, missing: str | None, out_dir: str, *, settings:
     The file is written completely or not at all: an invalid answer is an error. For
     `select` the ids must be of open actions; for `accept` every criterion needs one verdict.
     """
-    steps = TicketSteps(settings.root, out_dir)
+    steps = TicketSteps.at(Path(settings.root), out_dir)
     if missing is not None:
         return _reply(steps.note_missing(missing))
-    return _reply(steps.take(stage, _answer(), agent))
+    return _reply(steps.take(AgentStage(stage), _answer(), agent))
 
 
 @command(
@@ -188,7 +188,7 @@ def tasks(question: str, out_dir: str, *, settings: Settings) -> Reply:
     `made` and `kept` (tm-tasks.json), `expanded`, `check` (exit code 4 on problems) and `sync`;
     `weighed` demands a complexity report.
     """
-    return _reply(*TicketSteps(settings.root, out_dir).tasks(question))
+    return _reply(*TicketSteps.at(Path(settings.root), out_dir).tasks(question))
 
 
 @command(
@@ -207,7 +207,7 @@ def report(about: str, out_dir: str, *, settings: Settings) -> Reply:
     `changes`: what differs from the last commit. `audit`: every file of ours, whether it is
     there and can be read; exit code 4 if one cannot. `close-out`: what was done and what is left.
     """
-    return _reply(TicketSteps(settings.root, out_dir).report(about))
+    return _reply(TicketSteps.at(Path(settings.root), out_dir).report(about))
 
 
 def _answer() -> str:
