@@ -3,7 +3,7 @@
 import pytest
 
 from oraclepack.authoring.git_repository import StoredText
-from oraclepack.authoring.reading_budget import files_to_parse
+from oraclepack.authoring.read_repository import files_to_parse
 
 TEXTS = {
     "a/core.py": "def run(): ...\n",

@@ -25,13 +25,13 @@ from oraclepack.authoring.question_candidate import (
 )
 from oraclepack.authoring.question_selection import (
     QuestionLimits,
+    QuestionScore,
     SelectedQuestion,
     in_order,
     is_within,
     own_lines,
 )
 from oraclepack.authoring.repository_survey import RepositorySurvey
-from oraclepack.authoring.scoring import QuestionScore
 from oraclepack.lint.quoted_evidence import agrees
 from oraclepack.pack.model import CATEGORIES
 from oraclepack.pack.output_names import slug
