@@ -9,7 +9,7 @@ import yaml  # type: ignore[import-untyped]
 
 from oraclepack.authoring import skills
 from oraclepack.authoring.answer_contract import answer_format, work_format
-from oraclepack.authoring.skills import AGENTS, SKILLS, SkillState, canonical_prompt, render
+from oraclepack.authoring.skills import AGENTS, SKILLS, SkillState, render
 from oraclepack.cli.root import COMMANDS
 from oraclepack.errors import ExitCode, UsageError
 from oraclepack.pack.parse.read_pack import parse_pack
@@ -42,13 +42,13 @@ def test_a_skill_is_front_matter_and_the_canonical_prompt(agent: str) -> None:
 
     assert head["name"] == Path(PLACES[agent]).parent.name
     assert 20 < len(head["description"]) < 1024
-    assert canonical_prompt() in body
+    assert SKILLS["oracle-pack"].prompt() in body
 
 
 def test_the_gemini_command_is_toml_with_the_canonical_prompt() -> None:
     loaded = tomllib.loads(skills.show("gemini").text)
 
-    assert loaded["prompt"] == canonical_prompt()
+    assert loaded["prompt"] == SKILLS["oracle-pack"].prompt()
     assert set(loaded) == {"prompt", "description"}
 
 
@@ -56,11 +56,11 @@ def test_the_gemini_command_is_toml_with_the_canonical_prompt() -> None:
     "sign", ["{{", "!{", "@{", "$ARGUMENTS", "'''", "!`"], ids=lambda sign: f"no {sign}"
 )
 def test_no_agent_finds_something_to_replace_in_the_prompt(sign: str) -> None:
-    assert sign not in canonical_prompt()
+    assert sign not in SKILLS["oracle-pack"].prompt()
 
 
 def test_the_step_of_the_prompt_is_itself_strict() -> None:
-    block = canonical_prompt().partition("```bash\n")[2].partition("```")[0]
+    block = SKILLS["oracle-pack"].prompt().partition("```bash\n")[2].partition("```")[0]
 
     text = f"# A pack\n\n```bash\n{block}```\n"
 
@@ -256,8 +256,9 @@ def test_the_skill_for_running_packs_knows_every_exit_code_and_only_real_command
 
 
 def test_the_canonical_prompt_holds_the_answer_contract_of_the_program() -> None:
-    assert answer_format() in canonical_prompt()
-    assert "<<" not in canonical_prompt().replace("<<'PROMPT'", "").replace("$(cat <<…)", "")
+    assert answer_format() in SKILLS["oracle-pack"].prompt()
+    prompt = SKILLS["oracle-pack"].prompt()
+    assert "<<" not in prompt.replace("<<'PROMPT'", "").replace("$(cat <<…)", "")
 
 
 @pytest.mark.parametrize("page", ["writing-packs.md", "generating-packs.md"])

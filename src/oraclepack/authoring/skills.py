@@ -54,18 +54,6 @@ SKILLS = {
         ),
     )
 }
-EVERY_SKILL = tuple(SKILLS)
-
-
-def canonical_prompt() -> str:
-    """The one text about writing packs."""
-    return SKILLS["oracle-pack"].prompt()
-
-
-def installed(path: Path) -> str | None:
-    """The text of a skill at its place, if there is one."""
-    content = files.read(path)
-    return None if content is None else content.decode("utf-8", "replace")
 
 
 class SkillState(StrEnum):
@@ -152,11 +140,9 @@ class Agent:
     dress: Callable[[Skill, str], str]
     mark: str
 
-    def file_of(self, skill: Skill) -> str:
-        return self.file.format(skill.name)
-
-    def path_of(self, skill: Skill) -> str:
-        return f"{self.folder}/{self.file_of(skill)}"
+    def path_of(self, skill: Skill, folder: str = "") -> str:
+        """Where a skill of this agent lies, in its own folder or another."""
+        return f"{folder or self.folder}/{self.file.format(skill.name)}"
 
 
 def _skill(skill: Skill, prompt: str) -> str:
@@ -204,9 +190,6 @@ def judge(existing: str | None, expected: str) -> tuple[SkillState, str | None]:
     return state, mark["version"]
 
 
-EVERYBODY = tuple(AGENTS)
-
-
 def show(agent: str, skill: str = "oracle-pack") -> SkillText:
     """What `install` would write, and where in a project."""
     copy = _Copy(AGENTS[agent], SKILLS[skill])
@@ -216,8 +199,8 @@ def show(agent: str, skill: str = "oracle-pack") -> SkillText:
 def check(
     root: Path,
     directory: str = "",
-    agents: Iterable[str] = EVERYBODY,
-    skills: Iterable[str] = EVERY_SKILL,
+    agents: Iterable[str] = (),
+    skills: Iterable[str] = (),
 ) -> SkillsCheck:
     """Which copies there are, and whether they are as this version would write them."""
     copies = _copies(agents, skills)
@@ -229,7 +212,7 @@ def install(
     agents: Sequence[str],
     directory: str = "",
     *,
-    skills: Iterable[str] = EVERY_SKILL,
+    skills: Iterable[str] = (),
     force: bool = False,
     rollback_on_failure: bool = False,
 ) -> SkillsInstallReport:
@@ -251,7 +234,7 @@ def install(
     pieces = [
         FileWrite(copy.step, places[copy], copy.text.encode())
         for copy in copies
-        if installed(places[copy]) != copy.text
+        if files.read(places[copy]) != copy.text.encode()
     ]
     written = transaction.carry_out(pieces)
     done = tuple(
@@ -264,7 +247,7 @@ def install(
         )
         for copy in copies
     )
-    parts = {name: getattr(written, name) for name in written.__struct_fields__}
+    parts = msgspec.structs.asdict(written)
     return SkillsInstallReport(version=__version__, skills=done, **parts)
 
 
@@ -286,57 +269,23 @@ class _Copy:
 
     def place(self, root: Path, directory: str) -> Path:
         """In the project, or in the directory of skills that the user names."""
-        if directory:
-            return Path(directory).absolute() / self.agent.file_of(self.skill)
-        return root / self.agent.path_of(self.skill)
+        home = Path(directory).absolute() if directory else root
+        return home / self.agent.path_of(self.skill, "." if directory else "")
 
 
 def _copies(agents: Iterable[str], skills: Iterable[str]) -> list[_Copy]:
-    chosen = [SKILLS[name] for name in dict.fromkeys(skills)]
-    return [_Copy(AGENTS[name], skill) for name in dict.fromkeys(agents) for skill in chosen]
+    """Of all agents and skills, unless some are named."""
+    chosen = [SKILLS[name] for name in dict.fromkeys(skills or SKILLS)]
+    return [_Copy(AGENTS[name], one) for name in dict.fromkeys(agents or AGENTS) for one in chosen]
 
 
 def _installed(root: Path, directory: str, copy: _Copy) -> SkillStatus:
     place = copy.place(root, directory)
-    state, version = judge(installed(place), copy.text)
+    content = files.read(place)
+    existing = None if content is None else content.decode("utf-8", "replace")
+    state, version = judge(existing, copy.text)
     display_path = place.relative_to(root) if place.is_relative_to(root) else place
     return SkillStatus(copy.agent.name, display_path.as_posix(), state, version, copy.skill.name)
-
-
-class ProjectSkills:
-    """The prompts for agents, and their copies in one project."""
-
-    def __init__(self, root: str | Path = ".") -> None:
-        self._root = Path(root)
-
-    def show(self, agent: str, skill: str = "oracle-pack") -> SkillText:
-        """A prompt as it would be installed."""
-        return show(agent, skill)
-
-    def install(
-        self,
-        agents: Sequence[str],
-        directory: str = "",
-        *,
-        skills: Sequence[str] = (),
-        force: bool = False,
-        rollback_on_failure: bool = False,
-    ) -> SkillsInstallReport:
-        """Write the prompts of agents; all of them, unless some are named."""
-        return install(
-            self._root,
-            agents,
-            directory,
-            skills=skills or EVERY_SKILL,
-            force=force,
-            rollback_on_failure=rollback_on_failure,
-        )
-
-    def check(
-        self, directory: str = "", agents: Sequence[str] = (), skills: Sequence[str] = ()
-    ) -> SkillsCheck:
-        """Which copies are stale or edited; of all prompts, unless some are named."""
-        return check(self._root, directory, agents or EVERYBODY, skills or EVERY_SKILL)
 
 
 def skill_text(name: str) -> str:

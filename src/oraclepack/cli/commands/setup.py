@@ -10,7 +10,8 @@ from pathlib import Path
 
 import click
 
-from oraclepack.authoring.skills import AGENTS, SKILLS, ProjectSkills
+from oraclepack.authoring import skills as prompts
+from oraclepack.authoring.skills import AGENTS, SKILLS
 from oraclepack.cli.command import Group, command, option
 from oraclepack.cli.reply import Reply, ReplyError, Styled, partial_failure, rollback_notice
 from oraclepack.cli.text import columns
@@ -139,7 +140,7 @@ _skills = option(
 )
 def show(agent: str, skill: str) -> Reply:
     """Print the skill of an agent as it would be installed."""
-    skill_text = ProjectSkills().show(agent, skill)
+    skill_text = prompts.show(agent, skill)
     return Reply(data=skill_text, text=skill_text.text)
 
 
@@ -171,7 +172,8 @@ def install(
 
     Codex reads .agents/skills, the Gemini CLI .gemini/commands, Claude .claude/skills.
     """
-    report = ProjectSkills(settings.root).install(
+    report = prompts.install(
+        Path(settings.root),
         agents,
         directory,
         skills=chosen,
@@ -208,7 +210,7 @@ def check(
     Those of all agents, unless some are named. Exit code 2 when there are any. A skill that is
     not installed is no fault.
     """
-    report = ProjectSkills(settings.root).check(directory, agents, chosen)
+    report = prompts.check(Path(settings.root), directory, agents, chosen)
     rows = [
         (skill.agent, skill.skill, skill.state.value, skill.version or "-", skill.path)
         for skill in report.skills
