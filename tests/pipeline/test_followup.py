@@ -9,8 +9,7 @@ import pytest
 
 from oraclepack.authoring.answer_contract import answer_format
 from oraclepack.errors import UsageError
-from oraclepack.pipeline.followup_pack import match_evidence, usable_paths
-from oraclepack.pipeline.run_followup import followup_run
+from oraclepack.pipeline.run_followup import followup_run, match_evidence, usable_paths
 from oraclepack.view.report.schemas import schema_of
 from tests.cli.answers import answer
 from tests.e2e.program import oraclepack

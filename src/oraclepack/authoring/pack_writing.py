@@ -101,7 +101,7 @@ mkdir -p {quoted(style.out_dir)}
 ```
 
 ## Coverage check
-{_coverage(questions)}
+{coverage((one.candidate.text.category, one.step_id) for one in questions)}
 """
 
 
@@ -249,8 +249,10 @@ def _listed(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _coverage(questions: Sequence[PackQuestion]) -> str:
-    covered = {one.candidate.text.category for one in questions}
-    every = ",".join(one.step_id for one in questions)
+def coverage(asked: Iterable[tuple[str, str]]) -> str:
+    """The coverage check of questions, each a category and the id of its step."""
+    pairs = list(asked)
+    covered = {category for category, _ in pairs}
+    every = ",".join(step_id for _, step_id in pairs)
     verdicts = ("OK" if category in covered else f"Missing({every})" for category in CATEGORIES)
     return "\n".join(f"- {c}: {v}" for c, v in zip(CATEGORIES, verdicts, strict=True))

@@ -3,8 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
-from oraclepack.authoring import call_names as calls
+import msgspec
+
 from oraclepack.authoring.question_candidate import (
     Place,
     QuestionCandidate,
@@ -47,6 +50,28 @@ _PAIRS = (
     *(("escape", "unescape"), ("quote", "unquote"), ("marshal", "unmarshal")),
     *(("compress", "decompress"), ("stringify", "parse")),
 )
+
+
+class _Calls(msgspec.Struct, frozen=True):
+    """Calls that mean something wherever they stand: the tables of `calls.toml`."""
+
+    exit_handlers: frozenset[str]
+    waiting_processes: frozenset[str]
+    requests: dict[str, frozenset[str]]
+
+
+@cache
+def _calls() -> _Calls:
+    return msgspec.toml.decode((Path(__file__).parent / "calls.toml").read_bytes(), type=_Calls)
+
+
+def unlimited_wait(language: str, call: Mark) -> str:
+    """What a call waits for, as far as its own arguments say without a limit; empty for nothing."""
+    if {"kw:timeout", "kw:signal", "kw:**"} & call.flags:
+        return ""
+    if call.name in _calls().requests.get(language, ()):
+        return "for another machine"
+    return "for a program" if call.name in _calls().waiting_processes else ""
 
 
 def code_questions(survey: RepositorySurvey) -> Iterator[QuestionCandidate]:
@@ -137,7 +162,7 @@ def _exit_handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[Questio
     handlers = [
         mark
         for mark in source.of(MarkKind.CALL)
-        if calls.is_exit_handler(mark)
+        if mark.name in _calls().exit_handlers
         and not _NO_HANDLER.search(file.lines[mark.line - 1])
         and not _NO_EXIT.search(file.lines[mark.line - 1])
     ]
@@ -158,8 +183,8 @@ def _exit_handlers(file: SurveyedFile, source: ParsedSource) -> Iterator[Questio
     around = [o.line for m in handlers[:1] if (o := source.owner_of(m)) is not None]
     evidence = places(file.path, *(m.line for m in handlers[:3]), *around, *installed[:2])
     if len(evidence) >= _FEW and (installed or is_inline):
-        names = listed([calls.label(mark.name) for mark in handlers])
-        subject = calls.method(handlers[0].name)
+        names = listed([mark.name.removeprefix("().") for mark in handlers])
+        subject = handlers[0].name.rpartition(".")[2]
         yield candidate(
             "exit-handlers", subject, evidence, weight=len(handlers), path=file.path, calls=names
         )

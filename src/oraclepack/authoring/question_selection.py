@@ -19,7 +19,7 @@ from oraclepack.authoring.question_candidate import (
     question_texts,
 )
 from oraclepack.authoring.repository_survey import RepositorySurvey
-from oraclepack.authoring.source_facts import Definition, MarkKind
+from oraclepack.authoring.source_facts import Definition
 
 _READING = (60, 200, 500)
 _GLANCE = 15
@@ -123,8 +123,6 @@ _MOST_OF_A_KIND = {"dense-function": 2}
 """What says least about its subject does not fill a pack."""
 _PER_KIND = 0.85
 _PER_FILE = 0.7
-_CALLERS_MATTER = "option-combinations"
-"""The kind whose answer depends on who calls the function."""
 _ABOUT_CHANGES = frozenset({"changed-code", "added-code"})
 _MANY = 300
 """Candidates of a kind beyond which only those with the most weight are looked at."""
@@ -160,7 +158,7 @@ def select_questions(
     """The questions worth asking, by ROI, the highest first; ties by effort, then by worth."""
     possible = []
     for promising in _most_promising(survey, candidates, limits):
-        one = _with_code_only(survey, _with_callers(survey, promising), limits.max_files)
+        one = _with_code_only(survey, promising, limits.max_files)
         if one is not None:
             possible.append((_worth(survey, one), one))
     possible.sort(key=lambda pair: (-pair[0], -pair[1].weight, pair[1].reference, pair[1].evidence))
@@ -252,27 +250,6 @@ def _most_of_file(survey: RepositorySurvey, one: QuestionCandidate) -> float:
     if one.key in _ABOUT_CHANGES:
         return MOST_QUESTIONS
     return _MOST_OF_A_FILE + min(len(survey.files[one.reference].lines) / 1500, 2)
-
-
-def _with_callers(survey: RepositorySurvey, one: QuestionCandidate) -> QuestionCandidate:
-    """The candidate with lines that call its function: they show what a fault in it affects."""
-    source = survey.files[one.reference].source
-    if source is None or one.key != _CALLERS_MATTER or len(one.paths) > 1:
-        return one
-    function = source.around(one.evidence[0].line)
-    if function is None or source.qualified(function) != one.subject:
-        return one
-    uses = {u.path: u for u in survey.uses(one.reference, one.subject)[::-1]}
-    called = [Place(path, uses[path].line) for path in sorted(uses)]
-    if not called:
-        names = {f"{root}{function.name}" for root in ("", "self.", "this.", "cls.")}
-        called = [
-            Place(one.reference, m.line)
-            for m in source.of(MarkKind.CALL)
-            if m.name in names and not function.line <= m.line <= function.end_line
-        ]
-    most = max(min(MOST_EVIDENCE - len(one.evidence), 2), 0)
-    return replace(one, evidence=(*one.evidence, *called[:most]))
 
 
 def own_lines(survey: RepositorySurvey, one: QuestionCandidate) -> set[Place]:

@@ -9,13 +9,12 @@ from posixpath import dirname
 
 import msgspec
 
-from oraclepack.authoring import call_names as calls
 from oraclepack.authoring.duplicate_code import duplicate_questions
 from oraclepack.authoring.file_roles import FileRole, is_entry
 from oraclepack.authoring.history_questions import history_questions
 from oraclepack.authoring.project import Progress, Project, read_project
 from oraclepack.authoring.question_candidate import QuestionCandidate, on_one_line
-from oraclepack.authoring.question_kinds import code_questions
+from oraclepack.authoring.question_kinds import code_questions, unlimited_wait
 from oraclepack.authoring.question_scope import is_below, plain_path
 from oraclepack.authoring.repository_survey import SurveyedFile
 from oraclepack.errors import InputError
@@ -295,10 +294,8 @@ def _of_questions(
 def _waits(project: Project) -> Iterator[SurveyFact]:
     for file, source in project.survey.sources:
         for mark in source.marks:
-            if calls.is_unlimited_request(source.language, mark):
-                yield _fact(project, "wait", file.path, mark.line, "for another machine")
-            elif calls.is_unlimited_process(mark):
-                yield _fact(project, "wait", file.path, mark.line, "for a program")
+            if reason := unlimited_wait(source.language, mark):
+                yield _fact(project, "wait", file.path, mark.line, reason)
 
 
 def _risks(project: Project) -> Iterator[SurveyFact]:

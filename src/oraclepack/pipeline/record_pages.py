@@ -188,30 +188,3 @@ def list_work(root: Path, name: str, limit: int | None, cursor: str | None) -> W
         ) from None
     whole = WorkList(run_id=run.run_id, path=f"{run.relative}/{_NORMALIZED}", records=records)
     return page(whole, "records", lambda record: record.task_id, limit, cursor)
-
-
-class ProjectPages:
-    """What a project has, in pages."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def packs(
-        self, folder: str = ".", limit: int | None = None, cursor: str | None = None
-    ) -> PackList:
-        """The packs in a folder and below."""
-        return list_packs(self._root, folder, limit, cursor)
-
-    def events(self, run: str, limit: int | None = None, cursor: str | None = None) -> EventPage:
-        """The events of a run."""
-        return run_events(self._root, run, limit, cursor)
-
-    def answer(
-        self, run: str, step: str, *, section: str = _WHOLE, output: str = "", **span: int
-    ) -> AnswerPage:
-        """A part of an answer; `span` is `offset` and `limit` in characters."""
-        return read_answer(self._root, run, step, section=section, output=output, **span)
-
-    def work(self, run: str, limit: int | None = None, cursor: str | None = None) -> WorkList:
-        """The work that `actionize` made of a run."""
-        return list_work(self._root, run, limit, cursor)
