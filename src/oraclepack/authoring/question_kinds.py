@@ -33,7 +33,9 @@ _OPENED = ("do", "{", "(", "=>", "|")
 _FIRST_NAME = re.compile(r"[A-Za-z_$][\w$.]*(?:->[\w$]+)*")
 _DISPATCH = 0.45
 """The share of conditions about one name from which on a function only looks it up."""
-_WHOLE = frozenset({"all", "bytes", "data", "chunk", "exactly", "until", "lock", "loop", "buffer"})
+_WHOLE = frozenset(
+    {"all", "bytes", "data", "chunk", "exactly", "until", "lock", "loop", "buffer", "buf"}
+)
 """What is read and written as it comes: such a pair transfers, and converts nothing."""
 _NO_HANDLER = re.compile(r"\bSIG_(?:IGN|DFL)\b|removeListener|SIGPIPE|SIGWINCH")
 _NO_EXIT = re.compile(r"process\.on\(\s*[\"'](?!exit|SIG|beforeExit|uncaught|unhandled)")
