@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.resources import files
 
 import click
 
@@ -108,6 +107,8 @@ class Root(Group):
 
     def summaries(self) -> dict[str, str]:
         """As the help has them, so that completing a name imports no command."""
+        from importlib.resources import files
+
         text = files("oraclepack.cli").joinpath("root_help.txt").read_text(encoding="utf-8")
         return dict(_HELP_LINE.findall(text))
 
