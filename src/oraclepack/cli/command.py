@@ -91,12 +91,12 @@ class CommandInfo(msgspec.Struct, frozen=True):
     """Which programs it starts, or which servers it contacts."""
 
 
-class HelpRequestedError(Exception):
-    """`--help` was given: the answer is this text."""
+class AnsweredError(Exception):
+    """`--help` or `--version` was given: this is the answer."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
+    def __init__(self, reply: Reply) -> None:
+        super().__init__()
+        self.reply = reply
 
 
 class _ReplyCommand(click.Command):
@@ -339,7 +339,8 @@ def _pack_path(params: Mapping[str, Any]) -> str | None:
 
 def _is_help_request(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        raise HelpRequestedError(ctx.get_help())
+        text = ctx.get_help()
+        raise AnsweredError(Reply({"help": text}, text))
 
 
 def agree(about: str, question: str, *, is_agreed: bool) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
@@ -17,15 +17,13 @@ from oraclepack.cli.lines import CTRL_C, STOP_NOW, JsonLog, Lines, NullDisplay
 from oraclepack.cli.live import LiveTable
 from oraclepack.cli.render import to_stderr
 from oraclepack.cli.reply import Reply
-from oraclepack.journal import events
-from oraclepack.journal.events import KnownEvent
+from oraclepack.journal.events import KnownEvent, SessionStarted
 from oraclepack.journal.run_state import Ask, RunState
 from oraclepack.pipeline.run_pipeline import PipelineOutcome
 from oraclepack.run.run_display import RunPreview
 from oraclepack.run.run_packs import RunPacksOutcome
 from oraclepack.run.run_report import RunOutcome
 from oraclepack.run.start_run import StartFailure, detached_report
-from oraclepack.run.watch_run import LogProgress
 from oraclepack.settings import run_settings as rs
 from oraclepack.settings.registry import COLOR, OUTPUT, Settings
 from oraclepack.shell.attempt import StopLevel
@@ -80,14 +78,22 @@ def to_stdout(text: str) -> None:
     render.stream(text.encode())
 
 
-class _EventClock:
-    """The clock of a watched run: while an event is shown, the time at which it happened.
+class WatchingScreen:
+    """A `Display` of a run of another process, on one of the displays of `run`.
 
+    It is also the clock of that display: while an event is shown, the time at which it happened.
     A watcher may come hours later, and still shows how long a step has been running.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings, *, streams: bool) -> None:
+        """With `streams` the events go to stdout."""
         self._local = threading.local()
+        """For the thread that shows an event only: the table is painted by another one."""
+        self._preview: RunPreview | None = None
+        self._screen = (
+            JsonLog(to_stdout) if streams else screen_for(settings, clock=self, cancel=STOP_NOW)
+        )
+        self.progress = self._screen.progress
 
     def monotonic_ns(self) -> int:
         moment: datetime = getattr(self._local, "moment", None) or self.now()
@@ -96,58 +102,31 @@ class _EventClock:
     def now(self) -> datetime:
         return SystemClock().now()
 
-    @contextmanager
-    def at(self, event: KnownEvent) -> Iterator[None]:
-        """For this thread only: the table is painted by another one."""
-        try:
-            self._local.moment = datetime.fromisoformat(event.at)
-        except ValueError:
-            self._local.moment = None
-        try:
-            yield
-        finally:
-            self._local.moment = None
-
-
-class WatchingScreen:
-    """A `Display` of a run of another process, on one of the displays of `run`."""
-
-    def __init__(self, screen: NullDisplay, clock: _EventClock) -> None:
-        self._screen = screen
-        self._clock = clock
-        self._preview: RunPreview | None = None
-
     def begin(self, preview: RunPreview) -> None:
         self._preview = preview
 
     def event(self, event: KnownEvent, state: RunState) -> None:
-        with self._clock.at(event):
-            if self._preview is not None:
-                self._screen.begin(self._preview)
-                self._preview = None
-            self._screen.event(event, state)
+        with suppress(ValueError):
+            self._local.moment = datetime.fromisoformat(event.at)
+        if self._preview is not None:
+            self._screen.begin(self._preview)
+            self._preview = None
+        self._screen.event(event, state)
+        self._local.moment = None
 
-    def progress(self, progress: LogProgress) -> None:
-        """What a step has printed."""
-        self._screen.progress(progress)
+    def __enter__(self) -> Self:
+        return self
 
-
-@contextmanager
-def watching_screen(settings: Settings, *, streams: bool) -> Iterator[WatchingScreen]:
-    """The display of a run of another process; with `streams` the events go to stdout."""
-    clock = _EventClock()
-    screen = JsonLog(to_stdout) if streams else screen_for(settings, clock=clock, cancel=STOP_NOW)
-    try:
-        yield WatchingScreen(screen, clock)
-    finally:
-        screen.close()
+    def __exit__(self, *_: object) -> None:
+        self._screen.close()
 
 
 class DisplaySession:
     """What the command line adds to a run: a screen, signals, questions to the person."""
 
     def __init__(self, settings: Settings, *, yes: bool) -> None:
-        self._detached = DetachedStart()
+        self._report = detached_report() if is_detached() else None
+        self._preview: RunPreview | None = None
         cancel = STOP_NOW if self.is_detached else CTRL_C
         self._screen = screen_for(settings, is_detached=self.is_detached, cancel=cancel)
         self._is_json = settings[OUTPUT] != "text"
@@ -174,15 +153,17 @@ class DisplaySession:
     @property
     def is_detached(self) -> bool:
         """The command runs in the background, and reports to the one that started it."""
-        return self._detached.is_detached
+        return self._report is not None
 
     def begin(self, preview: RunPreview) -> None:
-        self._detached.begin(preview)
+        self._preview = preview
         self._screen.begin(preview)
         self._signals.listen()
 
     def event(self, event: KnownEvent, state: RunState) -> None:
-        self._detached.event(event)
+        # The run has begun with the first event of the command itself.
+        if self._report and self._preview and isinstance(event, SessionStarted):
+            self._report.begun(self._preview.run_id, self._preview.run_dir)
         self._screen.event(event, state)
 
     def __enter__(self) -> Self:
@@ -264,29 +245,6 @@ class StopOnSignals:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self.stop.close()
-
-
-class DetachedStart:
-    """Reports the beginning of a detached run; nothing where the run is none."""
-
-    def __init__(self) -> None:
-        self._report = detached_report() if is_detached() else None
-        self._preview: RunPreview | None = None
-
-    @property
-    def is_detached(self) -> bool:
-        return self._report is not None
-
-    def begin(self, preview: RunPreview) -> None:
-        self._preview = preview
-
-    def event(self, event: KnownEvent) -> None:
-        """The run has begun with the first event of the command itself."""
-        if self._report is None or self._preview is None:
-            return
-        if not isinstance(event, events.SessionStarted):
-            return
-        self._report.begun(self._preview.run_id, self._preview.run_dir)
 
 
 def report_start(reply: Reply) -> None:

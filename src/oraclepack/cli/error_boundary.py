@@ -20,14 +20,14 @@ import msgspec
 from oraclepack import __version__
 from oraclepack.cli import render
 from oraclepack.cli.command import (
+    AnsweredError,
     ArgumentsError,
     CommandLine,
-    HelpRequestedError,
     UnknownCommandError,
 )
 from oraclepack.cli.options import asks_for_json, asks_for_log, shared_options_last
 from oraclepack.cli.reply import Meta, Reply, ReplyError
-from oraclepack.cli.root import VersionRequestedError, current_words, root
+from oraclepack.cli.root import current_words, root
 from oraclepack.errors import ExitCode, InputError, OraclePackError, did_you_mean, exit_code_of
 from oraclepack.settings.loading import COMPLETION_VARIABLE, is_completing, own_variables
 from oraclepack.system.clock import SystemClock
@@ -97,10 +97,8 @@ def _process(args: Sequence[str]) -> Iterator[None]:
 def _ended(ending: BaseException, request: CommandLine) -> Reply:
     """The one place where an exception becomes a reply."""
     match ending:
-        case HelpRequestedError(text=text):
-            reply = Reply(data={"help": text}, text=text)
-        case VersionRequestedError():
-            reply = Reply(data={"version": __version__}, text=f"{PROGRAM} {__version__}")
+        case AnsweredError(reply=reply):
+            pass
         case click.ClickException():
             reply = _misused(ending, request)
         case OraclePackError():
@@ -223,12 +221,19 @@ def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise TerminatedError
 
 
-def write_crash_log(text: str) -> Path | None:
-    """Write a new file only its owner can read; None when that is not possible."""
+def log_crash(error: BaseException, command: str) -> Path | None:
+    """Write what is known of a fault to a new file that only its owner can read, if possible."""
     import tempfile
+    import traceback
 
     from platformdirs import user_log_path
 
+    # Arguments stay out: they may hold prompts and keys.
+    text = redacted(
+        f"oraclepack {__version__}, command {command or '(none)'}\n"
+        f"Python {platform.python_version()} on {sys.platform}\n\n"
+        + "".join(traceback.format_exception(error))
+    )
     try:
         folder = user_log_path("oraclepack", appauthor=False)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -239,11 +244,6 @@ def write_crash_log(text: str) -> Path | None:
     except OSError:
         return None
     return Path(name)
-
-
-def log_crash(error: BaseException, command: str) -> Path | None:
-    """Write what is known of a fault to a file of its own; None when that is not possible."""
-    return write_crash_log(redacted(_crash_report(error, command)))
 
 
 def crashed(error: BaseException, command: str) -> Reply:
@@ -260,14 +260,3 @@ def crashed(error: BaseException, command: str) -> Reply:
             suggestion="report this together with the log file" if path else "report this",
         ),
     )
-
-
-def _crash_report(error: BaseException, command: str) -> str:
-    import traceback
-
-    # Arguments stay out: they may hold prompts and keys.
-    head = (
-        f"oraclepack {__version__}, command {command or '(none)'}\n"
-        f"Python {platform.python_version()} on {sys.platform}\n\n"
-    )
-    return head + "".join(traceback.format_exception(error))

@@ -304,11 +304,6 @@ def decision_failure(report: RunReport, command: str) -> ReplyError:
 
 
 def run_failure(outcome: RunOutcome) -> ReplyError:
-    """Why a run did not end with exit code 0."""
-    return _failure(outcome)
-
-
-def _failure(outcome: RunOutcome) -> ReplyError:
     report, code, command = outcome.report, outcome.exit_code, outcome.continue_command
     way_on = f"to continue: {command}"
     if code is ExitCode.POLICY:

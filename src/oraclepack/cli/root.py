@@ -6,7 +6,9 @@ from importlib import import_module
 
 import click
 
-from oraclepack.cli.command import Group
+from oraclepack import __version__
+from oraclepack.cli.command import AnsweredError, Group
+from oraclepack.cli.reply import Reply
 
 SECTIONS = {
     "Packs": {
@@ -129,11 +131,7 @@ class Root(Group):
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        raise VersionRequestedError
-
-
-class VersionRequestedError(Exception):
-    """`--version` was given."""
+        raise AnsweredError(Reply({"version": __version__}, f"oraclepack {__version__}"))
 
 
 def root() -> Root:

@@ -11,7 +11,7 @@ import click
 
 from oraclepack.cli import render
 from oraclepack.cli.command import Group, agree, command, option, paged
-from oraclepack.cli.display import watching_screen
+from oraclepack.cli.display import WatchingScreen
 from oraclepack.cli.reply import Reply, ReplyError, Styled
 from oraclepack.cli.text import columns, seconds, size, some_of
 from oraclepack.cli.value_completion import run_ids, step_of_run
@@ -221,7 +221,7 @@ def watch(run: str, *, from_start: bool, settings: Settings) -> Reply:
     runs = ProjectRuns(settings.root)
     streams = settings[OUTPUT] != "text"
     name = runs.status(run).name  # `latest` stays the same run from here on
-    with watching_screen(settings, streams=streams) as screen:
+    with WatchingScreen(settings, streams=streams) as screen:
         state = EMPTY
         for update in runs.watch(name, screen, from_start=from_start):
             state = update.state
