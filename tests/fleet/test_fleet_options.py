@@ -322,7 +322,7 @@ def test_the_statements_of_the_operations_page_remove_what_is_over(shared: Fleet
         assert before is not None
         assert before[0] == 4
         assert before[1] > 1000
-        connection.execute("update runner set ended = ended - interval '31 days'")
+        connection.execute("update runner set ended = ended - 31 * 86400")
         for statement in block.split(";"):
             if statement.strip():
                 connection.execute(statement.encode())
