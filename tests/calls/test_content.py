@@ -156,3 +156,18 @@ def test_files_that_change_all_the_time_are_asked_about_without_a_key(tmp_path: 
 
     assert office.call(Restless(about), *ABOUT) == 0
     assert office.last.key is None
+
+
+def test_a_pattern_without_a_key_is_asked_after_a_wait(tmp_path: Path) -> None:
+    office = Office(tmp_path, limits={"openai": Limit(requests_per_minute=1)})
+    office.put("a.py", b"ONE")
+    words = ("-e", "api", "-m", "gpt-5.2", "-p")
+    office.call(ScriptedShim(answering()), *words, "first", "--write-output", "out/first.md")
+
+    def act(order: ToolRun) -> ToolEnd:
+        files = "### File: a.py\nLines: 1\n```\n1 | x\n```\n"
+        listed = f"🧿 x\n[SYSTEM]\nYou\n\n[USER]\nwhy?\n\n{files}"
+        return ToolEnd(0, listed if order.hidden else "yes\n")
+
+    assert office.call(ScriptedShim(act), *words, "why?", "-f", "*.py") == 0
+    assert office.last.key is None

@@ -158,6 +158,8 @@ def check_attached(call: Call) -> None:
     if call.changed_file() is not None:
         raise AttachmentsChangedError("an attached file was changed")
     question = call.question
+    if question.key is None:
+        return
     if call.now() - call.read_ns > _FRESH_NS and not only_plain(question.asked.files):
         now = call.engine.read_files(call)
         attached = () if isinstance(now, Refusal) else now
