@@ -113,6 +113,8 @@ class Call:
         self.claim: Claim = Claim()
         self.retry: OutputRetry | None = None
         """How often its contract was missed, also in an interrupted call that it continues."""
+        self.has_unsigned_answer = False
+        """The cache has an answer that is not signed with the user's key."""
         self.force = False
         """Ask with the tool's force flag, since it would refuse a repeated question."""
         self.because = ""

@@ -11,7 +11,7 @@ import msgspec
 
 from oraclepack.calls.budget import BudgetPolicy, CommandLedger
 from oraclepack.calls.overrides import Overrides
-from oraclepack.calls.retry import GiveUp, RetryAfter, RetryPolicy, RetryUsage, next_try
+from oraclepack.calls.retry import RetryPolicy, next_try
 from oraclepack.calls.store import CallStore
 from oraclepack.journal.events import KnownEvent
 from oraclepack.journal.run_state import Ask, Journal
@@ -76,7 +76,7 @@ class SharedCallState:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._spent = RetryUsage()
+        self._spent = (0, 0.0)
         self._waits: dict[Place, int] = {}
         self._published: dict[str, Place] = {}
         self.live: set[Place] = set()
@@ -118,12 +118,12 @@ class SharedCallState:
 
     def next_try(
         self, failure: Failure, tries: int, options: CallOptions, chance: float
-    ) -> RetryAfter | GiveUp:
+    ) -> float | str:
         """Decide about one more try, and take it from the run's budget."""
         with self._lock:
             decided = next_try(failure, tries, self._spent, options.retry, chance)
-            if isinstance(decided, RetryAfter):
-                self._spent = self._spent.plus(decided.seconds)
+            if not isinstance(decided, str):
+                self._spent = (self._spent[0] + 1, self._spent[1] + decided)
             return decided
 
 

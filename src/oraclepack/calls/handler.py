@@ -45,7 +45,7 @@ from oraclepack.calls.live_call import LiveCall, Shim
 from oraclepack.calls.other_calls import call_other_tool, call_without_question
 from oraclepack.calls.overrides import effective_argv
 from oraclepack.calls.question import check_attached, check_paths, forget_key, read, steered
-from oraclepack.calls.retry import RetryAfter, cause, waiting_note
+from oraclepack.calls.retry import cause, waiting_note
 from oraclepack.calls.several_models import calls_by_model, exit_code_of, publish_manifest
 from oraclepack.calls.sources import Found, find, unsigned
 from oraclepack.calls.waiting import claimed, slot_of
@@ -440,13 +440,13 @@ def _after(call: Call, ended: Ended, failure: Failure) -> int | None:
         return _unmet(call, ended, failure)
     chance, options = call.context.chance(), call.context.options
     decided = call.context.shared.next_try(failure, call.attempts, options, chance)
-    if not isinstance(decided, RetryAfter):
-        return _failed(call, ended, failure, decided.reason)
+    if isinstance(decided, str):
+        return _failed(call, ended, failure, decided)
     note = waiting_note(failure, decided, call.attempts, options.retry)
-    seconds = round(decided.seconds, 3)
+    seconds = round(decided, 3)
     reason, tries = cause(failure), call.attempts
     with call.wait(Wait.RETRY, note, reason, seconds=seconds, tries=tries) as pause:
-        goes_on = pause(decided.seconds)
+        goes_on = pause(decided)
     return None if goes_on else _stopped(call)
 
 

@@ -94,6 +94,8 @@ def cached(call: Call) -> Found | None:
             continue
         if stored.foreign is not None:
             reason = stored.foreign.reason
+            # It may be the user's, and paid for.
+            call.has_unsigned_answer |= stored.foreign.kind is ForeignReason.UNSIGNED
             call.warn("foreign", f"the cached answer {key[:12]} is foreign and not used: {reason}")
         elif stored.state != GOOD:
             call.say(f"the cached answer {key[:12]} was changed by hand")
@@ -238,7 +240,7 @@ def find(call: Call) -> Found | Blocked | None:
 
 def unsigned(call: Call) -> Blocked | None:
     """The cache has an unsigned answer or call of the question, and no word to pay again."""
-    if not call.claim.is_unsigned and not _has_unsigned_answer(call):
+    if not call.claim.is_unsigned and not call.has_unsigned_answer:
         return None
     match call.context.options.on_unknown:
         case OnUnknown.RETRY:
@@ -249,15 +251,6 @@ def unsigned(call: Call) -> Blocked | None:
                 return None
     call.say(_UNSIGNED.message)
     return Blocked(_UNSIGNED)
-
-
-def _has_unsigned_answer(call: Call) -> bool:
-    """Whether an unsigned answer is stored: it may be the user's, and paid for."""
-    key = call.key_value
-    if key is None or not _may_reuse(call):
-        return False
-    stored = [one.get(key) for one in caches_of(call.context)]
-    return any(one and one.foreign and one.foreign.kind is ForeignReason.UNSIGNED for one in stored)
 
 
 def _may_reuse(call: Call) -> bool:
