@@ -260,7 +260,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "Limits": ("max_parallel", "keep_going", "max_cost", "max_calls", "step_timeout"),
     "Verification": ("strict", "output_verify", "min_completion", "min_yield"),
     "Output": ("out_dir", "exports", "junit", "page", "display", "ci"),
-    "Control": (*("yes", "detach", "wait", "wait_for", "rollback_on_failure", "oracle_flag"),),
+    "Control": (*("yes", "detach", "wait_for", "rollback_on_failure", "oracle_flag"),),
 }
 
 _SETTINGS = """\
