@@ -208,6 +208,18 @@ def test_a_sentence_is_no_work_line(text: str) -> None:
     assert read(text) == StatedWork()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n{"items": [{"title": "A book", "price": 3}]}\n```',
+        '```json\n{"verdict": "guilty", "items": [1], "court": "x"}\n```',
+        "```yaml\nitems:\n  - title: a\n```",
+    ],
+)
+def test_other_code_with_items_is_prose(text: str) -> None:
+    assert read(f"The server replies:\n\n{text}\n\nSo it goes.") == StatedWork()
+
+
 def test_a_prompt_that_asks_for_it() -> None:
     assert asks_for_work("At the end:\nWORK: <title> | files: <paths>")
     assert asks_for_work("then one block:\n[oraclepack-work]\n{…}\n[/oraclepack-work]")

@@ -27,7 +27,7 @@ BEGIN, END = f"[{BLOCK}]", f"[/{BLOCK}]"
 
 _BEGIN = re.compile(r"\\?[\[<]\s?oraclepack[-_ ]work\s?\\?[\]>]", re.IGNORECASE)
 _END = re.compile(r"\\?[\[<]\s?/\s?oraclepack[-_ ]work\s?\\?[\]>]", re.IGNORECASE)
-_LOOKS_STATED = re.compile(r"[\"“'](?:verdict|items)[\"”']\s*:")
+_KEYS = [re.compile(rf"[\"“']{key}[\"”']\s*:") for key in ("verdict", "items")]
 _LINE = re.compile(
     r"[\s>*_`#|+•-]{0,40}(?:\d{1,2}[.)]\s{0,9})?[*_`\[]{0,4}(?P<word>WORK|Work)"
     r"(?:[ -](?:ITEM|Item))?(?:[ #]{0,2}\d{1,2})?[*_`]*\s?(?:[:：]|\]:?|\s[—–-](?=\s))[*_`]*\s*"
@@ -58,6 +58,7 @@ _LAST_COMMA = re.compile(r",(?=\s*[}\]])")
 _FLAT_OBJECT = re.compile(r"\{[^{}]*\}")
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 _ALIASES = {"file": "files", "path": "files", "paths": "files"}
+_OUTER = frozenset({"verdict", "items", "none"})
 _KNOWN = frozenset({"title", "kind", "files", "done_when", "effort", "evidence", "quote", "after"})
 
 
@@ -177,15 +178,19 @@ def _blocks(lines: Sequence[BodyLine]) -> Iterator[Sequence[BodyLine]]:
         block = lines[position : end + 1]
         whole = "\n".join(line.text for line in block)
         is_named = fence is not None and BLOCK in fence["info"]
-        if (
-            is_named
-            or _BEGIN.search(text)
-            or (_LOOKS_STATED.search(whole) and not _BEGIN.search(whole))
-        ):
+        if is_named or _BEGIN.search(text) or _states_work(whole):
             yield block
         elif _BEGIN.search(whole):
             end = position  # a code block around the marks
         position = end + 1
+
+
+def _states_work(block: str) -> bool:
+    """Whether a code block without our name is one of ours: other JSON may have items too."""
+    if _BEGIN.search(block) or not all(key.search(block) for key in _KEYS):
+        return False
+    content = decoded(block)
+    return content is None or (isinstance(content, dict) and {*content} <= _OUTER)
 
 
 def _read_block(work: StatedWork, block: Sequence[BodyLine]) -> None:
