@@ -5,6 +5,8 @@ import re
 from oraclepack.answers.sentences import sentence_spans
 
 LONGEST = 80
+_MOST = 1_000
+"""Characters in which a title is looked for."""
 _SHORTEST = 20
 """Characters; a shorter first sentence ("Yes.") takes the next one along."""
 _LONGEST_TAIL = 42
@@ -56,8 +58,9 @@ def without_emphasis(text: str) -> str:
 
 def title_of(text: str, longest: int = LONGEST) -> str:
     """The bold lead of a statement or its first clause, with the contrast that follows it."""
-    start = _START.match(text.lstrip())
-    body = text.lstrip()[start.end() if start is not None else 0 :]
+    text = text.lstrip()[:_MOST]
+    start = _START.match(text)
+    body = text[start.end() if start is not None else 0 :]
     above, *below = _BELOW.split(body, maxsplit=1)
     sentence = _first_sentence(
         _flat(" ".join((above, *below)) if len(above) < _SHORTEST else above)
