@@ -12,6 +12,7 @@ from oraclepack.tui.findings_screen import FindingsScreen
 from oraclepack.tui.key_table import keymap
 from oraclepack.tui.pack_screen import TextPane, fitted_widths
 from oraclepack.tui.packs_screen import PacksScreen
+from oraclepack.tui.read_screen import ReadScreen
 from oraclepack.tui.steps_screen import StepsScreen
 from oraclepack.tui.watch_screen import WatchScreen
 from tests.authoring.repositories import SINGLE_FILE, a_repository
@@ -180,6 +181,22 @@ def test_steps_are_filtered_sorted_and_selected(pack: Path) -> None:
         assert "a number is missing" in screen_text(app)
 
     use_screen(pack, script)
+
+
+def test_enter_opens_the_answer_of_a_step_that_needs_a_look(pack: Path) -> None:
+    async def script(app: TuiApp, pilot: Pilot[Any]) -> None:
+        await keys(pilot, "down")
+        text = screen_text(app)
+        assert "! look at it  Where can a quantity become negative?" in text
+        assert "3 things to look at" in text
+        assert "prompt" not in text, "the question itself comes first"
+        await keys(pilot, "enter")
+        assert isinstance(app.screen, ReadScreen)
+        assert "Where can a quantity become negative?" in screen_text(app)
+        await keys(pilot, "enter")
+        assert "Yes: a quantity becomes negative" in screen_text(app)
+
+    use_screen(pack, script, SMALL)
 
 
 TABS = [

@@ -272,13 +272,18 @@ def test_missing_files_are_said(name: str, tmp_path: Path) -> None:
     assert any("02-stock-invariant.md is gone" in one for one in data.warnings) is ("02" in name)
 
 
-def test_an_edited_answer_is_said(tmp_path: Path) -> None:
+def test_the_same_thing_in_several_answers_is_said_once(tmp_path: Path) -> None:
     run = a_run(tmp_path)
-    (run.path / "outputs/02-stock-invariant.md").write_text("something else\n")
+    for name in ("02-stock-invariant.md", "03-price-cache.md"):
+        (run.path / "outputs" / name).write_text("something else\n")
 
-    kinds = {(one.kind, one.steps) for one in gather_report(run).attention}
+    data = gather_report(run)
 
-    assert (AttentionKind.EDITED, ("02",)) in kinds
+    said = [one for one in data.attention if one.kind is AttentionKind.EDITED]
+    assert [one.steps for one in said] == [("02", "03")]
+    page = run_page(data)
+    assert page.count(said[0].message) == 1
+    assert page.index('id="work"') < page.index('id="attention"') < page.index('id="answers"')
 
 
 @pytest.mark.parametrize(
