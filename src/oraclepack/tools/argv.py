@@ -386,30 +386,19 @@ class LostValue(msgspec.Struct, frozen=True):
 
 def lost_values(table: FlagTable, parsed: ParsedArgv) -> tuple[LostValue, ...]:
     """Values that a call loses without an error of the tool, in the order of the words."""
-    losses = [*_cut_lists(parsed)]
-    if parsed.subcommand is None and table.root.max_operands == 1:
-        losses += [*_ignored_operands(parsed), *_swallowed_prompt(parsed)]
-    return tuple(sorted(losses, key=lambda value: (value.at, value.loss)))
-
-
-def _cut_lists(parsed: ParsedArgv) -> Iterator[LostValue]:
+    losses: list[LostValue] = []
     for use in parsed.with_role(Role.ATTACHMENT):
-        if use.value is None or use.value_at is None:
-            continue
-        pieces = split_list(use.spec, use.value)
-        if any(piece.count("{") != piece.count("}") for piece in pieces) and len(pieces) > 1:
-            yield LostValue(Loss.BRACES_SPLIT, use.value_at)
-        elif len(pieces) > 1:
-            yield LostValue(Loss.LIST_SPLIT, use.value_at)
-
-
-def _ignored_operands(parsed: ParsedArgv) -> Iterator[LostValue]:
-    """One operand beside a prompt flag is dropped; two are an error the tool reports itself."""
-    certain = [at for at in parsed.operands if at not in parsed.uncertain]
-    if parsed.with_role(Role.PROMPT):
-        for at in certain:
-            if at not in parsed.excess:
-                yield LostValue(Loss.IGNORED_OPERAND, at)
+        pieces = split_list(use.spec, use.value) if use.value is not None else ()
+        if len(pieces) > 1 and use.value_at is not None:
+            is_cut = any(piece.count("{") != piece.count("}") for piece in pieces)
+            losses.append(LostValue(Loss.BRACES_SPLIT if is_cut else Loss.LIST_SPLIT, use.value_at))
+    if parsed.subcommand is None and table.root.max_operands == 1:
+        # One operand beside a prompt flag is dropped; two are an error the tool reports itself.
+        beside = set(parsed.operands) - parsed.uncertain - set(parsed.excess)
+        has_prompt = bool(parsed.with_role(Role.PROMPT))
+        losses += [LostValue(Loss.IGNORED_OPERAND, at) for at in beside if has_prompt]
+        losses += _swallowed_prompt(parsed)
+    return tuple(sorted(losses, key=lambda value: (value.at, value.loss)))
 
 
 def _swallowed_prompt(parsed: ParsedArgv) -> Iterator[LostValue]:
