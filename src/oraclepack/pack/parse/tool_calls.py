@@ -10,7 +10,7 @@ from oraclepack.pack.model import META_BLOCK, META_OPENS, PromptMeta
 from oraclepack.pack.parse.bash_script import read_script
 from oraclepack.pack.parse.locate import Locator
 from oraclepack.pack.parse.variables import Variables
-from oraclepack.pack.script import Expansion, ExpansionKind, Heredoc, Script, SimpleCommand, Word
+from oraclepack.pack.script import Expansion, ExpansionKind, Script, SimpleCommand, Word
 from oraclepack.pack.tool_call import (
     Attachment,
     AttachmentKind,
@@ -24,21 +24,6 @@ from oraclepack.tools.wrappers import UnwrappedCommand, unwrap
 
 _PAIR = re.compile(r"^\s*(?P<key>[A-Za-z]+)\s*:\s*(?P<value>.*?)\s*$")
 _ITEM = re.compile(r"^\s*[-*]\s+(?P<value>.+?)\s*$")
-
-
-def prompt_of(
-    named: Iterable[Word], operands: Iterable[Word], heredocs: Iterable[Heredoc]
-) -> Prompt | None:
-    """The prompt of an oracle call: the last `-p`, else the first operand."""
-    words = list(named) or list(operands)[:1]
-    if not words:
-        return None
-    word = words[-1]
-    documents = list(heredocs)
-    if word.value == "-" and documents:
-        last = documents[-1]
-        return Prompt(last.body, last.span, complete=last.quoted)
-    return Prompt(word.template, word.origin or word.span, complete=word.value is not None)
 
 
 def meta_of(calls: Iterable[ToolCall]) -> PromptMeta:
@@ -244,9 +229,16 @@ def _call(
     call = replace(call, expansions=tuple(dict.fromkeys((*expansions, *command.fed))))
     if tool != ORACLE:
         return call
+    call = replace(call, attachments=tuple(_attachments(call)))
     sure = [argv[at] for at in call.parsed.operands if at not in call.parsed.uncertain]
-    prompt = prompt_of(named, sure, command.heredocs)
-    return replace(call, prompt=prompt, attachments=tuple(_attachments(call)))
+    if not named and not sure:
+        return call
+    word = named[-1] if named else sure[0]
+    if word.value == "-" and command.heredocs:
+        last = command.heredocs[-1]
+        return replace(call, prompt=Prompt(last.body, last.span, complete=last.quoted))
+    complete = word.value is not None
+    return replace(call, prompt=Prompt(word.template, word.origin or word.span, complete=complete))
 
 
 def _argv_word(word: Word) -> ArgvWord:
