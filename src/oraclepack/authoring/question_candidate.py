@@ -51,7 +51,7 @@ class QuestionCandidate:
     """One possible question. It holds no text that its evidence does not show."""
 
     key: str
-    """The kind of question, such as `no-timeout`, or the name that a model gave it."""
+    """The kind of question, such as `round-trip`, or the name that a model gave it."""
     subject: str
     """The symbol that it is about, for its name."""
     reference: str
