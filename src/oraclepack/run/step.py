@@ -275,7 +275,7 @@ def _judged(
         return end
     verification = outputs.verify()
     for doubt in verification.doubts:
-        message = f"{doubt.path}:{doubt.line} is doubtful: {doubt.message}"
+        message = f"{doubt.path}:{doubt.line} needs a look: {doubt.message}"
         run.warn(message, "doubtful", attempt.step)
     end = replace(end, verification=verification)
     if verification.passed:

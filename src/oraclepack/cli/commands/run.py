@@ -105,11 +105,10 @@ def _plan_text(forecast: CostForecast) -> str:
         "step",
         "decision",
         "to ask",
-        "answered before",
+        "before",
         "files",
-        "bytes",
-        "input tokens",
-        "likely cost (from, to)",
+        "tokens",
+        "cost (from, to)",
         "title",
     )
     return f"{columns(heads, rows)}\n{_plan_summary(forecast)}{_notes(forecast)}"
@@ -124,7 +123,6 @@ def _plan_row(step: PlannedStepCost) -> tuple[str, ...]:
         str(len(paid)),
         str(cached),
         str(sum(call.files for call in paid)),
-        size(sum(call.bytes for call in paid)),
         f"{sum(call.input_tokens or 0 for call in paid):,}",
         _cost(step.cost, sum(call.is_unpriced for call in paid)),
         step.title,

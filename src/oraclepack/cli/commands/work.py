@@ -302,7 +302,9 @@ def report(
         return Reply(done.report, bare=done.text, warnings=done.warnings)
     if opens:
         _open(done.report.path)
-    return Reply(done.report, _report_text(single_lines(done.report)), warnings=done.warnings)
+    text = _report_text(single_lines(done.report))
+    onwards = "oraclepack publish github --dry-run" if done.report.tasks else ""
+    return Reply(done.report, text, warnings=done.warnings, next=onwards)
 
 
 def _site(
