@@ -35,6 +35,7 @@ def offered(folder: Path, words: str) -> list[str]:
         pytest.param("oraclepack step why gone.md ", [], id="no pack, no steps"),
         pytest.param("oraclepack run pack.md --steps 01,0", ["01,01", "01,02", "01,03"], id="list"),
         pytest.param("oraclepack run pack.md --steps 01-03", ["01-03"], id="a range"),
+        pytest.param("oraclepack rub pack.md --st", [], id="after a wrong word"),
         pytest.param("oraclepack run pack.md --rerun f", ["failed"], id="a word of --rerun"),
         pytest.param("oraclepack run pack.md --resume-from 02", ["02"], id="where to begin"),
         pytest.param("oraclepack run pack.md --run-id 2026", [RUN_ID], id="a run"),

@@ -157,7 +157,8 @@ class Group(_ReplyCommand, click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         known = self.list_commands(ctx)
-        if args[0] not in known and not args[0].startswith("-"):
+        is_wrong = args[0] not in known and not args[0].startswith("-")
+        if is_wrong and not ctx.resilient_parsing:
             hint = did_you_mean(args[0], known) or f"see {ctx.command_path} --help"
             raise UnknownCommandError(f"No such command {args[0]!r}.", ctx, hint)
         return super().resolve_command(ctx, args)
