@@ -14,6 +14,8 @@ from textual.widgets import Footer, Header, Input, Static, TabbedContent, TabPan
 
 from oraclepack.errors import OraclePackError, UsageError
 from oraclepack.journal.costs import money
+from oraclepack.pack.pack_files import read_pack
+from oraclepack.pack.questions import question_text
 from oraclepack.run.explain_steps import WhyReport, explain_step
 from oraclepack.run.forecast import CostForecast, PlannedStepCost
 from oraclepack.run.plan_costs import forecast_run
@@ -67,6 +69,8 @@ class StepsScreen(PackScreen):
         self.values: dict[str, object] = {}
         """Settings that were chosen for the next run, by name."""
         self._steps: StepList | None = None
+        self._questions: dict[str, str] = {}
+        """What each step asks, without metadata."""
         self._run: Report | None = None
         self._ran_steps: dict[str, ReportStep] = {}
         self._run_is_read = False
@@ -114,6 +118,8 @@ class StepsScreen(PackScreen):
         return self.program.load_settings(self.pack, self.values)
 
     def _list(self) -> StepList:
+        pack = read_pack(Path(self.pack))
+        self._questions = {str(step.id): question_text(step) for step in pack.steps}
         return list_steps(self.pack, self.settings())
 
     def _read_run(self) -> Report | None:
@@ -351,7 +357,7 @@ class StepsScreen(PackScreen):
 
     def _show_content(self, content: StepContent) -> None:
         step = self.current_step()
-        question = step.question if step else ""
+        question = self._questions.get(step.step_id, "") if step else ""
         asked = step_details.asked_text(question, step_details.prompts_of(content), content.code)
         self._pane("question").show(asked)
         self._pane("files").show(step_details.files_text(content))

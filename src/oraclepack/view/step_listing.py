@@ -10,7 +10,7 @@ import msgspec
 from oraclepack.pack.contract import contracts_of
 from oraclepack.pack.model import HEADER_FIELDS, Pack, Step
 from oraclepack.pack.pack_files import read_pack
-from oraclepack.pack.questions import question_text, questions_of, short_title
+from oraclepack.pack.questions import questions_of, short_title
 from oraclepack.settings.loading import load_settings
 from oraclepack.settings.registry import Settings
 from oraclepack.system.environment import has_runs
@@ -38,8 +38,6 @@ class ListedStep(msgspec.Struct, frozen=True):
 
     step_id: str
     title: str
-    question: str
-    """What it asks, without metadata."""
     line: int
     roi: float | None
     impact: float | None
@@ -90,7 +88,6 @@ def _listed(step: Step, status: str | None) -> ListedStep:
     return ListedStep(
         **declared(step) | {"title": short_title(step)},
         step_id=step.id,
-        question=question_text(step),
         line=step.header.span.line,
         calls=len(step.calls),
         questions=questions_of(step),
