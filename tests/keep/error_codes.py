@@ -11,7 +11,7 @@ from tests.keep.pages import ROOT
 
 SOURCE = ROOT / "src" / "oraclepack"
 _CODE = re.compile(r"[A-Z][A-Z_]{3,}")
-_CALLS = ("ReplyError", "StepError", "Failure", "_transient", "failed")
+_CALLS = ("ReplyError", "StepError", "Failure", "_transient", "failed", "refuse", "StartFailure")
 """What makes an error, or reports one; its first field is `code`."""
 _NAMED = ("_DOTENV", "_LINKED", "_PARTIAL")
 """Constants that reach an error through a function."""
@@ -31,10 +31,16 @@ def error_codes() -> set[str]:
 
 def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            for target in node.targets:
-                if isinstance(target, ast.Name) and isinstance(node.value.value, str):
-                    yield target.id, node.value.value
+        if not isinstance(node, ast.Assign):
+            continue
+        target, value = node.targets[0], node.value
+        pairs = [(target, value)]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            pairs = list(zip(target.elts, value.elts, strict=False))
+        for name, text in pairs:
+            if isinstance(name, ast.Name) and isinstance(text, ast.Constant):
+                if isinstance(text.value, str):
+                    yield name.id, text.value
 
 
 def _of_classes(tree: ast.Module) -> Iterator[str]:
