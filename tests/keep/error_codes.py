@@ -38,9 +38,9 @@ def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             pairs = list(zip(target.elts, value.elts, strict=False))
         for name, text in pairs:
-            if isinstance(name, ast.Name) and isinstance(text, ast.Constant):
-                if isinstance(text.value, str):
-                    yield name.id, text.value
+            given = text.value if isinstance(text, ast.Constant) else None
+            if isinstance(name, ast.Name) and isinstance(given, str):
+                yield name.id, given
 
 
 def _of_classes(tree: ast.Module) -> Iterator[str]:
