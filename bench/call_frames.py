@@ -90,7 +90,7 @@ def _threads(dump: str) -> tuple[tuple[Frame, ...], ...]:
 
 def _is_on_the_way(thread: Sequence[Frame]) -> bool:
     names = {frame.name for frame in thread}
-    return bool(names & {"main", "run_step", "run_process"})
+    return bool(names & {"main", "run_step", "answer"})
 
 
 def _run_traced(found: str, argv: Sequence[str]) -> None:

@@ -259,7 +259,12 @@ class HostileRepository:
         (self._root / ".tickets/evil.md").write_text(TICKET)
         source = "import os\n\n\ndef main() -> None:\n    raise SystemExit(os.environ['HOME'])\n"
         code = (
-            "import os\nimport requests\n\n\ndef rotate(path):\n"
+            "import os\nimport requests\nimport signal\n\n\ndef serve(path):\n"
+            "    def stop(number, frame):\n"
+            f"        os.remove(path + '$({TOUCH})`{TOUCH}`')  # PROMPT\n"
+            f"        raise SystemExit('\x1b[2J ``` \"; {TOUCH}; \"')\n\n"
+            f"    signal.signal(signal.SIGTERM, stop)  # $({TOUCH})`{TOUCH}` PROMPT\n"
+            "    return path\n\n\ndef rotate(path):\n"
             f"    os.remove(path + '$({TOUCH})`{TOUCH}`')  # PROMPT\n"
             f"    os.rename(path, '\\x1b[2J ``` \"; {TOUCH}; \"')\n"
             f"    return requests.get('$({TOUCH})`{TOUCH}` \\x1b[2J ```')\n"
