@@ -40,6 +40,8 @@ class BatchProvider:
     """How long a batch takes."""
     held: bool = False
     """No batch ends."""
+    results_at: str = ""
+    """What Anthropic's batches name as the place of their results, in place of the true one."""
     files: dict[str, bytes] = field(default_factory=dict)
     batches: list[MadeBatch] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
@@ -91,7 +93,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, self._results(batch, "anthropic"))
         elif at == "batches":
             key = "operations" if "pageSize" in self.path else "data"
-            self._send_json(200, {key: [self._view(batch) for batch in reversed(batches)]})
+            views = [self._view(batch) for batch in reversed(batches)]
+            lists = {"odd_list": {key: None}, "cut_list": {key: views, "has_more": True}}
+            self._send_json(200, lists.get(self.provider.fault, {key: views}))
         elif self.provider.fault == "busy" and self._polls() <= 3:
             self._send_json(503, {"error": {"message": "overloaded"}})
         else:
@@ -178,7 +182,7 @@ class _Handler(BaseHTTPRequestHandler):
                 "id": batch.name,
                 "processing_status": "ended" if done else "in_progress",
                 "request_counts": {"succeeded": len(batch.rows)},
-                "results_url": place if done else None,
+                "results_url": (provider.results_at or place) if done else None,
                 "created_at": "2026-11-18T00:00:00Z",
             }
         state = "BATCH_STATE_SUCCEEDED" if done else "BATCH_STATE_RUNNING"

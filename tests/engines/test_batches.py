@@ -1,5 +1,6 @@
 """Batches of three providers, on loopback."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -115,12 +116,49 @@ def test_a_busy_provider_is_asked_later(provider: BatchProvider) -> None:
     assert busy.is_transient
 
 
-def test_results_are_fetched_from_the_provider_alone(provider: BatchProvider) -> None:
+def test_results_are_fetched_from_the_address_of_the_batch_alone(provider: BatchProvider) -> None:
     target = a_target(provider, Dialect.MESSAGES)
-    elsewhere = Batch("b", BatchState.ENDED, results=("https://example.com/results",))
-    refused = batches.results(target, elsewhere)
-    assert isinstance(refused, BatchTrouble)
-    assert "not its provider's address" in refused.reason
+    batch = submitted(target)
+    provider.results_at = "https://example.invalid/results"
+    assert len(collected(target, batch)) == 3
+
+
+@pytest.mark.parametrize("fault", ["odd_list", "cut_list"])
+def test_a_list_that_is_not_whole_says_nothing(provider: BatchProvider, fault: str) -> None:
+    target = a_target(provider, Dialect.RESPONSES)
+    submitted(target)
+    provider.fault = fault
+    assert isinstance(batches.listed(target), BatchTrouble)
+
+
+def test_an_ended_batch_without_results_is_trouble(provider: BatchProvider) -> None:
+    ended = Batch("b", BatchState.ENDED)
+    assert isinstance(batches.results(a_target(provider, Dialect.RESPONSES), ended), BatchTrouble)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "row", "state"),
+    [
+        (Dialect.RESPONSES, {"response": "x"}, ResponseState.FAILED),
+        (Dialect.RESPONSES, {"response": {"body": "upstream"}}, ResponseState.FAILED),
+        (
+            Dialect.RESPONSES,
+            {"response": {"status_code": 200, "body": [1]}},
+            ResponseState.INCOMPLETE,
+        ),
+        (Dialect.MESSAGES, {"result": [1]}, ResponseState.FAILED),
+        (Dialect.MESSAGES, {"result": {"type": "expired"}}, ResponseState.FAILED),
+        (Dialect.GEMINI, {"error": [1]}, ResponseState.FAILED),
+        (Dialect.GEMINI, {"response": 3}, ResponseState.INCOMPLETE),
+    ],
+)
+def test_an_odd_row_is_no_answer(
+    dialect: Dialect, row: dict[str, object], state: ResponseState
+) -> None:
+    """One that was answered and cannot be read is paid for: it is not simply asked again."""
+    data = json.dumps({"custom_id": "a", **row}).encode()
+    (found,) = batches.read_results(dialect, data)
+    assert (found.id, found.response.state) == ("a", state)
 
 
 def test_lines_that_are_no_rows_are_passed_over() -> None:

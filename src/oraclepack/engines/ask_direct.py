@@ -34,6 +34,7 @@ from oraclepack.engines.responses import (
     ResponseAddress,
     ResponseState,
     retrieve,
+    tenant,
 )
 from oraclepack.errors import InputError
 from oraclepack.system import clock, files
@@ -123,7 +124,7 @@ def main() -> int:
     key = os.environ.pop(KEY_VARIABLE, "")
     session = _Session(request, place.parent)
     try:
-        response = _ask(request, key, os.environ)
+        response = _ask(request, key, os.environ, place.parent)
     except _AskError as error:
         session.failed(error)
         say(f"ERROR: {error}")
@@ -145,9 +146,12 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _ask(request: DirectRequest, key: str, environment: Mapping[str, str]) -> Response:
+def _ask(
+    request: DirectRequest, key: str, environment: Mapping[str, str], session_folder: Path
+) -> Response:
     reply = _sent(request, _question(request), key)
-    if reply.status in _NOT_SERVED and not request.is_native:
+    is_unknown_path = reply.status in _NOT_SERVED and request.dialect is Dialect.RESPONSES
+    if is_unknown_path and not request.is_native:
         say("this address does not serve /responses; asking over chat completions")
         request = replace(request, dialect=Dialect.CHAT, background=False)
         reply = _sent(request, _question(request), key)
@@ -155,7 +159,9 @@ def _ask(request: DirectRequest, key: str, environment: Mapping[str, str]) -> Re
         raise _AskError(_reason(reply))
     response = read_reply(request.dialect, reply.body)
     if response is None:
-        raise _AskError("502 Bad Gateway: the reply is not one of this API")
+        # Something was answered, and perhaps billed; it is kept beside the request.
+        files.write_atomic(session_folder / "reply", reply.body, mode=files.PRIVATE_FILE)
+        raise _LostReplyError("the reply cannot be read")
     if response.state is ResponseState.RUNNING:
         response = _awaited(request, response, key, environment)
     if response.state is not ResponseState.COMPLETED:
@@ -172,16 +178,17 @@ def _question(request: DirectRequest) -> Question:
 
 def _sent(request: DirectRequest, question: Question, key: str) -> http.HttpReply:
     """The reply to the question, which is sent once."""
+    of_tenant = tenant(os.environ) if request.dialect is Dialect.RESPONSES else {}
     reply = http.send(
         "POST",
         request.address + path_of(request.dialect, request.model),
-        headers=headers_of(request.dialect, key),
+        headers=headers_of(request.dialect, key) | of_tenant,
         body=msgspec.json.encode(body_of(request.dialect, question)),
         seconds=_CREATE_SECONDS if request.background else request.seconds,
     )
     if isinstance(reply, http.HttpReply):
         return reply
-    if reply.is_sent and request.background:
+    if reply.is_sent:
         raise _LostReplyError(reply.reason)
     raise _AskError(f"no reply: {reply.reason}", transport="connection-lost")
 

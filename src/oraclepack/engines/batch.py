@@ -39,6 +39,8 @@ from oraclepack.tools.prices import BATCH_PART
 from oraclepack.tools.usage import Usage
 
 ROW = "row.json"
+UNKNOWN = "unknown"
+"""The state of a batch that its provider does not tell about any more."""
 _COLLECTED = "the question waits for the batch that is submitted when the steps have ended"
 
 
@@ -101,18 +103,20 @@ class BatchEngine(DirectEngine):
         if not row:
             return super().settle(caller, earlier)
         noted = caller.batch_of(row)
-        if noted is None and caller.has_made(earlier):
-            return Over()  # it was never submitted
-        if noted is None:
-            return Unknown(row, "it is in a batch of another run")
-        if noted.state != BatchState.ENDED or noted.results is None:
-            if noted.state == BatchState.FAILED:
+        if noted is None:  # it was never submitted, or another run knows of it
+            return Over() if caller.has_made(earlier) else Unknown(row, "another run has it")
+        match noted.state:
+            case BatchState.ENDED:
+                return _settled_row(caller, noted, row)
+            case BatchState.FAILED:
                 return Over(verdict=Failure("BATCH_FAILED", FailureClass.FINAL, noted.detail))
-            named = noted.batch or "whose submission is not confirmed yet"
-            return Pending(
-                f"its batch {named} is not ended; the same command goes on waiting", BATCH_PENDING
-            )
-        return _settled_row(caller, noted, row)
+            case "unknown":
+                reason = f"its batch {noted.batch} cannot be asked for: {noted.detail}"
+                return Unknown(row, reason)
+        named = noted.batch or "whose submission is not confirmed yet"
+        return Pending(
+            f"its batch {named} is not ended; the same command goes on waiting", BATCH_PENDING
+        )
 
 
 def _settled_row(caller: Caller, noted: BatchNoted, row: str) -> Settled:
@@ -124,7 +128,11 @@ def _settled_row(caller: Caller, noted: BatchNoted, row: str) -> Settled:
     found = [one.response for one in read_results(Dialect(noted.dialect), data) if one.id == row]
     good = [one for one in found if one.state is ResponseState.COMPLETED and one.text.strip()]
     if not good:
-        reason = found[0].detail if found else "its batch has no result for it"
+        if not found:
+            return Unknown(row, f"batch {noted.batch} has ended without a result for it")
+        reason = found[0].detail
+        if any(one.state is not ResponseState.FAILED for one in found):  # answered, and billed
+            return Unknown(row, f"its answer in batch {noted.batch} is not whole: {reason}")
         return Over(verdict=Failure("BATCH_ROW", FailureClass.FINAL, reason))
     usage = good[0].usage or Usage()
     name = noted.batch or row

@@ -20,6 +20,8 @@ from oraclepack.system.printable import readable
 MARK = "oraclepack"
 """The name under which a batch carries our nonce."""
 _SECONDS = 120.0
+_BYTES_A_SECOND = 100_000
+"""The slowest upload that is waited for."""
 _RESULT_SECONDS = 900.0
 _MOST_RESULT_BYTES = 1 << 30
 _TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -42,6 +44,8 @@ class Target(msgspec.Struct, frozen=True):
     address: str
     model: str
     key: str
+    headers: Mapping[str, str] = {}
+    """Of the organisation and the project."""
 
     def __repr__(self) -> str:
         return f"Target({self.dialect!r}, {self.address!r}, {self.model!r})"
@@ -68,7 +72,7 @@ class Batch(msgspec.Struct, frozen=True):
     size: int | None = None
     """How many rows it has."""
     results: tuple[str, ...] = ()
-    """Where they are: addresses or paths. Empty where they came with the batch."""
+    """Where they are, from the address of the API. Empty where they came with the batch."""
     inline: bytes = b""
     detail: str = ""
 
@@ -137,25 +141,30 @@ def listed(target: Target) -> tuple[Batch, ...] | BatchTrouble:
     found = _request("GET", target, _LISTS[target.dialect] + query)
     if isinstance(found, BatchTrouble):
         return found
-    rows = found.get("data") or found.get("operations") or found.get("batches") or []
-    batches = [_batch(target, row) for row in rows if isinstance(row, dict)]
-    return tuple(one for one in batches if isinstance(one, Batch))
+    rows = found.get("operations" if target.dialect is Dialect.GEMINI else "data")
+    if rows is None and target.dialect is Dialect.GEMINI:
+        rows = []  # that API leaves an empty list out
+    if not isinstance(rows, list) or found.get("has_more") is True:
+        return BatchTrouble("the list of batches is not whole", is_transient=True)
+    batches = [_batch(target, _dict(row)) for row in rows]
+    read = tuple(one for one in batches if isinstance(one, Batch))
+    if len(read) < len(rows):
+        return BatchTrouble("the list of batches cannot be read", is_transient=True)
+    return read
 
 
 def results(target: Target, batch: Batch) -> bytes | BatchTrouble:
     """The results, a line for each row, in any order. Kept before they are read."""
     if batch.inline:
         return batch.inline
+    if not batch.results:
+        return BatchTrouble("it has ended and names no results", is_transient=True)
     parts = []
     for place in batch.results:
-        # Only from where the key belongs: an address in a reply is somebody else's word.
-        if "://" in place and not place.startswith(target.address):
-            return BatchTrouble(f"its results are at {place}, which is not its provider's address")
-        path = place.removeprefix(target.address) if "://" in place else place
         reply = http.send(
             "GET",
-            target.address + path,
-            headers=headers_of(target.dialect, target.key),
+            target.address + place,
+            headers=headers_of(target.dialect, target.key) | dict(target.headers),
             seconds=_RESULT_SECONDS,
             most_bytes=_MOST_RESULT_BYTES,
         )
@@ -182,11 +191,11 @@ def _row_response(dialect: Dialect, row: Mapping[str, Any]) -> Response:
     """The answer in a row, or why it has none."""
     match dialect:
         case Dialect.RESPONSES:
-            reply = row.get("response") or {}
+            reply = _dict(row.get("response"))
             body, is_good = reply.get("body"), reply.get("status_code") == 200
-            error = row.get("error") or (body or {}).get("error")
+            error = row.get("error") or _dict(body).get("error")
         case Dialect.MESSAGES:
-            result = row.get("result") or {}
+            result = _dict(row.get("result"))
             body, is_good = result.get("message"), result.get("type") == "succeeded"
             error = result.get("error") or {"message": result.get("type")}
         case _:
@@ -195,10 +204,17 @@ def _row_response(dialect: Dialect, row: Mapping[str, Any]) -> Response:
     response = read_reply(dialect, msgspec.json.encode(body)) if is_good else None
     if response is not None:
         return response
-    inner = error.get("error", error) if isinstance(error, dict) else {}
-    words = inner.get("message") if isinstance(inner, dict) else None
+    if is_good:  # it was answered, and is paid for
+        return Response(ResponseState.INCOMPLETE, detail="its answer cannot be read")
+    given = _dict(error)
+    words = _dict(given.get("error", given)).get("message")
     detail = readable(" ".join(str(words or "it has no answer").split()))[:_LONGEST_DETAIL]
     return Response(ResponseState.FAILED, detail=detail)
+
+
+def _dict(value: object) -> dict[str, Any]:
+    """A JSON object; empty where something else was sent in its place."""
+    return value if isinstance(value, dict) else {}
 
 
 def _openai_create(
@@ -238,6 +254,12 @@ _CREATES: Mapping[Dialect, _Create] = {
     Dialect.MESSAGES: _anthropic_create,
     Dialect.GEMINI: _gemini_create,
 }
+MOST_BYTES = {
+    Dialect.RESPONSES: 190_000_000,
+    Dialect.MESSAGES: 240_000_000,
+    Dialect.GEMINI: 19_000_000,
+}
+"""What an API takes in one batch."""
 _LISTS = {
     Dialect.RESPONSES: "/batches",
     Dialect.MESSAGES: "/messages/batches",
@@ -278,34 +300,38 @@ def _openai_batch(found: Mapping[str, Any]) -> Batch | None:
         id=name,
         state=state,
         nonce=str(metadata.get(MARK, "")) if isinstance(metadata, dict) else "",
-        created=datetime.fromtimestamp(created, UTC).isoformat()
-        if isinstance(created, int)
-        else "",
+        created=_moment(created),
         size=counts.get("total") if isinstance(counts, dict) else None,
         results=tuple(f"/files/{file}/content" for file in files if file),
         detail=readable(str(status)),
     )
 
 
+def _moment(seconds: object) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat() if isinstance(seconds, int) else ""
+    except (OverflowError, OSError, ValueError):
+        return ""
+
+
 def _anthropic_batch(found: Mapping[str, Any]) -> Batch | None:
     name, status = found.get("id"), found.get("processing_status")
     if not isinstance(name, str):
         return None
-    counts, place = found.get("request_counts"), found.get("results_url")
-    numbers = counts.values() if isinstance(counts, dict) else ()
+    counts, is_over = _dict(found.get("request_counts")), status == "ended"
     return Batch(
         id=name,
-        state=BatchState.ENDED if status == "ended" else BatchState.RUNNING,
+        state=BatchState.ENDED if is_over else BatchState.RUNNING,
         created=str(found.get("created_at") or ""),
-        size=sum(number for number in numbers if isinstance(number, int)),
-        results=(place,) if isinstance(place, str) else (),
+        size=sum(number for number in counts.values() if isinstance(number, int)),
+        # Its own place, not the address in the reply, which may name another host.
+        results=(f"/messages/batches/{name}/results",) if is_over else (),
         detail=readable(str(status)),
     )
 
 
 def _gemini_batch(found: Mapping[str, Any]) -> Batch | None:
-    about = found.get("metadata") if isinstance(found.get("metadata"), dict) else found
-    assert isinstance(about, dict)
+    about = _dict(found.get("metadata")) or found
     name, status = found.get("name"), str(about.get("state") or "")
     if not isinstance(name, str):
         return None
@@ -313,10 +339,11 @@ def _gemini_batch(found: Mapping[str, Any]) -> Batch | None:
     state = BatchState.ENDED if ended else BatchState.RUNNING
     if status.endswith("FAILED"):
         state = BatchState.FAILED
-    output = found.get("response") or about.get("output") or {}
-    inner = output.get("inlinedResponses") or {}
-    rows = inner.get("inlinedResponses", ()) if isinstance(inner, dict) else inner
-    lines = ({"custom_id": (row.get("metadata") or {}).get("key"), **row} for row in rows)
+    output = _dict(found.get("response")) or _dict(about.get("output"))
+    rows = output.get("inlinedResponses")
+    rows = _dict(rows).get("inlinedResponses") if isinstance(rows, dict) else rows
+    read = [_dict(row) for row in rows] if isinstance(rows, list) else []
+    lines = ({**row, "custom_id": _dict(row.get("metadata")).get("key")} for row in read)
     return Batch(
         id=name,
         state=state,
@@ -346,9 +373,9 @@ def _request(
     reply = http.send(
         method,
         target.address + path,
-        headers=headers_of(target.dialect, target.key) | dict(headers or {}),
+        headers={**headers_of(target.dialect, target.key), **target.headers, **(headers or {})},
         body=body,
-        seconds=_SECONDS,
+        seconds=_SECONDS + len(body) / _BYTES_A_SECOND,
     )
     trouble = _trouble(reply)
     if trouble is not None:

@@ -226,74 +226,77 @@ _BODIES: Mapping[Dialect, Callable[[Question], dict[str, Any]]] = {
 
 
 class _TextPart(msgspec.Struct, frozen=True):
-    text: str = ""
+    text: str | None = None
+
+
+def _joined(parts: Sequence[_TextPart] | None) -> str:
+    return "".join(part.text or "" for part in parts or ())
 
 
 class _MessagesUsage(msgspec.Struct, frozen=True):
-    input_tokens: int = 0
+    input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
-    output_tokens: int = 0
+    output_tokens: int | None = None
 
 
 class _MessagesReply(msgspec.Struct, frozen=True):
     content: tuple[_TextPart, ...]
     id: str = ""
     stop_reason: str | None = None
-    usage: _MessagesUsage = _MessagesUsage()
+    usage: _MessagesUsage | None = None
 
 
 def _read_messages(data: bytes) -> Response:
     found = msgspec.json.decode(data, type=_MessagesReply)
-    used, text = found.usage, "".join(part.text for part in found.content)
+    used, text = found.usage or _MessagesUsage(), _joined(found.content)
     read, written = used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0
     usage = Usage(
-        input_tokens=used.input_tokens + read + written,
+        input_tokens=(used.input_tokens or 0) + read + written,
         cached_tokens=read or UNSET,
         cache_write_tokens=written or UNSET,
         output_tokens=used.output_tokens,
     )
-    return _ended(text, usage, {"max_tokens", "refusal"}, found.stop_reason)
+    return _ended(text, usage, {"end_turn", "stop_sequence", None}, found.stop_reason)
 
 
 class _GeminiContent(msgspec.Struct, frozen=True):
-    parts: tuple[_TextPart, ...] = ()
+    parts: tuple[_TextPart, ...] | None = None
 
 
 class _GeminiCandidate(msgspec.Struct, frozen=True, rename="camel"):
-    content: _GeminiContent = _GeminiContent()
+    content: _GeminiContent | None = None
     finish_reason: str | None = None
 
 
 class _GeminiUsage(msgspec.Struct, frozen=True, rename="camel"):
-    prompt_token_count: int = 0
-    cached_content_token_count: int = 0
-    candidates_token_count: int = 0
-    thoughts_token_count: int = 0
+    prompt_token_count: int | None = None
+    cached_content_token_count: int | None = None
+    candidates_token_count: int | None = None
+    thoughts_token_count: int | None = None
 
 
 class _GeminiReply(msgspec.Struct, frozen=True, rename="camel"):
-    candidates: tuple[_GeminiCandidate, ...]
-    usage_metadata: _GeminiUsage = _GeminiUsage()
+    candidates: tuple[_GeminiCandidate, ...] | None = None
+    usage_metadata: _GeminiUsage | None = None
 
 
 def _read_gemini(data: bytes) -> Response:
     found = msgspec.json.decode(data, type=_GeminiReply)
-    used = found.usage_metadata
+    used = found.usage_metadata or _GeminiUsage()
     first = found.candidates[0] if found.candidates else _GeminiCandidate()
     usage = Usage(
         input_tokens=used.prompt_token_count,
         cached_tokens=used.cached_content_token_count or UNSET,
-        output_tokens=used.candidates_token_count + used.thoughts_token_count,
+        output_tokens=(used.candidates_token_count or 0) + (used.thoughts_token_count or 0),
         reasoning_tokens=used.thoughts_token_count,
     )
-    text = "".join(part.text for part in first.content.parts)
-    cut = {"MAX_TOKENS", "SAFETY", "RECITATION", "PROHIBITED_CONTENT"}
-    return _ended(text, usage, cut, first.finish_reason)
+    text = _joined(first.content.parts if first.content else None)
+    return _ended(text, usage, {"STOP", None}, first.finish_reason)
 
 
 class _ChatMessage(msgspec.Struct, frozen=True):
-    content: str | None = None
+    content: str | tuple[_TextPart, ...] | None = None
 
 
 class _ChatChoice(msgspec.Struct, frozen=True):
@@ -306,13 +309,13 @@ class _PromptDetails(msgspec.Struct, frozen=True):
 
 
 class _ChatUsage(msgspec.Struct, frozen=True):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
     prompt_tokens_details: _PromptDetails | None = None
 
 
 class _ChatReply(msgspec.Struct, frozen=True):
-    choices: tuple[_ChatChoice, ...]
+    choices: tuple[_ChatChoice, ...] | None = None
     usage: _ChatUsage | None = None
 
 
@@ -327,13 +330,16 @@ def _read_chat(data: bytes) -> Response:
             output_tokens=found.usage.completion_tokens,
         )
     first = found.choices[0] if found.choices else _ChatChoice(_ChatMessage())
-    text = first.message.content or ""
-    return _ended(text, usage, {"length", "content_filter"}, first.finish_reason)
+    content = first.message.content
+    text = content if isinstance(content, str) else _joined(content)
+    return _ended(text, usage, {"stop", None}, first.finish_reason)
 
 
-def _ended(text: str, usage: Usage | None, cut: set[str], reason: str | None) -> Response:
+def _ended(
+    text: str, usage: Usage | None, whole_ends: set[str | None], reason: str | None
+) -> Response:
     """An answer that has ended, whole or cut off for a reason."""
-    if reason in cut:
+    if reason not in whole_ends:
         return Response(ResponseState.INCOMPLETE, usage=usage, detail=reason or "")
     whole = text if not text or text.endswith("\n") else f"{text}\n"
     return Response(ResponseState.COMPLETED, text=whole, usage=usage)

@@ -22,6 +22,7 @@ from oraclepack.engines.direct_request import (
 from oraclepack.engines.engine import Caller, Ended, ToolRun, Try
 from oraclepack.engines.oracle import OracleEngine
 from oraclepack.engines.rehearsal import chosen_files
+from oraclepack.engines.responses import TENANT
 from oraclepack.errors import Refusal
 from oraclepack.system import files
 from oraclepack.tools.oracle_attachments import AttachedFile
@@ -75,7 +76,8 @@ class DirectEngine(OracleEngine):
         )
         program, *words = direct_argv(once.folder.path)
         question = caller.question
-        env = {**question.env, KEY_VARIABLE: question.api_key}
+        named = {name: question.environment.get(name, "") for name in TENANT}
+        env = {**question.env, **named, KEY_VARIABLE: question.api_key}
         return ToolRun(ORACLE, tuple(words), question.cwd, env, program=program)
 
 
@@ -84,6 +86,10 @@ def asked_by(caller: Caller, once: Try) -> DirectRequest | Refusal:
     question = caller.question
     if question.route is None or question.output is None:
         return Refusal("--engine direct needs --write-output, and asks over an API only")
+    if question.asked.files and not question.attached:
+        listed = chosen_files(caller)
+        reason = listed.reason if isinstance(listed, Refusal) else "they change all the time"
+        return Refusal(f"its files cannot be sent: {reason}")
     request = direct_request(
         question.asked,
         resolve_model(question.model) or "",

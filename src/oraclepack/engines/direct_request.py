@@ -8,6 +8,7 @@ the same way whichever program asks.
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -38,6 +39,7 @@ _ANTHROPIC, _GOOGLE, _XAI = "anthropic", "google", "xai"
 _ADDRESSES = {
     _ANTHROPIC: ("ANTHROPIC_BASE_URL", "https://api.anthropic.com/v1"),
     _GOOGLE: ("GEMINI_BASE_URL", "https://generativelanguage.googleapis.com/v1beta"),
+    _XAI: ("XAI_BASE_URL", "https://api.x.ai/v1"),
     OPENROUTER: ("OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1"),
 }
 """The variable of the user's environment that names another address, and the usual one."""
@@ -139,7 +141,7 @@ def direct_request(
         effort=effort if is_responses or dialect is Dialect.CHAT else "",
         mode=(last_flag(question, "--reasoning-mode") or "") if is_responses else "",
         max_output=int(limit) if limit.isdecimal() else None,
-        background=is_responses and route.provider != _XAI,
+        background=is_responses and vendor_of(model) != _XAI,
         is_native=route.provider == AZURE or address == route.responses,
     )
 
@@ -178,10 +180,14 @@ def _where(
     environment: Mapping[str, str],
 ) -> tuple[Dialect, str]:
     """The API and the address. A pack's `--base-url` means OpenAI-compatible chat."""
+    if route.provider == AZURE:
+        return Dialect.RESPONSES, route.responses
     by_flag = last_flag(question, "--base-url")
     by_config = config_of(around).get("apiBaseUrl")
     named = by_flag or (by_config if isinstance(by_config, str) else "")
-    if named:
+    is_openrouter = "openrouter.ai" in (urlsplit(named).hostname or "") if named else False
+    # A key goes where oracle would send it: that of OpenRouter to no other host.
+    if named and (route.provider != OPENROUTER or is_openrouter):
         return Dialect.CHAT, named
     vendor = vendor_of(model)
     is_elsewhere = route.provider == COMPATIBLE and vendor in _ADDRESSES
@@ -194,7 +200,8 @@ def _where(
     if provider == _ANTHROPIC:
         bare = address.rstrip("/")
         return Dialect.MESSAGES, bare if bare.endswith("/v1") else f"{bare}/v1"
-    return (Dialect.GEMINI if provider == _GOOGLE else Dialect.CHAT), address
+    dialects = {_GOOGLE: Dialect.GEMINI, _XAI: Dialect.RESPONSES}
+    return dialects.get(provider, Dialect.CHAT), address
 
 
 def _search(question: OracleQuestion, model: str) -> str:

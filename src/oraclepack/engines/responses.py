@@ -31,7 +31,7 @@ _MOST_TROUBLES = 5
 CANCELLED = "RESPONSE_CANCELLED"
 """The code of a call whose response was cancelled at its provider."""
 _ID = re.compile(r"resp_\w+")
-_TENANT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+TENANT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 _TEXTS = frozenset({"output_text", "text"})
 
 
@@ -204,6 +204,15 @@ def cancel(address: ResponseAddress) -> Response | UnknownResponse:
     return _request("POST", address, "/cancel")
 
 
+def tenant(environment: Mapping[str, str]) -> dict[str, str]:
+    """The headers that name the organisation and the project of a request."""
+    return {
+        header: value
+        for name, header in TENANT.items()
+        if (value := environment.get(name, "").strip())
+    }
+
+
 def read_response(data: bytes) -> Response | None:
     """The response in a reply's body; None where there is none."""
     try:
@@ -231,12 +240,7 @@ def _request(method: str, address: ResponseAddress, action: str) -> Response | U
         return UnknownResponse(f"no key is sent to {address.endpoint}: it must be an https address")
     if not address.key:
         return UnknownResponse("there is no key for its provider in the environment")
-    headers = {"Authorization": f"Bearer {address.key}"}
-    headers |= {
-        header: value
-        for name, header in _TENANT.items()
-        if (value := address.environment.get(name, "").strip())
-    }
+    headers = {"Authorization": f"Bearer {address.key}", **tenant(address.environment)}
     url = f"{address.endpoint.rstrip('/')}/responses/{address.id}{action}"
     reply = http.send(method, url, headers=headers, seconds=_SECONDS)
     if isinstance(reply, http.NoReply):
@@ -266,7 +270,7 @@ def _text(found: Mapping[str, Any]) -> str:
 
 
 def _is_text(part: object) -> bool:
-    return isinstance(part, dict) and part.get("type") in _TEXTS and bool(part.get("text"))
+    return isinstance(part, dict) and str(part.get("type")) in _TEXTS and bool(part.get("text"))
 
 
 def _usage(found: object) -> Usage | None:

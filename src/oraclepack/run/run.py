@@ -142,7 +142,12 @@ def run_pack(
             from oraclepack.run.execute import execute
 
             execute(run, planned)
-            while request.settings[ENGINE] == BATCH and submit_batches(run):
+            done = -1
+            # Another round only where the last one has ended a step: a row may fail each time.
+            while request.settings[ENGINE] == BATCH and done < (now := run.steps_done):
+                done = now
+                if not submit_batches(run):
+                    break
                 planned = plan_run(request, run.dir, run.state)
                 execute(run, planned)
         return run.conclude(planned)
@@ -189,6 +194,11 @@ class Run(LockedRun):
     def token(self, step: str, attempt: int) -> str:
         """The mark of an attempt's processes, unique on this machine."""
         return f"{step}-{attempt}-{self.private.name}"
+
+    @property
+    def steps_done(self) -> int:
+        """How many steps have ended well."""
+        return sum(step.status is Status.OK for step in self.state.steps.values())
 
     def create(self) -> None:
         """The first event of a run; a run killed before it gets it now."""

@@ -68,7 +68,7 @@ class TokenPrice(msgspec.Struct, frozen=True):
         `cached` and `written` are parts of the input; a tier raises them alike.
         """
         per_input, per_output = self.rates(input_tokens)
-        plain = Decimal(input_tokens - cached - written)
+        plain = Decimal(max(0, input_tokens - cached - written))
         weighed = plain + cached * self._part(self.cached) + written * self._part(self.cache_write)
         amount = (per_input * weighed + per_output * output_tokens) / MILLION
         return (amount * BATCH_PART if in_batch else amount).quantize(CENT_FRACTION)

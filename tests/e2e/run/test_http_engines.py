@@ -69,6 +69,18 @@ def test_direct_without_a_key_costs_nothing(project: Project, provider: Provider
     assert "OPENAI_API_KEY" in ran.out
 
 
+def test_a_question_whose_files_cannot_be_sent_is_not_asked(
+    project: Project, provider: Provider
+) -> None:
+    here = at(project, provider.base_url)
+    (here.root / "large.txt").write_text("x" * 2_000_000)
+    here.write(STEPS.replace("oracle ", "oracle -f large.txt ", 1))
+    ran = here.run("--engine", "direct", "--steps", "01")
+    assert ran.code == 3
+    assert "its files cannot be sent" in ran.out
+    assert provider.requests == []
+
+
 def test_a_batch_is_submitted_once_and_collected_later(
     project: Project, batch_provider: BatchProvider
 ) -> None:
