@@ -19,7 +19,7 @@ PROMPT = "What do these files promise to their callers, and where do they break 
 @pytest.mark.parametrize(
     "names",
     [
-        pytest.param(("src/oraclepack/calls/ask.py",), id="Python"),
+        pytest.param(("src/oraclepack/calls/handler.py",), id="Python"),
         pytest.param(("README.md", "docs/security.md"), id="Markdown"),
         pytest.param(("src/oraclepack/cli/manifest.json",), id="JSON"),
     ],

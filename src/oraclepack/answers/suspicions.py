@@ -160,7 +160,9 @@ def placeholders(parts: Sequence[_Part]) -> Iterator[Suspicion]:
     known = _ALONE if len(parts) == 1 else PLACEHOLDERS
     for part in parts:
         lines = [line for _, line in part.body]
-        is_alone = len(lines) == 1 and (normalise(lines[0]) in known or _TEMPLATE.match(lines[0]))
+        only = lines[0] if len(lines) == 1 else ""
+        is_template = len(only) <= _SHORT and _TEMPLATE.match(only) is not None
+        is_alone = len(lines) == 1 and (is_template or normalise(only) in known)
         if lines and (is_alone or not any(map(normalise, lines))):
             number, line = part.body[0]
             yield Suspicion("placeholder", f"nothing but {line.strip()!r} stands here", number)

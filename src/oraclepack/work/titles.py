@@ -13,9 +13,10 @@ _LONGEST_TAIL = 42
 """Characters for a contrast that comes late; the beginning of its sentence has the rest."""
 _FEWEST_AFTER = 3
 """Words of a title after a contrast, where its clause has as many."""
-_BOLD = re.compile(r"(?<![\w/*])\*\*(?=[^\s*/])(.+?)(?<=[^\s*/])\*\*(?![\w/*])", re.DOTALL)
-_ITALIC = re.compile(r"(?<![\w/*`.])\*(?=[A-Za-z“\"`])([^*\n]*?[\w`”\".!?)])\*(?![\w/*`.])")
-_LEAD = re.compile(r"\*\*(?=[^\s*/])(?P<lead>.+?)(?<=[^\s*/])\*\*(?![\w/*])", re.DOTALL)
+# Marks that are further apart belong to different words; without a limit the time would be square.
+_BOLD = re.compile(r"(?<![\w/*])\*\*(?=[^\s*/])(.{1,400}?)(?<=[^\s*/])\*\*(?![\w/*])", re.DOTALL)
+_ITALIC = re.compile(r"(?<![\w/*`.])\*(?=[A-Za-z“\"`])([^*\n]{0,400}?[\w`”\".!?)])\*(?![\w/*`.])")
+_LEAD = re.compile(r"\*\*(?=[^\s*/])(?P<lead>.{1,400}?)(?<=[^\s*/])\*\*(?![\w/*])", re.DOTALL)
 _START = re.compile(r"(?:#{1,6} +|\[[ xX]\] +|[-*+•] +|\(?\d{1,2}[.)] +|\|\s*)+")
 _BELOW = re.compile(r"\n\s*(?:```|~~~|[-*+•] |\(?\d{1,2}[.)] )")
 """Where code or a list begins below the words that lead to it."""
