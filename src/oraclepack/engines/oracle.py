@@ -405,10 +405,17 @@ def _ended(caller: Caller, folder: TryFolder, end: ToolEnd, record: SessionRecor
     """Read and judge what the tool has written, or printed where it could not write."""
     output = caller.question.output
     answer = folder.read(output) if output else None
-    if output is not None and not answer:
-        printed = answer_in_log(folder.printed())
-        answer = answer if printed is None else printed.encode()
     has_failed = end.timed_out or end.exit_code != 0
+    # Ended by force after its record said that it has the answer: the log has all of it, a file
+    # that was just being written may not.
+    is_recorded = has_failed and record is not None and record.status == COMPLETED
+    is_recorded &= record is not None and bool(record.output_tokens)
+    logged = None
+    if output is not None and (not answer or is_recorded):
+        logged = answer_in_log(folder.printed())
+        if logged is None and is_recorded and record is not None:
+            logged = answer_in_log(_sessions(caller, folder).log(record.id))
+        answer = answer if logged is None else logged.encode()
     # Redacted before messages are cut from it: a part of a secret would not be recognised.
     proof = CallEvidence(
         exit_code=end.exit_code,
@@ -423,11 +430,14 @@ def _ended(caller: Caller, folder: TryFolder, end: ToolEnd, record: SessionRecor
         promised=output is not None,
         answer_bytes=None if answer is None else len(answer.strip()),
         timed_out=end.timed_out,
-        is_whole=has_failed
-        and answer is not None
-        and caller.has_contract
-        and caller.is_whole(answer)
-        and not caller.lacks(answer),
+        is_whole=(is_recorded and logged is not None)
+        or (
+            has_failed
+            and answer is not None
+            and caller.has_contract
+            and caller.is_whole(answer)
+            and not caller.lacks(answer)
+        ),
     )
     return Ended(
         answer=answer,
