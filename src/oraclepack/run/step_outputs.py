@@ -12,6 +12,8 @@ import msgspec
 
 from oraclepack.answers.verify_pack import verify_step
 from oraclepack.calls.answers import is_of_another_run
+from oraclepack.calls.cache import GOOD
+from oraclepack.calls.file_store import answer_caches
 from oraclepack.errors import Refusal
 from oraclepack.journal import events as j
 from oraclepack.journal.blobs import back_up, read_blob
@@ -36,6 +38,13 @@ _HARMLESS = frozenset({"mkdir", "read", "cat", "echo", "printf", "true", "test",
 """Commands that change no file but those that the text shows."""
 _TOGETHER = 8 << 20
 """Bytes; outputs up to here are held in memory and synced together."""
+
+
+def _cached(run: Run, key: str, sha256: str | None) -> bytes | None:
+    """The answer to a question in a cache, if it still is the one of this hash."""
+    kept = (cache.get(key) for cache in answer_caches(run.root, user=True))
+    found = next((one.data for one in kept if one is not None and one.state == GOOD), None)
+    return found if found is not None and sha256_bytes(found) == sha256 else None
 
 
 def declared_paths(step: Step) -> tuple[str, ...]:
@@ -140,6 +149,8 @@ class StepOutputs:
                 if now.data is not None and sha256_bytes(now.data) == published:
                     return now  # both runs have published the same answer
                 data = read_blob(run.dir.path, published)
+                if data is None and outcome.key is not None:  # it came from a cache, which keeps it
+                    data = _cached(run, outcome.key, published)
                 if data is not None:
                     return Content(data)
         return Content(trouble="another run wrote it")
