@@ -15,6 +15,7 @@ from tests.torture.journal_damage import Written, damages, finished, interrupted
 from tests.torture.tally import Attack, Broken, Promise, Scene, Tally
 
 EXISTING = "EXISTING_ANSWERS"
+"""The journal alone knew the answer that its step had changed: a person decides."""
 _NOTES = frozenset({"lock"})
 """Files that say only who was there."""
 
@@ -141,6 +142,8 @@ def _rebuilt(case: Case) -> BrokenPromises:
 
 def _continued(case: Case) -> BrokenPromises:
     ran = case.project.run()
+    if not case.is_broken and ran.code == 2 and EXISTING in ran.out:
+        ran = case.project.run("--existing", "adopt")
     now = (case.run_dir / "journal.jsonl").read_bytes()
     if case.is_broken:
         if ran.code != 2 or "journal.jsonl" not in ran.out:
@@ -149,7 +152,6 @@ def _continued(case: Case) -> BrokenPromises:
             yield Promise.CORRUPT, "run wrote to a damaged journal"
         ran = case.project.run("--new-run")
         if ran.code == 2 and EXISTING in ran.out:
-            # The journal alone knew the answer that its step had changed: a person decides.
             ran = case.project.run("--new-run", "--existing", "adopt")
     elif not now.startswith(case.damaged[: case.reading.good_bytes]):
         yield Promise.CORRUPT, "run overwrote intact lines"
