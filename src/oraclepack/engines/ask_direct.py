@@ -68,7 +68,7 @@ class _AskError(Exception):
 
 
 class _LostReplyError(_AskError):
-    """The question was sent, and may be computed and billed, but nobody knows its id."""
+    """The question was sent, and may be computed and billed, but its id is not known."""
 
     status = UNKNOWN
 

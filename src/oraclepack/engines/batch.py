@@ -66,7 +66,8 @@ class BatchEngine(DirectEngine):
         request, route = asked_by(caller, once), caller.question.route
         if isinstance(request, Refusal) or route is None:
             return _refused(str(request))
-        if not has_batches(request.dialect):
+        is_stored = request.dialect is not Dialect.RESPONSES or request.background
+        if not has_batches(request.dialect) or not is_stored:
             return _refused(f"{request.address} has no batches; --engine direct asks it at once")
         try:
             question = question_of(replace(request, background=False), caller.question.cwd)

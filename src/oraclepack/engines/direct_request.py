@@ -142,7 +142,7 @@ def direct_request(
         mode=(last_flag(question, "--reasoning-mode") or "") if is_responses else "",
         max_output=int(limit) if limit.isdecimal() else None,
         background=is_responses and vendor_of(model) != _XAI,
-        is_native=route.provider == AZURE or address == route.responses,
+        is_native=route.provider != COMPATIBLE,
     )
 
 

@@ -61,6 +61,15 @@ def test_what_one_engine_was_answered_the_other_takes(project: Project, provider
     assert provider.requests == []
 
 
+def test_an_address_that_serves_chat_alone_is_asked_over_chat(
+    project: Project, provider: Provider
+) -> None:
+    provider.serves_chat_only = True
+    ran = at(project, provider.base_url).run("--engine", "direct")
+    assert ran.code == 0, ran
+    assert [len(body["messages"]) for body in provider.bodies] == [2, 2, 2]
+
+
 def test_direct_without_a_key_costs_nothing(project: Project, provider: Provider) -> None:
     here = at(project, "https://example.invalid/v1", OPENAI_API_KEY="")
     ran = here.run("--engine", "direct")
